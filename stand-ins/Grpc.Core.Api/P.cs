@@ -1,0 +1,1 @@
+namespace Grpc.Core; public class Placeholder {}
