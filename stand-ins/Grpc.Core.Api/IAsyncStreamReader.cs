@@ -1,0 +1,8 @@
+namespace Grpc.Core;
+
+public interface IAsyncStreamReader<out T>
+{
+    T Current { get; }
+
+    Task<bool> MoveNext(CancellationToken cancellationToken);
+}

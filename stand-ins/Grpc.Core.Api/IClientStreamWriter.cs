@@ -1,0 +1,6 @@
+namespace Grpc.Core;
+
+public interface IClientStreamWriter<in T> : IAsyncStreamWriter<T>
+{
+    Task CompleteAsync();
+}

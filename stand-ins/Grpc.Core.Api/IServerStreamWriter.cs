@@ -1,0 +1,5 @@
+namespace Grpc.Core;
+
+public interface IServerStreamWriter<in T> : IAsyncStreamWriter<T>
+{
+}

@@ -1,1 +1,0 @@
-namespace Grpc.Core; public class Placeholder {}

@@ -1,0 +1,3 @@
+namespace Grpc.Core;
+
+public delegate bool VerifyPeerCallback(VerifyPeerContext context);

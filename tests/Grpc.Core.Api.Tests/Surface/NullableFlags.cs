@@ -1,0 +1,61 @@
+using System.Collections.ObjectModel;
+using System.Reflection;
+
+namespace Grpc.Core.Api.Tests.Surface;
+
+/// <summary>
+/// Reads the compiler's nullability flags of one signature type, in the order in which the types inside it are visited:
+/// 0 oblivious, 1 not null, 2 nullable. One flag alone stands for all of them.
+/// </summary>
+internal sealed class NullableFlags
+{
+    private const string FlagsAttribute = "System.Runtime.CompilerServices.NullableAttribute";
+    private const string ContextAttribute = "System.Runtime.CompilerServices.NullableContextAttribute";
+
+    private readonly byte[] _flags;
+    private int _next;
+
+    private NullableFlags(byte[] flags)
+    {
+        _flags = flags;
+    }
+
+    /// <summary>For what cannot be nullable: base types and interfaces.</summary>
+    internal static NullableFlags None { get; } = new([0]);
+
+    /// <summary>The flags on the element itself, or else the one that its surroundings give to all they hold.</summary>
+    internal static NullableFlags Of(IList<CustomAttributeData> attributes, MemberInfo surroundings)
+    {
+        return new NullableFlags(Find(attributes, FlagsAttribute) ?? [ContextOf(surroundings)]);
+    }
+
+    internal static NullableFlags Of(ParameterInfo parameter)
+    {
+        return Of(parameter.GetCustomAttributesData(), parameter.Member);
+    }
+
+    internal bool NextIsNullable() => (_flags.Length == 1 ? _flags[0] : _flags[_next++]) == 2;
+
+    private static byte ContextOf(MemberInfo? member)
+    {
+        if (member is null)
+        {
+            return 0;
+        }
+
+        // The compiler puts a context on methods and types, never on properties or fields.
+        var context = Find(member.GetCustomAttributesData(), ContextAttribute);
+        return context?[0] ?? ContextOf(member.DeclaringType);
+    }
+
+    private static byte[]? Find(IList<CustomAttributeData> attributes, string name)
+    {
+        var found = attributes.FirstOrDefault(attribute => attribute.AttributeType.FullName == name);
+        return found?.ConstructorArguments[0].Value switch
+        {
+            byte one => [one],
+            ReadOnlyCollection<CustomAttributeTypedArgument> many => [.. many.Select(flag => (byte)flag.Value!)],
+            _ => null,
+        };
+    }
+}
