@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace Grpc.Core.Api.Tests.Surface;
 
-/// <summary>Writes everything an assembly shows to others, a line a type or member, as the signature list does.</summary>
+/// <summary>Writes everything an assembly shows to others, one line a type or member, as the list does.</summary>
 internal static class SurfaceDump
 {
     private const BindingFlags Declared = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance
