@@ -1,6 +1,6 @@
 namespace Grpc.Core.Api.Tests.Fakes;
 
-/// <summary>Keeps what is written. It does not know writes with a token, so the interface's own code handles those.</summary>
+/// <summary>Keeps what is written. It knows no writes with a token: the interface itself handles those.</summary>
 internal sealed class FakeStreamWriter<T> : IClientStreamWriter<T>, IServerStreamWriter<T>
 {
     public WriteOptions? WriteOptions { get; set; }

@@ -1,11 +1,11 @@
 namespace Grpc.Core.Api.Tests.Surface;
 
-/// <summary>Grpc.Core was compiled against the package and binds to some of its internals: all of it must be here.</summary>
+/// <summary>Grpc.Core was compiled against the package and binds to internals of it: all that must be here.</summary>
 public class GrpcCoreBindingTests
 {
     private readonly GrpcCoreReferences _references = new();
 
-    [OneTimeTearDown]
+    [TearDown]
     public void CloseMetadata() => _references.Dispose();
 
     [Test]

@@ -58,7 +58,8 @@ internal sealed class GrpcCoreReferences : IDisposable
         try
         {
             var token = MetadataTokens.GetToken(handle);
-            return _grpcCore.ManifestModule.ResolveMember(token, s_anyArguments, s_anyArguments) is null ? "null" : null;
+            var found = _grpcCore.ManifestModule.ResolveMember(token, s_anyArguments, s_anyArguments);
+            return found is null ? "It resolves to nothing." : null;
         }
         catch (Exception e) when (e is TypeLoadException or MissingMemberException)
         {
