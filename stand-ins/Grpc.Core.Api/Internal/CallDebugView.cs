@@ -18,7 +18,8 @@ internal abstract class CallDebugView
 
     public Metadata? Trailers => CallDebugInfo.TryGetTrailers(_callbacks);
 
-    public IMethod? Method => CallDebugInfo.FindMethod(_callbacks);
+    public MethodDebugView? Method =>
+        CallDebugInfo.FindMethod(_callbacks) is { } method ? new MethodDebugView(method) : null;
 
     public ChannelBase? Channel => CallDebugInfo.FindChannel(_callbacks);
 

@@ -1,10 +1,9 @@
 namespace Grpc.Core.Internal;
 
-/// <summary>Behaviours of a client call that Grpc.Core passes to the C core, whose numbers these are.</summary>
+/// <summary>Flags of a client call. Grpc.Core hands them to the C core as they are, so the number is its.</summary>
 [Flags]
 internal enum CallFlags
 {
-    IdempotentRequest = 0x10,
+    None = 0,
     WaitForReady = 0x20,
-    CacheableRequest = 0x40,
 }

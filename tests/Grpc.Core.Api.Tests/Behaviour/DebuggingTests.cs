@@ -45,6 +45,16 @@ public class DebuggingTests
     }
 
     [Test]
+    public void Display_OtherKindsOfCall_IsTheSame()
+    {
+        using var clientStreaming = FakeCalls.ClientStreaming<string, string>();
+        using var duplex = FakeCalls.DuplexStreaming<string, string>();
+
+        Assert.That(Debugging.Display(clientStreaming), Is.EqualTo("IsComplete = true, StatusCode = OK"));
+        Assert.That(Debugging.Display(duplex), Is.EqualTo("IsComplete = true, StatusCode = OK"));
+    }
+
+    [Test]
     public void View_RunningUnaryCall_WaitsForNothing()
     {
         using var call = Unary(State(null), new TaskCompletionSource<string>().Task);
@@ -57,8 +67,28 @@ public class DebuggingTests
         Assert.That(view["ResponseHeaders"], Is.Null);
         Assert.That(view["Response"], Is.Null);
         Assert.That(view["Request"], Is.EqualTo("request"));
-        Assert.That(view["Method"], Is.SameAs(TestMethods.Unary));
         Assert.That(view["Channel"], Is.SameAs(s_channel));
+        Assert.That(Debugging.Display(view["Method"]!), Is.EqualTo("/test.Echo/Unary"));
+    }
+
+    [Test]
+    public void View_MethodOfCall_HasItsNamesAndType()
+    {
+        using var call = Unary(State(null));
+        var method = Debugging.View(call)["Method"]!;
+
+        var shown = method.GetType().GetProperties()
+            .ToDictionary(property => property.Name, property => property.GetValue(method));
+
+        Assert.That(
+            shown,
+            Is.EquivalentTo(new Dictionary<string, object>
+            {
+                ["Type"] = MethodType.Unary,
+                ["ServiceName"] = "test.Echo",
+                ["Name"] = "Unary",
+                ["FullName"] = "/test.Echo/Unary",
+            }));
     }
 
     [Test]

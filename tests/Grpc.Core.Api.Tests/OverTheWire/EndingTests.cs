@@ -14,7 +14,8 @@ public class EndingTests
     public async Task Call_PastItsDeadline_FailsOnBothSides()
     {
         await using var rig = RigThatNeverAnswers();
-        using var call = Call(rig, new CallOptions().WithDeadline(DateTime.UtcNow.AddMilliseconds(300)));
+        await rig.ConnectAsync();
+        using var call = Call(rig, new CallOptions().WithDeadline(DateTime.UtcNow.AddSeconds(1)));
 
         var failure = await BoundedTasks.FailureOf(call.ResponseAsync);
         await _cancelled.Task.Bounded();
