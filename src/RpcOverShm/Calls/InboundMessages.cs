@@ -1,0 +1,316 @@
+using System.Threading.Tasks.Sources;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Calls;
+
+/// <summary>
+/// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
+/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes; any
+/// thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
+/// </summary>
+/// <param name="maxMessageBytes">The largest message taken; null for any.</param>
+/// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
+/// <param name="isAlwaysWanted">True where one message is expected and waited for from the start.</param>
+/// <param name="grant">Sends the peer credit.</param>
+internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted, Action<uint> grant)
+    : IValueTaskSource
+{
+    private readonly Lock _gate = new();
+    private readonly Queue<Received> _queue = new();
+    private ManualResetValueTaskSourceCore<bool> _wait = new() { RunContinuationsAsynchronously = true };
+    private bool _isReaderWaiting;
+    private bool _isEnded;          // no message follows those in the queue
+    private volatile bool _isAborted;
+    private long _consumed;         // credit's worth that the reader has taken, or waits for
+    private long _granted;          // credit's worth that the peer got back
+    private long _received;         // credit's worth that came; the reader role's own
+    private MessageBytes _partial;  // a message that is not complete
+    private int _partialLength;     // what it will be
+    private long _partialCost;      // of the partial message, not consumed yet
+
+    /// <summary>True when every message was taken and none follows.</summary>
+    public bool IsAtEnd
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _isEnded && _queue.Count == 0;
+            }
+        }
+    }
+
+    /// <summary>Adds a message, or the first part of one. False when it is larger than this side takes.</summary>
+    /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
+    public bool TryAdd(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (_isAborted)
+        {
+            return true;
+        }
+
+        CheckMayCome(isContinuation: false);
+        long cost = Charge(bytes.Length);
+        if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
+        {
+            return false;
+        }
+
+        _partialLength = (int)wholeLength;
+        _partial = new MessageBytes(Math.Min(_partialLength, Math.Max(bytes.Length, (int)Math.Min(window, int.MaxValue))));
+        AddPart(bytes, cost, flags);
+        return true;
+    }
+
+    /// <summary>Adds the next part of a message.</summary>
+    /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
+    public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (_isAborted)
+        {
+            return;
+        }
+
+        CheckMayCome(isContinuation: true);
+        long cost = Charge(bytes.Length);
+        if (bytes.Length > _partialLength - _partial.Length)
+        {
+            throw new ProtocolException($"More bytes than the {_partialLength} of the message.");
+        }
+
+        AddPart(bytes, cost, flags);
+    }
+
+    /// <summary>No message follows.</summary>
+    /// <exception cref="ProtocolException">A message is not complete.</exception>
+    public void End()
+    {
+        if (!_isAborted && !_partial.IsEmpty)
+        {
+            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+        }
+
+        lock (_gate)
+        {
+            _isEnded = true;
+            WakeReader();
+        }
+    }
+
+    /// <summary>The connection is gone: what is complete can still be read, nothing follows.</summary>
+    public void EndAbruptly()
+    {
+        _partial.Release();
+        lock (_gate)
+        {
+            _isEnded = true;
+            WakeReader();
+        }
+    }
+
+    /// <summary>Drops everything; what still comes is dropped too. A waiting reader goes on and finds nothing.</summary>
+    public void Abort()
+    {
+        lock (_gate)
+        {
+            _isAborted = true;
+            _isEnded = true;
+            while (_queue.TryDequeue(out Received received))
+            {
+                received.Bytes.Release();
+            }
+
+            WakeReader();
+        }
+    }
+
+    /// <summary>Takes the next message. False when none is complete.</summary>
+    public bool TryTake(out MessageBytes bytes)
+    {
+        long credit;
+        lock (_gate)
+        {
+            if (!_queue.TryDequeue(out Received received))
+            {
+                bytes = default;
+                return false;
+            }
+
+            bytes = received.Bytes;
+            credit = Consume(received.Cost);
+        }
+
+        Grant(credit);
+        return true;
+    }
+
+    /// <summary>
+    /// Completes when there is something to take or nothing follows, on the thread pool where that is not so yet. One reader
+    /// at a time: its next wait comes after this one's end.
+    /// </summary>
+    public ValueTask WaitAsync()
+    {
+        long credit;
+        short version;
+        lock (_gate)
+        {
+            if (_queue.Count > 0 || _isEnded)
+            {
+                return ValueTask.CompletedTask;
+            }
+
+            _isReaderWaiting = true;
+            _wait.Reset();
+            version = _wait.Version;
+
+            // A message may be larger than the window: its parts count as read while somebody waits for it.
+            credit = Consume(_partialCost);
+            _partialCost = 0;
+        }
+
+        Grant(credit);
+        return new ValueTask(this, version);
+    }
+
+    /// <summary>The same, given up when the token is cancelled: then it throws, and the next wait starts afresh.</summary>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public async ValueTask WaitAsync(CancellationToken cancellationToken)
+    {
+        ValueTask wait = WaitAsync();
+        using (cancellationToken.UnsafeRegister(
+            static (messages, token) => ((InboundMessages)messages!).CancelWait(token), this))
+        {
+            await wait.ConfigureAwait(false);
+        }
+    }
+
+    void IValueTaskSource.GetResult(short token) => _wait.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _wait.GetStatus(token);
+
+    void IValueTaskSource.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _wait.OnCompleted(continuation, state, token, flags);
+
+    private void CancelWait(CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            if (_isReaderWaiting)
+            {
+                _isReaderWaiting = false;
+                _wait.SetException(new OperationCanceledException(cancellationToken));
+            }
+        }
+    }
+
+    private void CheckMayCome(bool isContinuation)
+    {
+        if (_isEnded && !_isAborted)
+        {
+            throw new ProtocolException("A message after the end of messages.");
+        }
+
+        if (isContinuation == _partial.IsEmpty)
+        {
+            throw new ProtocolException("A message began before the last was complete, or went on before it began.");
+        }
+    }
+
+    private long Charge(int bytes)
+    {
+        long cost = bytes + FrameWriter.CreditPerRecord;
+        _received += cost;
+        return _received <= window + Volatile.Read(ref _granted)
+            ? cost
+            : throw new ProtocolException($"{_received} bytes of messages where {window + _granted} were allowed.");
+    }
+
+    private void AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags)
+    {
+        _partial.Append(bytes, _partialLength - _partial.Length - bytes.Length);
+        bool isComplete = _partial.Length == _partialLength;
+        bool isLast = (flags & FrameFlags.HalfClose) != 0;
+        if (isLast && !isComplete)
+        {
+            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+        }
+
+        long credit = 0;
+        lock (_gate)
+        {
+            if (_isReaderWaiting || isAlwaysWanted)
+            {
+                credit = Consume(cost);
+            }
+            else
+            {
+                _partialCost += cost;
+            }
+
+            if (isComplete)
+            {
+                Enqueue();
+            }
+
+            _isEnded |= isLast;
+            if (isComplete)
+            {
+                WakeReader();
+            }
+        }
+
+        Grant(credit);
+    }
+
+    // Under the gate.
+    private void Enqueue()
+    {
+        if (_isAborted)
+        {
+            _partial.Release();
+        }
+        else
+        {
+            _queue.Enqueue(new Received(_partial, _partialCost));
+            _partial = default;
+        }
+
+        _partialCost = 0;
+    }
+
+    // Under the gate. What the peer may have back now: half a window at a time, so that credit is rare on the wire.
+    private long Consume(long cost)
+    {
+        _consumed += cost;
+        long due = _consumed - _granted;
+        if (_isEnded || due < window / 2)
+        {
+            return 0;
+        }
+
+        Volatile.Write(ref _granted, _consumed);
+        return due;
+    }
+
+    private void Grant(long credit)
+    {
+        if (credit > 0)
+        {
+            grant((uint)credit);
+        }
+    }
+
+    // Under the gate.
+    private void WakeReader()
+    {
+        if (_isReaderWaiting)
+        {
+            _isReaderWaiting = false;
+            _wait.SetResult(true);
+        }
+    }
+
+    private readonly record struct Received(MessageBytes Bytes, long Cost);
+}

@@ -1,0 +1,117 @@
+using System.Buffers;
+using System.Diagnostics;
+
+namespace RpcOverShm.Calls;
+
+/// <summary>
+/// The bytes of one received message in private memory: one array of the shared pool, or a chain of them for a large
+/// message that grew as its parts came. Owned by whoever holds it, who releases it once. Not thread-safe.
+/// </summary>
+internal struct MessageBytes
+{
+    private byte[]? _array;    // the only array, or the last of a chain
+    private Segment? _first;   // set for a chain
+    private Segment? _last;
+    private int _inArray;      // bytes in the last array
+
+    public MessageBytes(ReadOnlySpan<byte> bytes)
+        : this(bytes.Length)
+    {
+        Append(bytes, 0);
+    }
+
+    /// <param name="firstBytes">Room to make at first.</param>
+    public MessageBytes(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
+
+    /// <summary>How many bytes there are.</summary>
+    public int Length { get; private set; }
+
+    public readonly bool IsEmpty => _array is null;
+
+    /// <summary>Adds a part of the message, which has room left for this many bytes after it.</summary>
+    public void Append(ReadOnlySpan<byte> bytes, int bytesToCome)
+    {
+        Length += bytes.Length;
+        while (true)
+        {
+            int count = Math.Min(bytes.Length, _array!.Length - _inArray);
+            bytes[..count].CopyTo(_array.AsSpan(_inArray));
+            _inArray += count;
+            bytes = bytes[count..];
+            if (bytes.IsEmpty)
+            {
+                return;
+            }
+
+            // Never more than has come already: the length that was announced is only a promise.
+            CloseArray();
+            int next = Math.Max(bytes.Length, Math.Min(bytes.Length + bytesToCome, Length));
+            _array = ArrayPool<byte>.Shared.Rent(next);
+            _inArray = 0;
+        }
+    }
+
+    public ReadOnlySequence<byte> AsSequence()
+    {
+        if (_first is null)
+        {
+            return new ReadOnlySequence<byte>(_array!, 0, Length);
+        }
+
+        CloseArray();
+        return new ReadOnlySequence<byte>(_first, 0, _last!, _last!.Memory.Length);
+    }
+
+    /// <summary>A new array of exactly the message.</summary>
+    public byte[] ToArray() => AsSequence().ToArray();
+
+    /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
+    public void Release()
+    {
+        for (Segment? segment = _first; segment is not null; segment = segment.NextSegment)
+        {
+            if (!ReferenceEquals(segment.Array, _array))
+            {
+                ArrayPool<byte>.Shared.Return(segment.Array);
+            }
+        }
+
+        if (_array is not null)
+        {
+            ArrayPool<byte>.Shared.Return(_array);
+        }
+
+        this = default;
+    }
+
+    private void CloseArray()
+    {
+        if (_last is not null && ReferenceEquals(_last.Array, _array))
+        {
+            return;
+        }
+
+        var segment = new Segment(_array!, _inArray, _last);
+        _first ??= segment;
+        _last = segment;
+        Debug.Assert(_first is not null, "A closed array stands in the chain.");
+    }
+
+    private sealed class Segment : ReadOnlySequenceSegment<byte>
+    {
+        public Segment(byte[] array, int length, Segment? previous)
+        {
+            Array = array;
+            Memory = array.AsMemory(0, length);
+            if (previous is not null)
+            {
+                RunningIndex = previous.RunningIndex + previous.Memory.Length;
+                previous.Next = this;
+            }
+        }
+
+        public byte[] Array { get; }
+
+        public Segment? NextSegment => (Segment?)Next;
+    }
+}

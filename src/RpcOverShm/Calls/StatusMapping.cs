@@ -1,0 +1,104 @@
+using Grpc.Core;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Calls;
+
+/// <summary>
+/// Every failure of transport, protocol and handlers as an RPC status: the only such table. The details that programs
+/// compare are those of grpc-dotnet.
+/// </summary>
+internal static class StatusMapping
+{
+    public const string ClientCancelledDetail = "Call canceled by the client.";
+    public const string DisposedDetail = "gRPC call disposed.";
+    public const string ServerDeadlineDetail = "Deadline Exceeded";
+    public const string ReceivedTooLargeDetail = "Received message exceeds the maximum configured message size.";
+    public const string SentTooLargeDetail = "Sending message exceeds the maximum configured message size.";
+    public const string NoMessageDetail = "No message returned from method.";
+    public const string MethodUnknownDetail = "Method is unimplemented.";
+    public const string ServiceUnknownDetail = "Service is unimplemented.";
+    public const string HandlerThrewDetail = "Exception was thrown by handler.";
+    public const string AdditionalMessageDetail = "Additional data after the message received.";
+    public const string IncompleteMessageDetail = "Incomplete message.";
+    public const string ResponseUnreadableDetail = "Failed to deserialize response message.";
+
+    private const string StartFailedDetail = "Error starting gRPC call. ";
+
+    public static Status ClientCancelled => new(StatusCode.Cancelled, ClientCancelledDetail);
+
+    public static Status Disposed => new(StatusCode.Cancelled, DisposedDetail);
+
+    public static Status ServerStopping => new(StatusCode.Unavailable, "The server is shutting down.");
+
+    /// <summary>At the client the detail is empty; the server says it in words.</summary>
+    public static Status ClientDeadline => new(StatusCode.DeadlineExceeded, "");
+
+    public static Status ServerDeadline => new(StatusCode.DeadlineExceeded, ServerDeadlineDetail);
+
+    public static Status ReceivedTooLarge => new(StatusCode.ResourceExhausted, ReceivedTooLargeDetail);
+
+    /// <summary>The end of a connection, for a call that lived on it.</summary>
+    public static Status FromClose(CloseReason reason) => reason.Cause switch
+    {
+        CloseCause.Local => new Status(StatusCode.Cancelled, DisposedDetail),
+        CloseCause.PeerClosed or CloseCause.PeerLost => new Status(StatusCode.Unavailable, reason.Text, reason.Exception),
+        _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
+    };
+
+    /// <summary>A connection that could not be made.</summary>
+    public static Status FromConnectFailure(ConnectException exception)
+    {
+        StatusCode code = exception.Failure is ConnectFailure.NotListening or ConnectFailure.TimedOut or ConnectFailure.Stopping
+            or ConnectFailure.Refused or ConnectFailure.SystemError
+            ? StatusCode.Unavailable
+            : StatusCode.Internal;
+        return new Status(code, StartFailedDetail + exception.Message, exception);
+    }
+
+    /// <summary>A request that could not be turned into bytes.</summary>
+    public static Status FromRequestFailure(Exception exception) => exception is MessageTooLargeException
+        ? new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception)
+        : new Status(StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}", exception);
+
+    /// <summary>A call that failed to start for a reason that nobody foresaw.</summary>
+    public static Status FromUnexpected(Exception exception) =>
+        new(StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}", exception);
+
+    /// <summary>A response that the marshaller could not read.</summary>
+    public static Status FromUnreadableResponse(Exception exception) =>
+        new(StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}", exception);
+
+    /// <summary>A call that the peer's limit keeps from starting.</summary>
+    public static Status TooManyCalls(PeerLimits limits) => new(
+        StatusCode.ResourceExhausted, $"The server takes at most {limits.MaxCalls} calls at a time on one connection.");
+
+    /// <summary>A call that the server's limit keeps from running.</summary>
+    public static Status TooManyRunning(uint maxCalls) => new(
+        StatusCode.ResourceExhausted, $"The server runs at most {maxCalls} calls at a time for one connection.");
+
+    /// <summary>Metadata beyond a limit.</summary>
+    public static Status MetadataTooLarge(string what, long limitBytes) => new(
+        StatusCode.ResourceExhausted, $"{what} is larger than the {limitBytes} bytes that are allowed.");
+
+    /// <summary>What a handler threw, as its client sees it.</summary>
+    public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch
+    {
+        RpcException rpc => rpc.Status,
+        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail),
+        _ => new Status(
+            StatusCode.Unknown, isDetailed ? $"{HandlerThrewDetail} {Describe(exception)}" : HandlerThrewDetail),
+    };
+
+    /// <summary>A codec that the server does not offer.</summary>
+    public static Status CodecUnknown(string asked, IEnumerable<string> offered) => new(
+        StatusCode.Unimplemented,
+        $"The client uses the codec '{asked}'; the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
+
+    /// <summary>Types and messages of an exception and those inside it, the outermost first.</summary>
+    private static string Describe(Exception exception)
+    {
+        string text = $"{exception.GetType().Name}: {exception.Message}";
+        return exception.InnerException is null ? text : $"{text} {Describe(exception.InnerException)}";
+    }
+}

@@ -1,0 +1,22 @@
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>What all calls of one channel have in common. Made by the channel from its checked options.</summary>
+internal sealed record ClientSettings
+{
+    /// <summary>Null for any size.</summary>
+    public required int? MaxReceiveMessageBytes { get; init; }
+
+    /// <summary>Null for any size.</summary>
+    public required int? MaxSendMessageBytes { get; init; }
+
+    /// <summary>Bytes of messages that a call takes before it has given credit: what the channel announces to servers.</summary>
+    public required uint CallWindow { get; init; }
+
+    /// <summary>Null for the generated marshallers.</summary>
+    public required MarshallerSource? Codec { get; init; }
+
+    public required ILogger Logger { get; init; }
+}

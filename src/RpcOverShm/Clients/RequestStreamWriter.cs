@@ -1,0 +1,177 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// The requests of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
+/// server that does not read is felt here.
+/// </summary>
+internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>
+    where TRequest : class
+{
+    private readonly ClientCall _call;
+    private readonly Marshaller<TRequest> _marshaller;
+    private readonly int? _limitBytes;
+    private readonly Task<Connection?> _started;
+    private int _isWriting;
+    private bool _isCompleted;
+
+    /// <param name="call">The call.</param>
+    /// <param name="marshaller">Writes the requests.</param>
+    /// <param name="limitBytes">The largest request that may be sent; null for any.</param>
+    /// <param name="started">The connection that the call was started on; null when it never was.</param>
+    /// <param name="options">What the writer's options are at first.</param>
+    public RequestStreamWriter(
+        ClientCall call, Marshaller<TRequest> marshaller, int? limitBytes, Task<Connection?> started, WriteOptions? options)
+    {
+        _call = call;
+        _marshaller = marshaller;
+        _limitBytes = limitBytes;
+        _started = started;
+        WriteOptions = options;
+    }
+
+    public WriteOptions? WriteOptions { get; set; }
+
+    public Task WriteAsync(TRequest message) => WriteAsync(message, CancellationToken.None);
+
+    public Task WriteAsync(TRequest message, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return cancellationToken.CanBeCanceled
+            ? WriteCancellableAsync(message, cancellationToken)
+            : WriteCore(message);
+    }
+
+    public Task CompleteAsync()
+    {
+        if (Interlocked.Exchange(ref _isWriting, 1) != 0)
+        {
+            return Task.FromException(new InvalidOperationException(
+                "Can't complete the client stream writer because the previous write is in progress."));
+        }
+
+        bool isFirst = !_isCompleted;
+        _isCompleted = true;
+        Task completing = isFirst && !_call.IsOver ? HalfClose() : Task.CompletedTask;
+        Volatile.Write(ref _isWriting, 0);
+        return completing;
+    }
+
+    private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            _call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+        }
+
+        using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
+            static call => ((ClientCall)call!).Finish(StatusMapping.ClientCancelled, isCancel: true), _call);
+        await WriteCore(message).ConfigureAwait(false);
+    }
+
+    private Task WriteCore(TRequest message)
+    {
+        if (Interlocked.Exchange(ref _isWriting, 1) != 0)
+        {
+            return Task.FromException(new InvalidOperationException(
+                "Can't write the message because the previous write is in progress."));
+        }
+
+        Task write = StartWrite(message);
+        if (write.IsCompletedSuccessfully && !_call.IsOver)
+        {
+            Volatile.Write(ref _isWriting, 0);
+            return write;
+        }
+
+        return FinishWriteAsync(write);
+    }
+
+    private Task StartWrite(TRequest message)
+    {
+        if (_isCompleted)
+        {
+            return Task.FromException(new InvalidOperationException("Request stream has already been completed."));
+        }
+
+        if (_call.IsOver)
+        {
+            return Task.CompletedTask;
+        }
+
+        FrameSerializationContext context;
+        try
+        {
+            context = FrameSerializationContext.Serialize(_marshaller, message, _limitBytes);
+        }
+        catch (Exception exception)
+        {
+            _call.Finish(StatusMapping.FromRequestFailure(exception), isCancel: true);
+            return Task.CompletedTask;
+        }
+
+        using (context)
+        {
+            return _started.IsCompletedSuccessfully
+                ? Send(_started.Result, context.Bytes)
+                : SendWhenStartedAsync(TakeOver(context.Bytes));
+        }
+    }
+
+    // The call was dropped with its message where it has ended meanwhile.
+    private async Task FinishWriteAsync(Task write)
+    {
+        try
+        {
+            await write.ConfigureAwait(false);
+            if (_call.IsOver)
+            {
+                throw _call.ToException();
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref _isWriting, 0);
+        }
+    }
+
+    private Task Send(Connection? connection, PooledBufferWriter bytes) =>
+        connection?.SendMessageAsync(_call, FrameFlags.None, bytes) ?? Task.CompletedTask;
+
+    private async Task SendWhenStartedAsync(PooledBufferWriter bytes)
+    {
+        using (bytes)
+        {
+            await Send(await _started.ConfigureAwait(false), bytes).ConfigureAwait(false);
+        }
+    }
+
+    private Task HalfClose()
+    {
+        if (_started.IsCompletedSuccessfully)
+        {
+            _started.Result?.Send(_call, FrameKind.HalfClose, FrameFlags.None, default, default);
+            return Task.CompletedTask;
+        }
+
+        return HalfCloseWhenStartedAsync();
+    }
+
+    private async Task HalfCloseWhenStartedAsync()
+    {
+        Connection? connection = await _started.ConfigureAwait(false);
+        connection?.Send(_call, FrameKind.HalfClose, FrameFlags.None, default, default);
+    }
+
+    // The context is the thread's; what outlives this call needs bytes of its own.
+    private static PooledBufferWriter TakeOver(PooledBufferWriter bytes)
+    {
+        var own = new PooledBufferWriter();
+        own.Write(bytes.WrittenSpan);
+        return own;
+    }
+}

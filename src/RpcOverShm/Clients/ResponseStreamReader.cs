@@ -1,0 +1,106 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>The responses of a streaming call, in their order. One read at a time.</summary>
+internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResponse>
+    where TResponse : class
+{
+    private static readonly Task<bool> s_true = Task.FromResult(true);
+    private static readonly Task<bool> s_false = Task.FromResult(false);
+
+    private readonly StreamResponseCall<TResponse> _call;
+    private readonly InboundMessages _inbound;
+    private readonly Marshaller<TResponse> _marshaller;
+    private int _isReading;
+
+    public ResponseStreamReader(
+        StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
+    {
+        _call = call;
+        _inbound = inbound;
+        _marshaller = marshaller;
+    }
+
+    public TResponse Current { get; private set; } = null!;
+
+    public Task<bool> MoveNext(CancellationToken cancellationToken)
+    {
+        if (Interlocked.Exchange(ref _isReading, 1) != 0)
+        {
+            return Task.FromException<bool>(new InvalidOperationException(
+                "Can't read the next message because the previous read is still in progress."));
+        }
+
+        if (cancellationToken.IsCancellationRequested)
+        {
+            _call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+        }
+
+        Task<bool> read = TryRead() ?? ReadLaterAsync(cancellationToken);
+        if (read.IsCompleted)
+        {
+            Volatile.Write(ref _isReading, 0);
+        }
+
+        return read;
+    }
+
+    private async Task<bool> ReadLaterAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            using (CancelWith(cancellationToken))
+            {
+                while (true)
+                {
+                    // The token ends the whole call, which ends the wait.
+                    await _inbound.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+                    if (TryRead() is { } read)
+                    {
+                        return await read.ConfigureAwait(false);
+                    }
+                }
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref _isReading, 0);
+        }
+    }
+
+    /// <summary>Null when there is nothing to read yet.</summary>
+    private Task<bool>? TryRead()
+    {
+        if (!_call.IsFinished && _inbound.TryTake(out MessageBytes bytes))
+        {
+            try
+            {
+                Current = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
+                return s_true;
+            }
+            catch (Exception exception)
+            {
+                _call.Finish(StatusMapping.FromUnreadableResponse(exception), isCancel: true);
+            }
+        }
+
+        if (!_call.IsFinished)
+        {
+            if (!_inbound.IsAtEnd)
+            {
+                return null;
+            }
+
+            _call.FinishAtEnd();
+        }
+
+        Current = null!;
+        return _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
+    }
+
+    private CancellationTokenRegistration CancelWith(CancellationToken cancellationToken) =>
+        cancellationToken.UnsafeRegister(
+            static call => ((ClientCall)call!).Finish(StatusMapping.ClientCancelled, isCancel: true), _call);
+}

@@ -1,0 +1,142 @@
+using System.Runtime.CompilerServices;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>The five call shapes of gRPC over one channel. Wiring only: what a call does is in its own class.</summary>
+internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSettings settings) : CallInvoker
+{
+    private readonly CallStarter _starter = new(connections, settings);
+    private readonly ConditionalWeakTable<IMethod, object> _methods = [];
+
+    public override TResponse BlockingUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(
+            settings, method.FullName, options, bound.ResponseMarshaller, WakeLatch.OfThisThread);
+        if (call.TryArm(CallTimeout.Of(options)) && TrySerialize(call, bound, request) is { } context)
+        {
+            using (context)
+            {
+                _starter.Run(call, bound.FullName, host, options, context.Bytes);
+            }
+        }
+
+        return call.TakeResponse();
+    }
+
+    public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+        StartWithRequest(call, bound, host, options, request);
+        return new AsyncUnaryCall<TResponse>(
+            call.ResponseAsync,
+            CallAccess.GetHeaders,
+            CallAccess.GetStatus,
+            CallAccess.GetTrailers,
+            CallAccess.Dispose,
+            call);
+    }
+
+    public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new StreamResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller);
+        StartWithRequest(call, bound, host, options, request);
+        return new AsyncServerStreamingCall<TResponse>(
+            call.Responses,
+            CallAccess.GetHeaders,
+            CallAccess.GetStatus,
+            CallAccess.GetTrailers,
+            CallAccess.Dispose,
+            call);
+    }
+
+    public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+        RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
+        return new AsyncClientStreamingCall<TRequest, TResponse>(
+            requests,
+            call.ResponseAsync,
+            CallAccess.GetHeaders,
+            CallAccess.GetStatus,
+            CallAccess.GetTrailers,
+            CallAccess.Dispose,
+            call);
+    }
+
+    public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new StreamResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller);
+        RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
+        return new AsyncDuplexStreamingCall<TRequest, TResponse>(
+            requests,
+            call.Responses,
+            CallAccess.GetHeaders,
+            CallAccess.GetStatus,
+            CallAccess.GetTrailers,
+            CallAccess.Dispose,
+            call);
+    }
+
+    private ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
+        where TRequest : class
+        where TResponse : class
+    {
+        connections.ThrowIfShutDown();
+        return ClientMethod<TRequest, TResponse>.Get(_methods, method, settings.Codec);
+    }
+
+    private void StartWithRequest<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        if (call.TryArm(CallTimeout.Of(options)) && TrySerialize(call, method, request) is { } context)
+        {
+            using (context)
+            {
+                _ = _starter.Start(call, method.FullName, host, options, context.Bytes);
+            }
+        }
+    }
+
+    private RequestStreamWriter<TRequest> StartWithStream<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        where TRequest : class
+        where TResponse : class
+    {
+        Task<Connection?> started = call.TryArm(CallTimeout.Of(options))
+            ? _starter.Start(call, method.FullName, host, options, request: null)
+            : Task.FromResult<Connection?>(null);
+        return new RequestStreamWriter<TRequest>(
+            call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, options.WriteOptions);
+    }
+
+    private FrameSerializationContext? TrySerialize<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        try
+        {
+            return FrameSerializationContext.Serialize(method.RequestMarshaller, request, settings.MaxSendMessageBytes);
+        }
+        catch (Exception exception)
+        {
+            call.FinishUnsent(StatusMapping.FromRequestFailure(exception));
+            return null;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's when the
+/// reader has come to it; what ends the call from this side drops what was not read.
+/// </summary>
+internal sealed class StreamResponseCall<TResponse> : ClientCall
+    where TResponse : class
+{
+    private readonly InboundMessages _inbound;
+
+    public StreamResponseCall(
+        ClientSettings settings, string methodName, in CallOptions options, Marshaller<TResponse> marshaller)
+        : base(settings, methodName, options)
+    {
+        _inbound = new InboundMessages(
+            settings.MaxReceiveMessageBytes,
+            settings.CallWindow,
+            isAlwaysWanted: false,
+            bytes => Connection!.SendCredit(this, bytes));
+        Responses = new ResponseStreamReader<TResponse>(this, _inbound, marshaller);
+    }
+
+    public ResponseStreamReader<TResponse> Responses { get; }
+
+    public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (IsFinished)
+        {
+            return;
+        }
+
+        NoteAnswer();
+        if (!_inbound.TryAdd(wholeLength, bytes, flags))
+        {
+            Finish(StatusMapping.ReceivedTooLarge, isCancel: true);
+        }
+    }
+
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (!IsFinished)
+        {
+            _inbound.AddChunk(bytes, flags);
+        }
+    }
+
+    /// <summary>Nothing is awaited but reads and headers, which complete by themselves.</summary>
+    public override void Execute()
+    {
+    }
+
+    /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
+    public void FinishAtEnd() => TrySettleAsEnded(EndStatus);
+
+    protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
+    {
+        if (hasMessage)
+        {
+            throw new ProtocolException($"A message in the end of call {Id}, whose responses are a stream.");
+        }
+
+        if (Connection!.CloseReason is null)
+        {
+            _inbound.End();
+        }
+        else
+        {
+            _inbound.EndAbruptly();
+        }
+
+        // The server reads no more requests: what is queued is dropped, and who writes learns of the end.
+        Connection.DropQueued(this);
+    }
+
+    protected override void OnFinished() => _inbound.Abort();
+}

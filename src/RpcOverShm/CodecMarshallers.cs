@@ -1,0 +1,14 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm;
+
+/// <summary>A public codec as the calls see it.</summary>
+internal sealed class CodecMarshallers(ShmCodec codec, string name) : MarshallerSource
+{
+    public override string Name => name;
+
+    public override Marshaller<T> Replace<T>(Marshaller<T> generated) =>
+        codec.CreateMarshaller(generated)
+        ?? throw new InvalidOperationException($"The codec '{name}' made no marshaller for {typeof(T)}.");
+}

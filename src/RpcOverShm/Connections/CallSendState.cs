@@ -1,0 +1,57 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// What the sender knows of one call: its credit and what waits to be sent. Every member is touched under the sender's
+/// gate only.
+/// </summary>
+internal struct CallSendState
+{
+    private OutboundFrame? _last;
+
+    /// <summary>The frame to send next; null when nothing waits.</summary>
+    public OutboundFrame? First { get; private set; }
+
+    /// <summary>Bytes of messages that the peer still takes.</summary>
+    public long Window { get; set; }
+
+    /// <summary>Credit for the peer that did not fit into the ring yet: one sum, however often it grew.</summary>
+    public uint PendingCredit { get; set; }
+
+    /// <summary>True when the call must still be cancelled at the peer.</summary>
+    public bool IsCancelPending { get; set; }
+
+    /// <summary>True while the call stands in the sender's queue of calls with a frame that can go on.</summary>
+    public bool IsReady { get; set; }
+
+    /// <summary>True while the call stands in the sender's queue of calls that owe the peer credit or a cancel.</summary>
+    public bool IsInControl { get; set; }
+
+    public CallSendPhase Phase { get; set; }
+
+    public readonly bool HasQueued => First is not null;
+
+    public void Enqueue(OutboundFrame frame)
+    {
+        if (_last is null)
+        {
+            First = frame;
+        }
+        else
+        {
+            _last.Next = frame;
+        }
+
+        _last = frame;
+    }
+
+    public OutboundFrame Dequeue()
+    {
+        OutboundFrame frame = First!;
+        Debug.Assert(frame is not null, "Only a queued frame is taken.");
+        First = frame.Next;
+        _last = First is null ? null : _last;
+        return frame;
+    }
+}

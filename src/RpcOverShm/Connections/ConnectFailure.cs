@@ -1,0 +1,35 @@
+namespace RpcOverShm.Connections;
+
+/// <summary>What kept a connection or a listener from coming about.</summary>
+internal enum ConnectFailure
+{
+    /// <summary>No server is there: no socket, or nobody listens on it.</summary>
+    NotListening,
+
+    /// <summary>The handshake did not end in time.</summary>
+    TimedOut,
+
+    /// <summary>What listens there does not speak this protocol.</summary>
+    NotThisProtocol,
+
+    /// <summary>No common version of the protocol.</summary>
+    VersionMismatch,
+
+    /// <summary>Calls were wanted and a byte stream is served, or the reverse.</summary>
+    PurposeMismatch,
+
+    /// <summary>The other side belongs to another user.</summary>
+    AccessDenied,
+
+    /// <summary>The server is stopping.</summary>
+    Stopping,
+
+    /// <summary>The other side closed the connection in the middle of the handshake, or refused it for another reason.</summary>
+    Refused,
+
+    /// <summary>A live server or another program holds the address.</summary>
+    AddressInUse,
+
+    /// <summary>The system refused a step: memory, files, sockets.</summary>
+    SystemError,
+}

@@ -1,0 +1,178 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Many calls over one link. Made open from a finished handshake; ends when the link is closed, by whichever side: then
+/// every call that lives hears of it, the memory is freed, and <see cref="Closed"/> completes. Any thread may use it.
+/// </summary>
+internal sealed class Connection
+{
+    private readonly PeerLink _link;
+    private readonly StartedCalls _started;
+    private readonly ServedCalls _served;
+    private readonly FrameSender _sender;
+    private readonly ConnectionReader _reader;
+    private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Action<Connection>? _onGoAway;
+
+    /// <param name="link">The link; owned from here on.</param>
+    /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
+    /// <param name="onGoAway">Runs when the peer takes no new calls; by the holder of the reader role, so it waits for nothing.</param>
+    public Connection(PeerLink link, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
+    {
+        _link = link;
+        _onGoAway = onGoAway;
+        _started = new StartedCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
+        _served = new ServedCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
+        _sender = new FrameSender(link);
+        Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
+        var receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
+        _reader = new ConnectionReader(link, receiver, IsExpecting, OnClosed);
+    }
+
+    public PeerIdentity Peer => _link.Identity;
+
+    public Guid Id => _link.ConnectionId;
+
+    /// <summary>What the peer takes; checked when it arrived.</summary>
+    public PeerLimits PeerLimits => _link.PeerLimits;
+
+    public PeerLimits OwnLimits => _link.OwnLimits;
+
+    /// <summary>The most bytes of head and message that the first or last frame of a call carries together.</summary>
+    public int InlineBytes => _sender.InlineBytes;
+
+    /// <summary>Completes when the connection is closed, its calls have heard of it and its threads have left the rings.</summary>
+    public Task Closed => _closed.Task;
+
+    /// <summary>Null while the connection is open.</summary>
+    public CloseReason? CloseReason => _link.CloseReason;
+
+    /// <summary>True while calls may be started: the connection is open and neither side has said that it is leaving.</summary>
+    public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
+
+    /// <summary>Calls that this side has started and the peer has not ended.</summary>
+    public int StartedCount => _started.Count;
+
+    /// <summary>Calls of the peer that have not ended.</summary>
+    public int ServedCount => _served.Count;
+
+    /// <summary>Completes when no call of this side lives, or the connection is closed.</summary>
+    public Task WhenStartedCallsEndAsync() => Task.WhenAny(_started.WhenEmptyAsync(), Closed);
+
+    /// <summary>Completes when no call of the peer lives, or the connection is closed.</summary>
+    public Task WhenServedCallsEndAsync() => Task.WhenAny(_served.WhenEmptyAsync(), Closed);
+
+    /// <summary>The calls of the peer that have not ended.</summary>
+    public ConnectionCall[] ServedSnapshot() => _served.Snapshot();
+
+    /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
+    public long BackstopsWithData => _link.BackstopsWithData;
+
+    /// <summary>Starts the reader and the watch over the peer.</summary>
+    public void Start()
+    {
+        _link.Start(_reader.OnLinkEvent);
+        _reader.Start();
+    }
+
+    /// <summary>Starts a call whose caller does not block.</summary>
+    public StartOutcome StartCall(
+        ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
+    {
+        StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
+        if (outcome == StartOutcome.Started)
+        {
+            _reader.LookForReader();
+        }
+
+        return outcome;
+    }
+
+    /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="flags">The flags of its first frame.</param>
+    /// <param name="head">Its head.</param>
+    /// <param name="message">Its message, where the flags say that there is one.</param>
+    /// <param name="largeMessage">A message that is too large for the first frame; null for none.</param>
+    public StartOutcome RunCall(
+        ConnectionCall call,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> message,
+        PooledBufferWriter? largeMessage)
+    {
+        CallerTurn turn = _reader.Enter();
+        try
+        {
+            StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
+            if (outcome == StartOutcome.Started)
+            {
+                if (largeMessage is not null)
+                {
+                    _ = _sender.SendMessageAsync(call, FrameFlags.HalfClose, largeMessage);
+                }
+
+                _reader.WaitUntilDone(call, ref turn);
+            }
+
+            return outcome;
+        }
+        finally
+        {
+            _reader.Leave(ref turn);
+        }
+    }
+
+    /// <summary>Sends a frame of a call that has begun; see <see cref="FrameSender.Send"/>.</summary>
+    public void Send(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body) =>
+        _sender.Send(call, kind, flags, head, body);
+
+    /// <summary>Sends a message of a call that has begun; see <see cref="FrameSender.SendMessageAsync"/>.</summary>
+    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+        _sender.SendMessageAsync(call, flags, message);
+
+    public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
+
+    /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
+    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(_started, call, isCancel);
+
+    /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
+    public void DropQueued(ConnectionCall call) => _sender.Drop(call);
+
+    /// <summary>Forgets a call of the peer, now that its end goes into the ring.</summary>
+    public void ForgetServed(ConnectionCall call) => _served.Remove(call);
+
+    /// <summary>Wakes callers that sleep on the ring: one of their calls was completed by another thread.</summary>
+    public void WakeReaders() => _link.RaiseAttention();
+
+    /// <summary>Tells the peer that this side takes and makes no new calls.</summary>
+    public void SendGoAway() => _sender.SendGoAway();
+
+    /// <summary>Closes the connection; calls that live end with the reason.</summary>
+    public void Close(CloseReason reason) => _link.Close(reason);
+
+    // The side that is called must hear every frame; the other may leave the ring alone while it expects nothing.
+    private bool IsExpecting() => _link.IsAcceptor || _started.Count > 0;
+
+    private void OnGoAway()
+    {
+        _link.IsPeerLeaving = true;
+        _onGoAway?.Invoke(this);
+    }
+
+    private void OnClosed()
+    {
+        // The sender first: a call that it has entered is in the snapshot, and it enters no more.
+        _sender.Close();
+        CloseReason reason = _link.CloseReason!;
+        foreach (ConnectionCall call in _started.Snapshot().Concat(_served.Snapshot()))
+        {
+            call.OnConnectionClosed(reason);
+        }
+
+        _closed.SetResult();
+    }
+}

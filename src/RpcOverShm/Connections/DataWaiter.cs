@@ -1,0 +1,139 @@
+using System.Threading.Tasks.Sources;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The thread that waits for data in place of reads that have none to wait with. Started when it is first needed; goes away
+/// when it has had nothing to do for a while. One wait at a time.
+/// </summary>
+/// <param name="link">Whose data it is.</param>
+/// <param name="wait">Returns when there is data, or when its argument says that nobody wants to know.</param>
+internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValueTaskSource
+{
+    private const int StackBytes = 256 << 10;
+    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+
+    private readonly object _gate = new();
+    private ManualResetValueTaskSourceCore<bool> _source = new() { RunContinuationsAsynchronously = true };
+    private bool _isRunning;
+    private bool _isClosed;
+    private volatile bool _isWanted;
+
+    /// <summary>Completes, on the thread pool, when there may be data or the link has closed.</summary>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public async ValueTask WaitAsync(CancellationToken cancellationToken)
+    {
+        ValueTask wait = Begin();
+        using (cancellationToken.UnsafeRegister(static (waiter, token) => ((DataWaiter)waiter!).Cancel(token), this))
+        {
+            await wait.ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Sends the thread home. A closed link wakes it from its sleep.</summary>
+    public void Close()
+    {
+        lock (_gate)
+        {
+            _isClosed = true;
+            Complete();
+            Monitor.Pulse(_gate);
+        }
+    }
+
+    void IValueTaskSource.GetResult(short token) => _source.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _source.GetStatus(token);
+
+    void IValueTaskSource.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _source.OnCompleted(continuation, state, token, flags);
+
+    private ValueTask Begin()
+    {
+        lock (_gate)
+        {
+            if (_isClosed || !TryRun())
+            {
+                return ValueTask.CompletedTask;
+            }
+
+            _source.Reset();
+            _isWanted = true;
+            Monitor.Pulse(_gate);
+            return new ValueTask(this, _source.Version);
+        }
+    }
+
+    private bool TryRun()
+    {
+        if (_isRunning)
+        {
+            return true;
+        }
+
+        // The thread touches the ring's memory and keeps it.
+        _isRunning = link.TryEnter();
+        if (_isRunning)
+        {
+            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm stream" }.UnsafeStart();
+        }
+
+        return _isRunning;
+    }
+
+    private void Run()
+    {
+        while (WaitUntilWanted())
+        {
+            wait(() => _isWanted);
+            lock (_gate)
+            {
+                Complete();
+            }
+        }
+
+        link.Leave();
+    }
+
+    private bool WaitUntilWanted()
+    {
+        lock (_gate)
+        {
+            if (!_isWanted && !_isClosed)
+            {
+                Monitor.Wait(_gate, s_linger);
+            }
+
+            _isRunning = _isWanted;
+            return _isWanted;
+        }
+    }
+
+    private void Cancel(CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            if (!_isWanted)
+            {
+                return;
+            }
+
+            _isWanted = false;
+            _source.SetException(new OperationCanceledException(cancellationToken));
+        }
+
+        // The thread may sleep on the ring for a read that nobody waits for any more.
+        link.RaiseAttention();
+    }
+
+    // Under the gate.
+    private void Complete()
+    {
+        if (_isWanted)
+        {
+            _isWanted = false;
+            _source.SetResult(true);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+using System.Runtime.CompilerServices;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Ring to frames to calls: takes one record, checks that it is a frame that may come now, and gives it to its call, which
+/// copies what it needs; then the space goes back to the peer. Used by the holder of the reader role only. Whatever is
+/// thrown here ends the connection.
+/// </summary>
+internal sealed class FrameReceiver
+{
+    // What a head holds besides metadata: method, host, codec and status detail, each with less than 64 KiB.
+    private const int HeadBesidesMetadataBytes = 256 << 10;
+
+    private readonly PeerLink _link;
+    private readonly RingReader _ring;
+    private readonly FrameSender _sender;
+    private readonly StartedCalls _started;
+    private readonly ServedCalls _served;
+    private readonly Func<ConnectionCall>? _accept;
+    private readonly Action _onGoAway;
+    private readonly int _headLimitBytes;
+    private byte[] _head = new byte[256];
+
+    /// <param name="link">The link whose ring is read.</param>
+    /// <param name="sender">Takes the peer's credit.</param>
+    /// <param name="started">The calls of this side.</param>
+    /// <param name="served">The calls of the peer.</param>
+    /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
+    /// <param name="onGoAway">The peer takes no new calls.</param>
+    public FrameReceiver(
+        PeerLink link,
+        FrameSender sender,
+        StartedCalls started,
+        ServedCalls served,
+        Func<ConnectionCall>? accept,
+        Action onGoAway)
+    {
+        _link = link;
+        _ring = link.Reader;
+        _sender = sender;
+        _started = started;
+        _served = served;
+        _accept = accept;
+        _onGoAway = onGoAway;
+        _headLimitBytes = (int)link.OwnLimits.MaxMetadataBytes + HeadBesidesMetadataBytes;
+    }
+
+    /// <summary>Takes the next record. False when there is none.</summary>
+    /// <param name="call">The call that it was for; null for none or one that has ended.</param>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryReceive(out ConnectionCall? call)
+    {
+        if (!_ring.TryRead(out RecordHeader record, out ReadOnlySpan<byte> payload))
+        {
+            call = null;
+            return false;
+        }
+
+        var frame = new FrameHeader(
+            (FrameKind)record.Kind,
+            (FrameFlags)record.Flags,
+            record.HeadLength,
+            new CallId(record.StreamId),
+            record.Argument,
+            payload.Length);
+        call = Dispatch(frame, payload);
+        if (_ring.Release())
+        {
+            _link.WakePeerForSpace();
+        }
+
+        return true;
+    }
+
+    private ConnectionCall? Dispatch(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        if (frame.Check() is { } problem)
+        {
+            throw new ProtocolException($"The peer sent {problem}.");
+        }
+
+        if (frame.Call.IsNone)
+        {
+            DispatchToConnection(frame);
+            return null;
+        }
+
+        ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
+            ? _started.Find(frame.Call)
+            : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _served.Find(frame.Call);
+        if (call is not null)
+        {
+            DispatchToCall(call, frame, payload);
+        }
+
+        return call;
+    }
+
+    private void DispatchToConnection(in FrameHeader frame)
+    {
+        if (frame.Kind != FrameKind.GoAway)
+        {
+            throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+        }
+
+        _onGoAway();
+    }
+
+    private ConnectionCall Accept(CallId id)
+    {
+        if (_accept is null)
+        {
+            throw new ProtocolException("The peer started a call where none are served.");
+        }
+
+        ConnectionCall call = _accept();
+        call.Sending.Phase = CallSendPhase.Open;
+        call.Sending.Window = _link.PeerLimits.CallWindow;
+        _served.Add(id, call);
+        return call;
+    }
+
+    private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        switch (frame.Kind)
+        {
+            case FrameKind.Message:
+                call.OnMessage(frame.Argument, payload, frame.Flags);
+                break;
+            case FrameKind.MessageChunk:
+                call.OnMessageChunk(payload, frame.Flags);
+                break;
+            case FrameKind.HalfClose:
+                call.OnHalfClose();
+                break;
+            case FrameKind.Credit:
+                _sender.AddCredit(call, frame.Argument);
+                break;
+            case FrameKind.Cancel:
+                call.OnCancel();
+                break;
+            default:
+                ReceiveHead(call, frame, payload);
+                break;
+        }
+    }
+
+    private void ReceiveHead(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        bool isChunk = frame.Kind == FrameKind.HeadChunk;
+        if (isChunk != call.PartialHead is not null)
+        {
+            throw new ProtocolException($"A {frame.Kind} for call {call.Id} in the wrong place.");
+        }
+
+        bool isContinued = (frame.Flags & FrameFlags.HeadContinues) != 0;
+        if (!isChunk && !isContinued)
+        {
+            ReadOnlySpan<byte> head = CopyHead(payload[..frame.HeadLength]);
+            DeliverHead(call, frame.Kind, frame.Flags, head, payload[frame.HeadLength..]);
+            return;
+        }
+
+        call.PartialHead ??= new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes);
+        call.PartialHead.Append(payload);
+        if (!isContinued)
+        {
+            using HeadAssembly whole = call.PartialHead;
+            call.PartialHead = null;
+            if (whole.IsTooLarge)
+            {
+                call.OnHeadTooLarge(whole.Kind);
+            }
+            else
+            {
+                DeliverHead(call, whole.Kind, whole.Flags & ~FrameFlags.HeadContinues, whole.Bytes, default);
+            }
+        }
+    }
+
+    // Heads are parsed, so they must lie where the peer cannot change them. Messages are copied by their calls.
+    private ReadOnlySpan<byte> CopyHead(ReadOnlySpan<byte> head)
+    {
+        if (head.Length > _head.Length)
+        {
+            _head = new byte[head.Length];
+        }
+
+        head.CopyTo(_head);
+        return _head.AsSpan(0, head.Length);
+    }
+
+    private void DeliverHead(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
+    {
+        switch (kind)
+        {
+            case FrameKind.CallStart:
+                call.OnStart(head, message, flags);
+                break;
+            case FrameKind.Headers:
+                call.OnHeaders(head);
+                break;
+            case FrameKind.End:
+                // The slot is free from here on: the peer sends nothing more for it.
+                _started.Remove(call);
+                call.OnEnd(head, message, flags);
+                break;
+            default:
+                throw new ProtocolException($"A head of kind {kind}.");
+        }
+    }
+}

@@ -1,0 +1,473 @@
+using System.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Many calls, one ring: takes frames from any thread and lets the calls that wait take turns. Nobody who calls here waits
+/// for space: what does not fit is queued and sent by the space waiter's thread. So the reader may send credit and cancels
+/// without ever stalling the ring that it drains. The gate is held for copying into the ring, never for serialising, for
+/// user code or for a system call.
+/// </summary>
+internal sealed class FrameSender
+{
+    // How much one holding of the gate may copy before others get a chance.
+    private const int RecordsPerTurn = 4;
+
+    // The largest head and message that go as one record; a larger message passes as chunks under credit.
+    private const int InlineLimitBytes = 16 << 10;
+
+    private readonly Lock _gate = new();
+    private readonly PeerLink _link;
+    private readonly FrameWriter _writer;
+    private readonly SpaceWaiter _spaceWaiter;
+    private readonly Queue<ConnectionCall> _control = new(); // calls that owe the peer credit or a cancel
+    private readonly Queue<ConnectionCall> _ready = new();   // calls with a frame that has credit, or needs none
+    private bool _isClosed;
+    private bool _isGoAwayPending;
+    private bool _isGoAwaySent;
+
+    public FrameSender(PeerLink link)
+    {
+        _link = link;
+        _writer = new FrameWriter(link);
+        _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
+        InlineBytes = Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
+    }
+
+    /// <summary>The most bytes of head and message that a call's first or last frame carries together.</summary>
+    public int InlineBytes { get; }
+
+    /// <summary>
+    /// Sends the first frame of a call, or queues it: never fails for want of space. The call is entered under the same gate,
+    /// so that it is known before an answer can come.
+    /// </summary>
+    public StartOutcome Start(
+        StartedCalls calls, ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
+    {
+        bool isSent = true;
+        bool mustWake = false;
+        try
+        {
+            lock (_gate)
+            {
+                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                {
+                    return _isClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
+                }
+
+                if (!calls.TryAdd(call))
+                {
+                    return StartOutcome.TooManyCalls;
+                }
+
+                call.Sending.Window = _link.PeerLimits.CallWindow;
+                isSent = TrySendNow(call, FrameKind.CallStart, flags, head, message);
+                mustWake = _writer.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            // The call is entered: it ends with the connection, like all others.
+            CloseFor(exception);
+        }
+
+        Finish(isSent, mustWake);
+        return StartOutcome.Started;
+    }
+
+    /// <summary>
+    /// Sends a frame, or queues it behind what the call has queued already. A frame of a call that is finished is dropped.
+    /// A head of more bytes than a record takes comes without a message.
+    /// </summary>
+    public void Send(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        bool isSent = true;
+        bool mustWake = false;
+        try
+        {
+            lock (_gate)
+            {
+                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                {
+                    return;
+                }
+
+                isSent = TrySendNow(call, kind, flags, head, body);
+                mustWake = _writer.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+        }
+
+        Finish(isSent, mustWake);
+    }
+
+    /// <summary>Sends a message of any size, or as much of it as credit and space allow; the rest is queued.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="flags">Half-close, when no message follows.</param>
+    /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
+    /// <returns>
+    /// Completes when the message is in the ring, or was dropped because its call has finished: the caller looks at its call.
+    /// </returns>
+    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
+    {
+        bool mustWake = false;
+        OutboundFrame? queued = null;
+        try
+        {
+            lock (_gate)
+            {
+                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                {
+                    return Task.CompletedTask;
+                }
+
+                if (!CanGoNow(call) || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
+                {
+                    byte[] buffer = message.Detach(out int length);
+                    queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
+                    call.Sending.Enqueue(queued);
+                    EnterReady(call);
+                }
+
+                mustWake = _writer.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+        }
+
+        Finish(isSent: queued is null, mustWake);
+        return queued is null ? Task.CompletedTask : queued.WaitUntilFinishedAsync();
+    }
+
+    /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>
+    public void SendCredit(ConnectionCall call, uint bytes)
+    {
+        lock (_gate)
+        {
+            if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+            {
+                return;
+            }
+
+            call.Sending.PendingCredit += bytes;
+            EnterControl(call);
+        }
+
+        SendReady();
+    }
+
+    /// <summary>The peer gave credit. The caller holds the reader role.</summary>
+    /// <exception cref="ProtocolException">It gave more than any window can be.</exception>
+    public void AddCredit(ConnectionCall call, uint bytes)
+    {
+        lock (_gate)
+        {
+            call.Sending.Window += bytes;
+            if (call.Sending.Window > PeerLimits.LargestCallWindow)
+            {
+                throw new ProtocolException($"Credit of {call.Sending.Window} bytes for call {call.Id}.");
+            }
+
+            if (_isClosed || !call.Sending.HasQueued)
+            {
+                return;
+            }
+
+            EnterReady(call);
+        }
+
+        SendReady();
+    }
+
+    /// <summary>Sends nothing more of a call, and lets go of what it had queued. For a call or connection that has ended.</summary>
+    public void Drop(ConnectionCall call)
+    {
+        lock (_gate)
+        {
+            call.Sending.Phase = CallSendPhase.Finished;
+            DropQueue(call);
+        }
+    }
+
+    /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
+    /// <param name="calls">Where the call stands; one that the peer has not heard of is taken out.</param>
+    /// <param name="call">The call.</param>
+    /// <param name="isCancel">True to tell the peer, if it knows the call; false when the peer has ended it itself.</param>
+    public void Abandon(StartedCalls calls, ConnectionCall call, bool isCancel)
+    {
+        lock (_gate)
+        {
+            CallSendPhase phase = call.Sending.Phase;
+            call.Sending.Phase = CallSendPhase.Finished;
+            DropQueue(call);
+            if (_isClosed || phase == CallSendPhase.Finished)
+            {
+                return;
+            }
+
+            if (phase == CallSendPhase.New && !call.Id.IsNone)
+            {
+                calls.Remove(call);
+            }
+
+            if (phase == CallSendPhase.New || !isCancel)
+            {
+                return;
+            }
+
+            call.Sending.IsCancelPending = true;
+            EnterControl(call);
+        }
+
+        SendReady();
+    }
+
+    /// <summary>Tells the peer that no new calls are taken on this connection. Once; later calls do nothing.</summary>
+    public void SendGoAway()
+    {
+        lock (_gate)
+        {
+            if (_isClosed || _isGoAwaySent)
+            {
+                return;
+            }
+
+            _isGoAwaySent = true;
+            _isGoAwayPending = true;
+        }
+
+        SendReady();
+    }
+
+    /// <summary>Ends the writing side: drops what waits and lets go of the memory. Called once, when the link is closed.</summary>
+    public void Close()
+    {
+        lock (_gate)
+        {
+            Debug.Assert(!_isClosed, "The writing side leaves the link once.");
+            _isClosed = true;
+            _control.Clear();
+            _ready.Clear();
+        }
+
+        _spaceWaiter.Close();
+        _link.Leave();
+    }
+
+    // Whoever waits goes first; a frame of a call that waits itself goes behind it.
+    private bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
+
+    private bool TrySendNow(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        if (CanGoNow(call) && _writer.TryWriteWhole(call, kind, flags, head, body))
+        {
+            return true;
+        }
+
+        call.Sending.Enqueue(OutboundFrame.Copy(kind, flags, head, body));
+        EnterReady(call);
+        return false;
+    }
+
+    private void Finish(bool isSent, bool mustWake)
+    {
+        WakePeer(mustWake);
+        if (!isSent)
+        {
+            SendReady();
+        }
+    }
+
+    private void EnterControl(ConnectionCall call)
+    {
+        if (!call.Sending.IsInControl)
+        {
+            call.Sending.IsInControl = true;
+            _control.Enqueue(call);
+        }
+    }
+
+    private void EnterReady(ConnectionCall call)
+    {
+        if (!call.Sending.IsReady)
+        {
+            call.Sending.IsReady = true;
+            _ready.Enqueue(call);
+        }
+    }
+
+    private static void DropQueue(ConnectionCall call)
+    {
+        while (call.Sending.HasQueued)
+        {
+            call.Sending.Dequeue().Finish();
+        }
+    }
+
+    /// <summary>Sends what can go on, turn by turn; hands over to the space waiter when the ring is full.</summary>
+    private void SendReady()
+    {
+        TurnOutcome outcome;
+        do
+        {
+            outcome = TakeTurn();
+        }
+        while (outcome == TurnOutcome.More);
+
+        if (outcome == TurnOutcome.NoSpace)
+        {
+            _spaceWaiter.Wake();
+        }
+    }
+
+    /// <summary>The space waiter's step; see there.</summary>
+    private long? SendReadyOrPark()
+    {
+        while (true)
+        {
+            TurnOutcome outcome = TakeTurn();
+            if (outcome == TurnOutcome.Idle)
+            {
+                return null;
+            }
+
+            lock (_gate)
+            {
+                if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
+                {
+                    return head;
+                }
+            }
+        }
+    }
+
+    private void Unpark()
+    {
+        lock (_gate)
+        {
+            if (!_isClosed)
+            {
+                _writer.UnparkForSpace();
+            }
+        }
+    }
+
+    private TurnOutcome TakeTurn()
+    {
+        TurnOutcome outcome;
+        bool mustWake;
+        try
+        {
+            lock (_gate)
+            {
+                if (_isClosed)
+                {
+                    return TurnOutcome.Idle;
+                }
+
+                outcome = WriteTurn();
+                mustWake = _writer.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+            return TurnOutcome.Idle;
+        }
+
+        WakePeer(mustWake);
+        return outcome;
+    }
+
+    private TurnOutcome WriteTurn()
+    {
+        if (!WriteControl())
+        {
+            return TurnOutcome.NoSpace;
+        }
+
+        for (int records = 0; records < RecordsPerTurn; records++)
+        {
+            if (!_ready.TryPeek(out ConnectionCall? call))
+            {
+                return TurnOutcome.Idle;
+            }
+
+            WriteOutcome outcome = call.Sending.HasQueued ? _writer.WriteNext(call) : WriteOutcome.NoCredit;
+            if (outcome == WriteOutcome.NoSpace)
+            {
+                return TurnOutcome.NoSpace;
+            }
+
+            // The next call gets its turn; this one comes back if it has more to send and may.
+            _ready.Dequeue();
+            call.Sending.IsReady = false;
+            if (outcome == WriteOutcome.Written && call.Sending.HasQueued)
+            {
+                EnterReady(call);
+            }
+        }
+
+        return _ready.Count > 0 ? TurnOutcome.More : TurnOutcome.Idle;
+    }
+
+    private bool WriteControl()
+    {
+        if (_isGoAwayPending)
+        {
+            if (!_writer.TryWriteGoAway())
+            {
+                return false;
+            }
+
+            _isGoAwayPending = false;
+        }
+
+        while (_control.TryPeek(out ConnectionCall? call))
+        {
+            if (!_writer.TryWriteControl(call))
+            {
+                return false;
+            }
+
+            call.Sending.IsInControl = false;
+            _control.Dequeue();
+        }
+
+        return true;
+    }
+
+    private void CloseFor(RingCorruptedException exception) =>
+        _link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
+
+    private void WakePeer(bool mustWake)
+    {
+        if (mustWake && _link.TryEnter())
+        {
+            _link.WakePeerForData();
+            _link.Leave();
+        }
+    }
+
+    /// <summary>How a turn at the ring ended.</summary>
+    private enum TurnOutcome
+    {
+        /// <summary>Nothing waits that could go on.</summary>
+        Idle,
+
+        /// <summary>More can go on at once.</summary>
+        More,
+
+        /// <summary>The ring is full.</summary>
+        NoSpace,
+    }
+}

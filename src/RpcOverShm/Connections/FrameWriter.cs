@@ -1,0 +1,228 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Turns frames into records: a frame that fits becomes one, a larger message or head several. Keeps each call's credit and
+/// phase. Used under the sender's gate only; waits for nothing and wakes nobody.
+/// </summary>
+internal sealed class FrameWriter(PeerLink link)
+{
+    /// <summary>A larger message is cut. Both copies of a chunk stay in the L2 cache.</summary>
+    public const int ChunkBytes = 32 << 10;
+
+    /// <summary>What each record of a message costs of the credit besides its bytes, so that empty messages are not free.</summary>
+    public const int CreditPerRecord = RecordHeader.SizeBytes;
+
+    // Less of a message is not worth a record: more credit is on its way.
+    private const int SmallestPieceBytes = 1 << 10;
+
+    // Enough that the peer should see it while the rest is being copied.
+    private const int PublishBytes = 4 << 10;
+
+    private readonly RingWriter _ring = link.Writer;
+    private bool _mustWake;
+
+    /// <summary>The longest payload of one record.</summary>
+    public int MaxPayloadBytes => _ring.MaxPayloadBytes;
+
+    private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
+
+    /// <summary>Writes a frame that fits into one record. False, and nothing has happened, when it does not fit now.</summary>
+    public bool TryWriteWhole(
+        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
+    {
+        int length = head.Length + body.Length;
+        if (length > _ring.MaxPayloadBytes || head.Length > MaxHeadBytes)
+        {
+            return false;
+        }
+
+        bool isMessage = kind == FrameKind.Message;
+        if (isMessage && (length > ChunkBytes || call.Sending.Window < length + CreditPerRecord))
+        {
+            return false;
+        }
+
+        uint argument = isMessage ? (uint)length : 0;
+        if (!TryWrite(call.Id, kind, flags, head, body, argument, isControl: kind == FrameKind.HalfClose))
+        {
+            return false;
+        }
+
+        if (isMessage)
+        {
+            call.Sending.Window -= length + CreditPerRecord;
+        }
+
+        NotePhase(call, kind, isLast: true);
+        PublishIfMuch();
+        return true;
+    }
+
+    /// <summary>Writes the next record of the frame that the call has queued first. Takes the frame out when it was the last.</summary>
+    public WriteOutcome WriteNext(ConnectionCall call)
+    {
+        OutboundFrame frame = call.Sending.First!;
+        WriteOutcome outcome = frame.Kind == FrameKind.Message ? WriteMessagePart(call, frame) : WriteHeadPart(call, frame);
+        if (outcome == WriteOutcome.Written && frame.IsSent)
+        {
+            call.Sending.Dequeue().Finish();
+        }
+
+        return outcome;
+    }
+
+    /// <summary>Writes what a call owes the peer besides its frames: a cancel, or credit.</summary>
+    public bool TryWriteControl(ConnectionCall call)
+    {
+        if (call.Sending.IsCancelPending)
+        {
+            if (!TryWrite(call.Id, FrameKind.Cancel, 0, default, default, 0, isControl: true))
+            {
+                return false;
+            }
+
+            call.Sending.IsCancelPending = false;
+            call.Sending.PendingCredit = 0;
+        }
+
+        if (call.Sending.PendingCredit > 0 && call.Sending.Phase == CallSendPhase.Open)
+        {
+            if (!TryWrite(call.Id, FrameKind.Credit, 0, default, default, call.Sending.PendingCredit, isControl: true))
+            {
+                return false;
+            }
+
+            call.Sending.PendingCredit = 0;
+        }
+
+        return true;
+    }
+
+    public bool TryWriteGoAway() => TryWrite(CallId.None, FrameKind.GoAway, 0, default, default, 0, isControl: true);
+
+    /// <summary>Makes everything visible. True when the peer must be woken, once the gate is left.</summary>
+    public bool Publish()
+    {
+        if (_ring.HasUnpublished)
+        {
+            // CRASH record-written: records lie in the ring and the tail does not say so. The peer never sees them.
+            CrashPoint.Reach(CrashPoint.RecordWritten);
+            _mustWake |= _ring.Publish();
+
+            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and it reads what is there.
+            CrashPoint.Reach(CrashPoint.TailPublished);
+        }
+
+        bool mustWake = _mustWake;
+        _mustWake = false;
+        return mustWake;
+    }
+
+    /// <summary>Announces that this side sleeps for space; see <see cref="RingWriter.ParkForSpace"/>.</summary>
+    public long? ParkForSpace()
+    {
+        long? head = _ring.ParkForSpace();
+        if (head is null)
+        {
+            _ring.UnparkForSpace();
+        }
+
+        return head;
+    }
+
+    public void UnparkForSpace() => _ring.UnparkForSpace();
+
+    private WriteOutcome WriteMessagePart(ConnectionCall call, OutboundFrame frame)
+    {
+        ReadOnlySpan<byte> rest = frame.Rest;
+        long credit = call.Sending.Window - CreditPerRecord;
+        int length = (int)Math.Min(rest.Length, Math.Min(Math.Min(ChunkBytes, _ring.MaxPayloadBytes), credit));
+        if (credit < 0 || (length < rest.Length && length < SmallestPieceBytes))
+        {
+            return WriteOutcome.NoCredit;
+        }
+
+        bool isLast = length == rest.Length;
+        FrameKind kind = frame.IsStarted ? FrameKind.MessageChunk : FrameKind.Message;
+        uint argument = frame.IsStarted ? 0 : (uint)frame.Length;
+        FrameFlags flags = isLast ? frame.Flags : 0;
+        if (!TryWrite(call.Id, kind, flags, default, rest[..length], argument, isControl: false))
+        {
+            return WriteOutcome.NoSpace;
+        }
+
+        call.Sending.Window -= length + CreditPerRecord;
+        frame.Advance(length);
+        PublishIfMuch();
+        return WriteOutcome.Written;
+    }
+
+    private WriteOutcome WriteHeadPart(ConnectionCall call, OutboundFrame frame)
+    {
+        ReadOnlySpan<byte> rest = frame.Rest;
+        bool isWhole = rest.Length <= _ring.MaxPayloadBytes && frame.HeadLength <= MaxHeadBytes;
+        int length = isWhole ? rest.Length : Math.Min(rest.Length, MaxHeadBytes);
+        int headLength = frame.IsStarted || !isWhole ? length : frame.HeadLength;
+        bool isLast = length == rest.Length;
+        FrameKind kind = frame.IsStarted ? FrameKind.HeadChunk : frame.Kind;
+        FrameFlags flags = (frame.IsStarted ? 0 : frame.Flags) | (isLast ? 0 : FrameFlags.HeadContinues);
+        ReadOnlySpan<byte> bytes = rest[..length];
+        if (!TryWrite(call.Id, kind, flags, bytes[..headLength], bytes[headLength..], 0, frame.Kind == FrameKind.HalfClose))
+        {
+            return WriteOutcome.NoSpace;
+        }
+
+        frame.Advance(length);
+        NotePhase(call, frame.Kind, isLast);
+        PublishIfMuch();
+        return WriteOutcome.Written;
+    }
+
+    // After the phase was noted: once the peer can see the end of a call, it may start the next under the same id.
+    private void PublishIfMuch()
+    {
+        if (_ring.UnpublishedBytes >= PublishBytes)
+        {
+            _mustWake |= _ring.Publish();
+        }
+    }
+
+    private static void NotePhase(ConnectionCall call, FrameKind kind, bool isLast)
+    {
+        if (kind == FrameKind.CallStart)
+        {
+            call.Sending.Phase = CallSendPhase.Open;
+        }
+        else if (kind == FrameKind.End && isLast)
+        {
+            call.Sending.Phase = CallSendPhase.Finished;
+            call.OnEndWritten();
+        }
+    }
+
+    private bool TryWrite(
+        CallId id,
+        FrameKind kind,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> body,
+        uint argument,
+        bool isControl)
+    {
+        int length = head.Length + body.Length;
+        if (!_ring.TryClaim(length, isControl, out RingClaim claim))
+        {
+            return false;
+        }
+
+        head.CopyTo(claim.Payload);
+        body.CopyTo(claim.Payload[head.Length..]);
+        var header = new RecordHeader((uint)length, (byte)kind, (byte)flags, (ushort)head.Length, id.Value, argument);
+        _ring.Commit(claim, header);
+        return true;
+    }
+}

@@ -1,0 +1,99 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds; any thread
+/// removes, when the call's End goes into the ring and before the peer can see it, so that the peer's next call in the same
+/// slot finds it empty.
+/// </summary>
+internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
+{
+    private const int BlockSize = 256;
+
+    // Blocks never move once made: threads remove calls while the reader adds blocks.
+    private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
+    private readonly Lock _gate = new();
+    private int _count;
+    private TaskCompletionSource? _drained;
+
+    /// <summary>How many calls are being served.</summary>
+    public int Count => Volatile.Read(ref _count);
+
+    /// <summary>Enters a call under the id that the peer has given it.</summary>
+    /// <exception cref="ProtocolException">The id is not one that the peer may use now.</exception>
+    public void Add(CallId id, ConnectionCall call)
+    {
+        if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
+        {
+            throw new ProtocolException($"Call {id} is out of range; at most {maxCalls} calls are taken at a time.");
+        }
+
+        Block block = _blocks[id.Slot / BlockSize] ??= new Block();
+        int index = id.Slot % BlockSize;
+        if (id.Generation != CallId.NextGeneration(block.Generations[index]) || Volatile.Read(ref block.Calls[index]) is not null)
+        {
+            throw new ProtocolException($"Call {id} was started twice or out of turn.");
+        }
+
+        block.Generations[index] = id.Generation;
+        call.Id = id;
+        Interlocked.Increment(ref _count);
+        Volatile.Write(ref block.Calls[index], call);
+    }
+
+    /// <summary>The call with this id, or null when it was ended here and the peer may not know yet.</summary>
+    /// <exception cref="ProtocolException">There was no such call.</exception>
+    public ConnectionCall? Find(CallId id)
+    {
+        Block? block = id.IsFromAcceptor == isFromAcceptor && id.Slot < maxCalls ? _blocks[id.Slot / BlockSize] : null;
+        if (block is null || block.Generations[id.Slot % BlockSize] != id.Generation)
+        {
+            throw new ProtocolException($"A frame for call {id}, which was never started.");
+        }
+
+        return Volatile.Read(ref block.Calls[id.Slot % BlockSize]);
+    }
+
+    /// <summary>Forgets the call. False when it was forgotten before.</summary>
+    public bool Remove(ConnectionCall call)
+    {
+        Block? block = _blocks[call.Id.Slot / BlockSize];
+        if (block is null || Interlocked.CompareExchange(ref block.Calls[call.Id.Slot % BlockSize], null, call) != call)
+        {
+            return false;
+        }
+
+        if (Interlocked.Decrement(ref _count) == 0)
+        {
+            lock (_gate)
+            {
+                _drained?.TrySetResult();
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Completes when no call is being served. Asked for once no more are accepted.</summary>
+    public Task WhenEmptyAsync()
+    {
+        lock (_gate)
+        {
+            // Made before the look: a call that ends meanwhile sees it.
+            _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return Count == 0 ? Task.CompletedTask : _drained.Task;
+        }
+    }
+
+    /// <summary>All calls that are being served.</summary>
+    public ConnectionCall[] Snapshot() => [.. _blocks.OfType<Block>().SelectMany(block => block.Calls).OfType<ConnectionCall>()];
+
+    private sealed class Block
+    {
+        public readonly ConnectionCall?[] Calls = new ConnectionCall?[BlockSize];
+
+        // The last generation seen of each slot. The reader's own.
+        public readonly uint[] Generations = new uint[BlockSize];
+    }
+}

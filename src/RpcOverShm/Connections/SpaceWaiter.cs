@@ -1,0 +1,94 @@
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The thread that sleeps until the peer has made space, for everybody whose bytes did not fit. Started when it is first
+/// needed; goes away when it has had nothing to do for a while. Nobody else ever waits for space: the thread that drains
+/// the incoming ring must not, and callers wait for their answers instead.
+/// </summary>
+/// <param name="link">Whose ring it is.</param>
+/// <param name="sendOrPark">
+/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping; null when nothing
+/// waits.
+/// </param>
+/// <param name="unpark">Takes the announcement back.</param>
+internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action unpark)
+{
+    private const int StackBytes = 256 << 10;
+    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+
+    private readonly object _gate = new();
+    private bool _isRunning;
+    private bool _isWanted;
+    private bool _isClosed;
+
+    /// <summary>Something waits for space. May be called from any thread, any number of times.</summary>
+    public void Wake()
+    {
+        lock (_gate)
+        {
+            if (_isClosed)
+            {
+                return;
+            }
+
+            _isWanted = true;
+            if (_isRunning)
+            {
+                Monitor.Pulse(_gate);
+                return;
+            }
+
+            if (link.TryEnter())
+            {
+                _isRunning = true;
+                new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm space" }.UnsafeStart();
+            }
+        }
+    }
+
+    /// <summary>Sends the thread home. A closed link wakes it from its sleep.</summary>
+    public void Close()
+    {
+        lock (_gate)
+        {
+            _isClosed = true;
+            Monitor.Pulse(_gate);
+        }
+    }
+
+    private void Run()
+    {
+        while (WaitUntilWanted())
+        {
+            while (true)
+            {
+                uint attention = link.Attention;
+                if (link.IsClosed || sendOrPark() is not { } head)
+                {
+                    break;
+                }
+
+                link.SleepForSpace(head, attention);
+                unpark();
+            }
+        }
+
+        link.Leave();
+    }
+
+    private bool WaitUntilWanted()
+    {
+        lock (_gate)
+        {
+            if (!_isWanted && !_isClosed)
+            {
+                Monitor.Wait(_gate, s_linger);
+            }
+
+            bool isWanted = _isWanted && !_isClosed;
+            _isWanted = false;
+            _isRunning = isWanted;
+            return isWanted;
+        }
+    }
+}

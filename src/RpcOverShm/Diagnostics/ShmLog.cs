@@ -1,0 +1,77 @@
+using Grpc.Core;
+using Microsoft.Extensions.Logging;
+
+namespace RpcOverShm.Diagnostics;
+
+/// <summary>
+/// Everything that is logged, in one place. Ids are never used again: 1-99 rendezvous and handshake, 100-199 connections,
+/// 200-299 client calls, 300-399 server calls, 400-499 byte streams.
+/// </summary>
+internal static partial class ShmLog
+{
+    [LoggerMessage(1, LogLevel.Warning, "Accepting clients at {Address} failed; trying again.")]
+    public static partial void AcceptFailed(ILogger logger, string address, Exception exception);
+
+    [LoggerMessage(2, LogLevel.Warning, "The handshake with a client at {Address} failed: {Problem}")]
+    public static partial void HandshakeFailed(ILogger logger, string address, string problem, Exception exception);
+
+    [LoggerMessage(3, LogLevel.Debug, "Client process {ProcessId} closed before its hello.")]
+    public static partial void ClientLeftHandshake(ILogger logger, int processId);
+
+    [LoggerMessage(4, LogLevel.Warning, "A client was refused: {Reason}")]
+    public static partial void ClientRefused(ILogger logger, string reason);
+
+    [LoggerMessage(5, LogLevel.Debug, "A client's handshake broke off: {Problem}")]
+    public static partial void HandshakeBroken(ILogger logger, string problem, Exception exception);
+
+    [LoggerMessage(6, LogLevel.Information, "Listening at {Path} ({Address}).")]
+    public static partial void Listening(ILogger logger, string path, string address);
+
+    [LoggerMessage(7, LogLevel.Information, "Stopped listening at {Path} ({Address}).")]
+    public static partial void StoppedListening(ILogger logger, string path, string address);
+
+    [LoggerMessage(100, LogLevel.Debug, "Connection {ConnectionId} with {Peer} is open.")]
+    public static partial void ConnectionOpened(ILogger logger, Guid connectionId, string peer);
+
+    [LoggerMessage(101, LogLevel.Debug, "Connection {ConnectionId} with {Peer} closed: {Reason}")]
+    public static partial void ConnectionClosed(ILogger logger, Guid connectionId, string peer, string reason);
+
+    [LoggerMessage(102, LogLevel.Information, "Connection {ConnectionId} lost its peer, {Peer}: {Reason}")]
+    public static partial void PeerLost(ILogger logger, Guid connectionId, string peer, string reason);
+
+    [LoggerMessage(103, LogLevel.Error, "Connection {ConnectionId} with {Peer} was closed because the peer broke the protocol: {Reason}")]
+    public static partial void PeerViolation(ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
+
+    [LoggerMessage(104, LogLevel.Error, "Connection {ConnectionId} with {Peer} failed: {Reason}")]
+    public static partial void ConnectionFailed(ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
+
+    [LoggerMessage(105, LogLevel.Warning, "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
+    public static partial void BackstopFoundData(ILogger logger, Guid connectionId);
+
+    [LoggerMessage(106, LogLevel.Debug, "Connection {ConnectionId} takes no new calls: {Peer} is closing it.")]
+    public static partial void PeerGoesAway(ILogger logger, Guid connectionId, string peer);
+
+    [LoggerMessage(107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
+    public static partial void PeerComplained(ILogger logger, Guid connectionId, string peer, string reason);
+
+    [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
+    public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
+
+    [LoggerMessage(201, LogLevel.Debug, "Call of {Method} exceeded its deadline.")]
+    public static partial void DeadlineExceeded(ILogger logger, string method);
+
+    [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
+    public static partial void MethodEndedWithStatus(ILogger logger, string method, StatusCode statusCode, Exception exception);
+
+    [LoggerMessage(301, LogLevel.Error, "{Method} threw an exception.")]
+    public static partial void MethodThrew(ILogger logger, string method, Exception exception);
+
+    [LoggerMessage(302, LogLevel.Information, "{Method} ended after its call was cancelled.")]
+    public static partial void MethodEndedAfterCancel(ILogger logger, string method, Exception exception);
+
+    [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
+    public static partial void ServerDeadlineExceeded(ILogger logger, string method);
+
+    [LoggerMessage(400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
+    public static partial void StreamNotAccepted(ILogger logger, string address, int waiting);
+}

@@ -1,0 +1,110 @@
+using System.Runtime.CompilerServices;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm;
+
+/// <summary>Turns public options into the settings of the rooms; refuses what is not allowed, saying what is.</summary>
+internal static class OptionChecks
+{
+    // A quarter of the default ring: several calls can stream at full speed, and one that is not read keeps a quarter MiB.
+    public const uint CallWindow = 256 << 10;
+
+    private const int LongestCodecName = 64;
+
+    public static int? MessageSize(int? bytes, [CallerArgumentExpression(nameof(bytes))] string name = "")
+    {
+        if (bytes < 0)
+        {
+            throw new ArgumentOutOfRangeException(Short(name), bytes, "A message size is 0 or more bytes, or null for any size.");
+        }
+
+        return bytes;
+    }
+
+    public static ConnectionSettings Connection(
+        ConnectionPurpose purpose,
+        int ringCapacity,
+        int maxMetadataSize,
+        TimeSpan timeout,
+        uint maxCalls,
+        ILogger logger,
+        [CallerArgumentExpression(nameof(timeout))] string timeoutName = "")
+    {
+        if (!SegmentLayout.IsValidRingCapacity(ringCapacity))
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(ringCapacity),
+                ringCapacity,
+                $"{nameof(ShmServerOptions.RingCapacity)} is a power of two from 64 KiB (65536) to 1 GiB (1073741824).");
+        }
+
+        if (maxMetadataSize is < 0 or > (int)PeerLimits.LargestMetadata)
+        {
+            throw new ArgumentOutOfRangeException(
+                nameof(maxMetadataSize),
+                maxMetadataSize,
+                $"{nameof(ShmServerOptions.MaxMetadataSize)} is 0 to {PeerLimits.LargestMetadata} bytes.");
+        }
+
+        if (timeout <= TimeSpan.Zero || timeout.TotalMilliseconds > int.MaxValue)
+        {
+            throw new ArgumentOutOfRangeException(Short(timeoutName), timeout, "The time is above zero and below 24 days.");
+        }
+
+        return new ConnectionSettings
+        {
+            Purpose = purpose,
+            Limits = new PeerLimits(ringCapacity, CallWindow, maxCalls, (uint)maxMetadataSize),
+            ConnectTimeout = timeout,
+            Logger = logger,
+        };
+    }
+
+    public static ILogger Logger<T>(ILoggerFactory? factory) =>
+        (factory ?? NullLoggerFactory.Instance).CreateLogger(typeof(T).FullName!);
+
+    public static ConnectionSettings Stream<T>(ShmStreamOptions options) => Connection(
+        ConnectionPurpose.ByteStream, options.RingCapacity, 0, options.ConnectTimeout, maxCalls: 0, Logger<T>(options.LoggerFactory));
+
+    public static IReadOnlyList<MarshallerSource> Codecs(IEnumerable<ShmCodec> codecs)
+    {
+        var sources = new List<MarshallerSource>();
+        foreach (ShmCodec? codec in codecs)
+        {
+            MarshallerSource source = Codec(codec) ?? throw new ArgumentException("A codec is null.", nameof(codecs));
+            if (sources.Exists(other => other.Name == source.Name))
+            {
+                throw new ArgumentException($"Two codecs have the name '{source.Name}'.", nameof(codecs));
+            }
+
+            sources.Add(source);
+        }
+
+        return sources;
+    }
+
+    public static MarshallerSource? Codec(ShmCodec? codec)
+    {
+        if (codec is null)
+        {
+            return null;
+        }
+
+        string name = codec.Name;
+        bool isLegal = name is { Length: > 0 and <= LongestCodecName }
+            && name != "proto"
+            && name.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_');
+        return isLegal
+            ? new CodecMarshallers(codec, name)
+            : throw new ArgumentException(
+                $"'{name}' is not a codec's name: 1 to {LongestCodecName} letters, digits, '.', '-' or '_', and not 'proto'.");
+    }
+
+    // "options.RingCapacity" names the option as its user knows it.
+    private static string Short(string expression) => expression[(expression.LastIndexOf('.') + 1)..];
+}

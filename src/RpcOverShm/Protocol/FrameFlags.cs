@@ -1,0 +1,17 @@
+namespace RpcOverShm.Protocol;
+
+/// <summary>Flags of a frame. The numbers are on the wire; bits without a name must be zero.</summary>
+[Flags]
+internal enum FrameFlags : byte
+{
+    None = 0,
+
+    /// <summary>CallStart, End: what follows the head is a whole message, possibly of no bytes.</summary>
+    HasMessage = 1,
+
+    /// <summary>CallStart, Message, MessageChunk: no more messages follow.</summary>
+    HalfClose = 2,
+
+    /// <summary>CallStart, Headers, End, HeadChunk: the head goes on in a HeadChunk.</summary>
+    HeadContinues = 4,
+}

@@ -1,0 +1,115 @@
+using System.Buffers;
+using System.Text;
+using Grpc.Core;
+
+namespace RpcOverShm.Protocol;
+
+/// <summary>
+/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII letters, digits
+/// and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any bytes, sent as they are.
+/// <code>
+/// u16 number of entries, then for each: u16 key length, key, u32 value length, value
+/// </code>
+/// </summary>
+internal static class MetadataCodec
+{
+    // gRPC's own measure of metadata (gRFC A6 and the HTTP/2 mapping): key, value and 32 bytes for each entry.
+    private const int OverheadPerEntry = 32;
+
+    private const int MaxKeyBytes = ushort.MaxValue;
+
+    private static readonly SearchValues<byte> s_keyBytes = SearchValues.Create("abcdefghijklmnopqrstuvwxyz0123456789._-"u8);
+    private static readonly SearchValues<char> s_valueChars =
+        SearchValues.Create([.. Enumerable.Range(0x20, 0x7F - 0x20).Select(c => (char)c)]);
+
+    /// <summary>The size of metadata as limits count it: for each entry key and value in bytes, and 32.</summary>
+    public static long MeasureBytes(Metadata metadata)
+    {
+        long size = 0;
+        foreach (Metadata.Entry entry in metadata)
+        {
+            int value = entry.IsBinary ? entry.ValueBytes.Length : entry.Value.Length;
+            size += entry.Key.Length + value + OverheadPerEntry;
+        }
+
+        return size;
+    }
+
+    /// <summary>Null when every text value is printable ASCII and every key short enough, else what is wrong.</summary>
+    public static string? Check(Metadata metadata)
+    {
+        if (metadata.Count > ushort.MaxValue)
+        {
+            return $"Metadata has {metadata.Count} entries; at most {ushort.MaxValue} are allowed.";
+        }
+
+        foreach (Metadata.Entry entry in metadata)
+        {
+            if (!entry.IsBinary && entry.Value.AsSpan().ContainsAnyExcept(s_valueChars))
+            {
+                return $"The value of metadata '{entry.Key}' has characters other than printable ASCII; "
+                    + "use a key that ends in -bin for anything else.";
+            }
+
+            if (entry.Key.Length > MaxKeyBytes)
+            {
+                return $"A metadata key has {entry.Key.Length} characters; at most {MaxKeyBytes} are allowed.";
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>Appends metadata that was checked.</summary>
+    public static void Encode(PooledBufferWriter to, Metadata metadata)
+    {
+        to.WriteUInt16((ushort)metadata.Count);
+        foreach (Metadata.Entry entry in metadata)
+        {
+            to.WriteShortText(entry.Key);
+            if (entry.IsBinary)
+            {
+                byte[] value = entry.ValueBytes;
+                to.WriteUInt32((uint)value.Length);
+                to.Write(value);
+            }
+            else
+            {
+                to.WriteLongText(entry.Value);
+            }
+        }
+    }
+
+    /// <summary>Reads a block that the peer wrote.</summary>
+    /// <exception cref="ProtocolException">It is not well formed.</exception>
+    public static Metadata Decode(ref WireReader from)
+    {
+        int count = from.ReadUInt16();
+        var metadata = new Metadata();
+        for (int i = 0; i < count; i++)
+        {
+            ReadOnlySpan<byte> key = from.ReadBytes(from.ReadUInt16());
+            ReadOnlySpan<byte> value = from.ReadBytes(from.ReadUInt32());
+            if (key.IsEmpty || key.ContainsAnyExcept(s_keyBytes))
+            {
+                throw new ProtocolException("A metadata key has characters that no key may have.");
+            }
+
+            string name = Encoding.ASCII.GetString(key);
+            if (name.EndsWith(Metadata.BinaryHeaderSuffix, StringComparison.Ordinal))
+            {
+                metadata.Add(name, value.ToArray());
+            }
+            else if (value.IndexOfAnyExceptInRange((byte)0x20, (byte)0x7E) < 0)
+            {
+                metadata.Add(name, Encoding.ASCII.GetString(value));
+            }
+            else
+            {
+                throw new ProtocolException($"The value of metadata '{name}' is not printable ASCII.");
+            }
+        }
+
+        return metadata;
+    }
+}

@@ -1,0 +1,70 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Protocol;
+
+/// <summary>
+/// How a call ended. A head of no bytes is OK without detail and trailers: the common case costs nothing.
+/// <code>
+/// u8  status code         0 to 16; what is unknown reads as Unknown
+/// u8  flags: 1 detail, 2 metadata, 4 not processed; the rest zero
+/// u32 length, detail      if flagged: UTF-8
+/// metadata block          if flagged
+/// </code>
+/// Not processed means that no handler has seen the call: it may be sent again.
+/// </summary>
+internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata, bool IsNotProcessed = false)
+{
+    private const byte HasDetail = 1;
+    private const byte HasMetadata = 2;
+    private const byte NotProcessed = 4;
+    private const byte KnownFlags = HasDetail | HasMetadata | NotProcessed;
+
+    /// <summary>Appends the trailer; nothing at all for a plain OK.</summary>
+    public void Encode(PooledBufferWriter to)
+    {
+        string detail = Status.Detail ?? "";
+        byte flags = (byte)((detail.Length > 0 ? HasDetail : 0)
+            | (Metadata is { Count: > 0 } ? HasMetadata : 0)
+            | (IsNotProcessed ? NotProcessed : 0));
+        if (Status.StatusCode == StatusCode.OK && flags == 0)
+        {
+            return;
+        }
+
+        to.WriteByte((byte)Status.StatusCode);
+        to.WriteByte(flags);
+        if ((flags & HasDetail) != 0)
+        {
+            to.WriteLongText(detail);
+        }
+
+        if ((flags & HasMetadata) != 0)
+        {
+            MetadataCodec.Encode(to, Metadata!);
+        }
+    }
+
+    /// <summary>Reads a trailer that the peer wrote.</summary>
+    /// <exception cref="ProtocolException">It is not well formed.</exception>
+    public static StatusTrailer Decode(ReadOnlySpan<byte> bytes)
+    {
+        if (bytes.IsEmpty)
+        {
+            return new StatusTrailer(Status.DefaultSuccess, null);
+        }
+
+        var from = new WireReader(bytes);
+        byte code = from.ReadByte();
+        byte flags = from.ReadByte();
+        if ((flags & ~KnownFlags) != 0)
+        {
+            throw new ProtocolException($"Unknown flags 0x{flags:X} in a status trailer.");
+        }
+
+        string detail = (flags & HasDetail) != 0 ? from.ReadLongText() : "";
+        Metadata? metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;
+        from.End("a status trailer");
+        StatusCode known = code <= (byte)StatusCode.Unauthenticated ? (StatusCode)code : StatusCode.Unknown;
+        return new StatusTrailer(new Status(known, detail), metadata, (flags & NotProcessed) != 0);
+    }
+}

@@ -1,0 +1,52 @@
+using System.Buffers.Binary;
+using System.Text;
+
+namespace RpcOverShm.Protocol;
+
+/// <summary>Appends fields, little-endian, to a pooled buffer: the mirror of <see cref="WireReader"/>.</summary>
+internal static class WireWriter
+{
+    public static void WriteByte(this PooledBufferWriter to, byte value)
+    {
+        to.GetSpan(1)[0] = value;
+        to.Advance(1);
+    }
+
+    public static void WriteUInt16(this PooledBufferWriter to, ushort value)
+    {
+        BinaryPrimitives.WriteUInt16LittleEndian(to.GetSpan(2), value);
+        to.Advance(2);
+    }
+
+    public static void WriteUInt32(this PooledBufferWriter to, uint value)
+    {
+        BinaryPrimitives.WriteUInt32LittleEndian(to.GetSpan(4), value);
+        to.Advance(4);
+    }
+
+    public static void WriteInt64(this PooledBufferWriter to, long value)
+    {
+        BinaryPrimitives.WriteInt64LittleEndian(to.GetSpan(8), value);
+        to.Advance(8);
+    }
+
+    /// <summary>UTF-8 with a length of 16 bits. The caller has checked that it fits.</summary>
+    public static void WriteShortText(this PooledBufferWriter to, string text)
+    {
+        to.WriteUInt16(checked((ushort)Encoding.UTF8.GetByteCount(text)));
+        to.WriteUtf8(text);
+    }
+
+    /// <summary>UTF-8 with a length of 32 bits. Unpaired surrogates become replacement characters.</summary>
+    public static void WriteLongText(this PooledBufferWriter to, string text)
+    {
+        to.WriteUInt32((uint)Encoding.UTF8.GetByteCount(text));
+        to.WriteUtf8(text);
+    }
+
+    private static void WriteUtf8(this PooledBufferWriter to, string text)
+    {
+        int length = Encoding.UTF8.GetBytes(text, to.GetSpan(Encoding.UTF8.GetMaxByteCount(text.Length)));
+        to.Advance(length);
+    }
+}

@@ -1,0 +1,75 @@
+using System.Runtime.InteropServices;
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
+namespace RpcOverShm.Segments;
+
+/// <summary>What the kernel says of a file: kind, owner, permissions, size, and which file it is. Taken by statx.</summary>
+internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeBytes, ulong Inode, ulong Device)
+{
+    private const int AtFdcwd = -100;
+    private const int AtEmptyPath = 0x1000;
+    private const int AtSymlinkNofollow = 0x100;
+    private const uint BasicStats = 0x7FF;
+
+    private const ushort KindMask = 0xF000;
+    private const ushort KindSocket = 0xC000;
+    private const ushort KindDirectory = 0x4000;
+
+    public bool IsSocket => (Mode & KindMask) == KindSocket;
+
+    public bool IsDirectory => (Mode & KindMask) == KindDirectory;
+
+    /// <summary>True when group or others may do anything with the file.</summary>
+    public bool IsOpenToOthers => (Mode & 0x3F) != 0;
+
+    /// <summary>True when both describe the same file, whatever its names.</summary>
+    public bool IsSameFileAs(in FileFacts other) => Inode == other.Inode && Device == other.Device;
+
+    /// <summary>The facts of what stands at a path, links not followed; null when nothing stands there.</summary>
+    public static FileFacts? OfPath(string path)
+    {
+        byte[] utf8 = Encoding.UTF8.GetBytes(path + '\0');
+        FileFacts? facts = Query(AtFdcwd, utf8, AtSymlinkNofollow);
+        if (facts is null && Marshal.GetLastPInvokeError() is not LinuxNative.ErrnoENOENT)
+        {
+            throw new IOException($"Cannot look at '{path}': {LinuxNative.LastErrorText()}.");
+        }
+
+        return facts;
+    }
+
+    /// <summary>The facts of an open descriptor.</summary>
+    public static FileFacts OfDescriptor(SafeFileHandle descriptor)
+    {
+        bool held = false;
+        try
+        {
+            descriptor.DangerousAddRef(ref held);
+            return Query((int)descriptor.DangerousGetHandle(), [0], AtEmptyPath)
+                ?? throw new IOException($"Cannot look at a descriptor: {LinuxNative.LastErrorText()}.");
+        }
+        finally
+        {
+            if (held)
+            {
+                descriptor.DangerousRelease();
+            }
+        }
+    }
+
+    private static unsafe FileFacts? Query(int directory, ReadOnlySpan<byte> path, int flags)
+    {
+        var buffer = default(LinuxNative.StatxBuffer);
+        fixed (byte* name = path)
+        {
+            if (LinuxNative.Statx(SystemCallNumbers.Statx, directory, name, flags, BasicStats, &buffer) != 0)
+            {
+                return null;
+            }
+        }
+
+        ulong device = ((ulong)buffer.DeviceMajor << 32) | buffer.DeviceMinor;
+        return new FileFacts(buffer.UserId, buffer.Mode, (long)buffer.SizeBytes, buffer.Inode, device);
+    }
+}

@@ -1,0 +1,138 @@
+using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+
+namespace RpcOverShm.Segments;
+
+/// <summary>
+/// The libc functions that .NET does not offer, with blittable signatures. Declarations only. Those that are variadic in C
+/// are declared with the arguments that are passed: on Linux x64 and arm64 variadic integers travel in registers like any
+/// other (not so on Apple arm64). None is marked SuppressGCTransition: all of them may block or take a lock.
+/// </summary>
+internal static unsafe partial class LinuxNative
+{
+    public const int ErrnoEINTR = 4;
+    public const int ErrnoEAGAIN = 11;
+    public const int ErrnoEINVAL = 22;
+    public const int ErrnoENOENT = 2;
+
+    public const uint MfdCloexec = 1;
+    public const uint MfdAllowSealing = 2;
+    public const uint MfdNoexecSeal = 8;
+
+    public const int FAddSeals = 1033;
+    public const int FGetSeals = 1034;
+
+    public const int ProtRead = 1;
+    public const int ProtWrite = 2;
+    public const int MapShared = 0x1;
+    public const int MapPopulate = 0x8000;
+    public const int MadvDontfork = 10;
+
+    public const int LockExclusiveNonBlocking = 2 | 4;
+
+    public const int ORdwr = 2;
+    public const int OCreat = 0x40;
+    public const int OCloexec = 0x80000;
+
+    [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
+    public static partial nint MemfdCreate(nint number, byte* name, uint flags);
+
+    [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
+    public static partial nint Statx(nint number, int directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
+
+    [LibraryImport("libc", EntryPoint = "ftruncate", SetLastError = true)]
+    public static partial int FTruncate(SafeFileHandle descriptor, long length);
+
+    [LibraryImport("libc", EntryPoint = "fallocate", SetLastError = true)]
+    public static partial int FAllocate(SafeFileHandle descriptor, int mode, long offset, long length);
+
+    [LibraryImport("libc", EntryPoint = "fcntl", SetLastError = true)]
+    public static partial int FCntl(SafeFileHandle descriptor, int command, nint argument);
+
+    [LibraryImport("libc", EntryPoint = "mmap", SetLastError = true)]
+    public static partial nint MMap(nint address, nuint length, int protection, int flags, SafeFileHandle descriptor, long offset);
+
+    [LibraryImport("libc", EntryPoint = "munmap", SetLastError = true)]
+    public static partial int MUnmap(nint address, nuint length);
+
+    [LibraryImport("libc", EntryPoint = "madvise", SetLastError = true)]
+    public static partial int MAdvise(nint address, nuint length, int advice);
+
+    [LibraryImport("libc", EntryPoint = "sendmsg", SetLastError = true)]
+    public static partial nint SendMsg(SafeHandle socket, MessageHeader* message, int flags);
+
+    [LibraryImport("libc", EntryPoint = "recvmsg", SetLastError = true)]
+    public static partial nint RecvMsg(SafeHandle socket, MessageHeader* message, int flags);
+
+    [LibraryImport("libc", EntryPoint = "flock", SetLastError = true)]
+    public static partial int FLock(SafeFileHandle descriptor, int operation);
+
+    [LibraryImport("libc", EntryPoint = "open", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int Open(string path, int flags, int mode);
+
+    [LibraryImport("libc", EntryPoint = "close", SetLastError = true)]
+    public static partial int Close(int descriptor);
+
+    [LibraryImport("libc", EntryPoint = "geteuid")]
+    public static partial uint GetEffectiveUserId();
+
+    /// <summary>The text of the last error, with its number, for exception messages.</summary>
+    public static string LastErrorText()
+    {
+        int errno = Marshal.GetLastPInvokeError();
+        return $"{Marshal.GetPInvokeErrorMessage(errno)} (errno {errno})";
+    }
+
+    /// <summary>
+    /// struct msghdr of 64-bit Linux. musl declares two of the lengths as 32 bits and padding; with the padding zero the
+    /// bytes are the same.
+    /// </summary>
+    [StructLayout(LayoutKind.Explicit, Size = 56)]
+    public struct MessageHeader
+    {
+        [FieldOffset(16)]
+        public IoVector* Vectors;
+
+        [FieldOffset(24)]
+        public ulong VectorCount;
+
+        [FieldOffset(32)]
+        public byte* Control;
+
+        [FieldOffset(40)]
+        public ulong ControlLength;
+
+        [FieldOffset(48)]
+        public int Flags;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    public struct IoVector
+    {
+        public byte* Address;
+        public nuint Length;
+    }
+
+    /// <summary>The part of struct statx that is used; the layout is the same on every processor.</summary>
+    [StructLayout(LayoutKind.Explicit, Size = 256)]
+    public struct StatxBuffer
+    {
+        [FieldOffset(20)]
+        public uint UserId;
+
+        [FieldOffset(28)]
+        public ushort Mode;
+
+        [FieldOffset(32)]
+        public ulong Inode;
+
+        [FieldOffset(40)]
+        public ulong SizeBytes;
+
+        [FieldOffset(136)]
+        public uint DeviceMajor;
+
+        [FieldOffset(140)]
+        public uint DeviceMinor;
+    }
+}

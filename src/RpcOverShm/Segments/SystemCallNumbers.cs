@@ -1,0 +1,30 @@
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Segments;
+
+/// <summary>
+/// The kernel's numbers for the calls that libc may not wrap, for the two processors that this library runs on.
+/// From the kernel's tables arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+/// </summary>
+internal static class SystemCallNumbers
+{
+    public static nint Futex { get; } = ForProcessor(x64: 202, arm64: 98);
+
+    public static nint MemfdCreate { get; } = ForProcessor(x64: 319, arm64: 279);
+
+    public static nint Statx { get; } = ForProcessor(x64: 332, arm64: 291);
+
+    /// <summary>Since Linux 5.16; system calls as young as this have the same number on every processor.</summary>
+    public static nint FutexWaitv => 449;
+
+    /// <summary>True where the numbers above are known.</summary>
+    public static bool AreKnown =>
+        RuntimeInformation.ProcessArchitecture is Architecture.X64 or Architecture.Arm64;
+
+    private static nint ForProcessor(nint x64, nint arm64) => RuntimeInformation.ProcessArchitecture switch
+    {
+        Architecture.X64 => x64,
+        Architecture.Arm64 => arm64,
+        _ => -1,
+    };
+}

@@ -1,0 +1,22 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>A stream of requests, a stream of responses.</summary>
+internal sealed class DuplexStreamingHandler<TRequest, TResponse>(
+    Method<TRequest, TResponse> method,
+    IReadOnlyList<MarshallerSource> codecs,
+    DuplexStreamingServerMethod<TRequest, TResponse> invoke)
+    : TypedMethodHandler<TRequest, TResponse>(method, codecs)
+    where TRequest : class
+    where TResponse : class
+{
+    public override async Task InvokeAsync(ServerCall call, ShmServerCallContext context)
+    {
+        var requests = new RequestStreamReader<TRequest>(call, RequestMarshaller(call));
+        var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
+        await NotNull(invoke(requests, responses, context)).ConfigureAwait(false);
+        responses.Complete();
+    }
+}

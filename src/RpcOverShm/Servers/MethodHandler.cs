@@ -1,0 +1,29 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>One served method, whatever its shape and types.</summary>
+internal abstract class MethodHandler
+{
+    protected MethodHandler(IMethod method)
+    {
+        FullName = method.FullName;
+        ServiceName = method.ServiceName;
+        IsRequestStream = method.Type is MethodType.ClientStreaming or MethodType.DuplexStreaming;
+    }
+
+    public string FullName { get; }
+
+    public string ServiceName { get; }
+
+    public bool IsRequestStream { get; }
+
+    /// <summary>The names of the codecs that clients may ask for.</summary>
+    public abstract IEnumerable<string> CodecNames { get; }
+
+    /// <summary>False when no codec of this name is offered; null is the generated marshallers.</summary>
+    public abstract bool Offers(string? codec);
+
+    /// <summary>Reads the request, runs the user's method and sends what it returns. Throws what the method throws.</summary>
+    public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);
+}

@@ -1,0 +1,88 @@
+using System.Collections.Frozen;
+using System.Text;
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string. Does not
+/// change once made.
+/// </summary>
+internal sealed class MethodTable
+{
+    private readonly FrozenDictionary<string, MethodHandler> _handlers;
+    private readonly FrozenDictionary<string, MethodHandler>.AlternateLookup<ReadOnlySpan<char>> _byChars;
+    private readonly FrozenSet<string> _services;
+
+    /// <param name="definitions">The services.</param>
+    /// <param name="codecs">Serialisers that clients may ask for besides the generated marshallers.</param>
+    /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
+    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerSource> codecs)
+    {
+        var collector = new Collector(codecs);
+        foreach (ServerServiceDefinition definition in definitions)
+        {
+            definition.BindService(collector);
+        }
+
+        _handlers = collector.Handlers.ToFrozenDictionary(StringComparer.Ordinal);
+        _byChars = _handlers.GetAlternateLookup<ReadOnlySpan<char>>();
+        _services = _handlers.Values.Select(handler => handler.ServiceName).ToFrozenSet(StringComparer.Ordinal);
+    }
+
+    /// <summary>The handler of a method; null when there is none.</summary>
+    /// <param name="fullName">With the leading slash, UTF-8.</param>
+    public MethodHandler? Find(ReadOnlySpan<byte> fullName)
+    {
+        const int LongestOnStack = 256;
+        if (fullName.Length > LongestOnStack)
+        {
+            return _handlers.GetValueOrDefault(Encoding.UTF8.GetString(fullName));
+        }
+
+        Span<char> chars = stackalloc char[LongestOnStack];
+        int length = Encoding.UTF8.GetChars(fullName, chars);
+        return _byChars.TryGetValue(chars[..length], out MethodHandler? handler) ? handler : null;
+    }
+
+    /// <summary>What a call of an unknown method is told: whether at least its service is known.</summary>
+    public Status Unimplemented(string fullName)
+    {
+        int slash = fullName.LastIndexOf('/');
+        bool isServiceKnown = slash > 0 && _services.Contains(fullName[1..slash]);
+        return new Status(
+            StatusCode.Unimplemented,
+            isServiceKnown ? StatusMapping.MethodUnknownDetail : StatusMapping.ServiceUnknownDetail);
+    }
+
+    private sealed class Collector(IReadOnlyList<MarshallerSource> codecs) : ServiceBinderBase
+    {
+        public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
+
+        public override void AddMethod<TRequest, TResponse>(
+            Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
+            Add(method, handler is null ? null : new UnaryHandler<TRequest, TResponse>(method, codecs, handler));
+
+        public override void AddMethod<TRequest, TResponse>(
+            Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
+            Add(method, handler is null ? null : new ClientStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+
+        public override void AddMethod<TRequest, TResponse>(
+            Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
+            Add(method, handler is null ? null : new ServerStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+
+        public override void AddMethod<TRequest, TResponse>(
+            Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
+            Add(method, handler is null ? null : new DuplexStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+
+        private void Add(IMethod method, MethodHandler? handler)
+        {
+            // Generated code binds without handlers for discovery; such a method is not served.
+            if (handler is not null && !Handlers.TryAdd(method.FullName, handler))
+            {
+                throw new ArgumentException($"Two services have a method '{method.FullName}'.");
+            }
+        }
+    }
+}

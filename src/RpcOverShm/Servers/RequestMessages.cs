@@ -1,0 +1,104 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The requests of one call: the one that came with the first frame, and those that come by themselves. Most calls have
+/// just the former and pay for nothing else. The holder of the reader role adds, the method takes.
+/// </summary>
+internal sealed class RequestMessages
+{
+    private readonly InboundMessages? _inbound;
+    private MessageBytes _first;
+    private bool _hasFirst;
+
+    /// <param name="message">The request in the first frame.</param>
+    /// <param name="flags">The flags of the first frame.</param>
+    /// <param name="isStream">Whether the method takes a stream of requests.</param>
+    /// <param name="settings">The server's.</param>
+    /// <param name="grant">Sends the client credit.</param>
+    public RequestMessages(
+        ReadOnlySpan<byte> message, FrameFlags flags, bool isStream, ServerSettings settings, Action<uint> grant)
+    {
+        _hasFirst = (flags & FrameFlags.HasMessage) != 0;
+        _first = _hasFirst ? new MessageBytes(message) : default;
+        bool isHalfClosed = (flags & FrameFlags.HalfClose) != 0;
+        if (!isHalfClosed)
+        {
+            _inbound = new InboundMessages(
+                settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: !isStream, grant);
+        }
+    }
+
+    public bool IsAtEnd => !_hasFirst && (_inbound is null || _inbound.IsAtEnd);
+
+    /// <summary>Where further messages go.</summary>
+    /// <exception cref="ProtocolException">No further messages may come.</exception>
+    public InboundMessages Inbound => _inbound ?? throw new ProtocolException("A message after the end of messages.");
+
+    public bool TryTake(out MessageBytes bytes)
+    {
+        if (_hasFirst)
+        {
+            bytes = _first;
+            _first = default;
+            _hasFirst = false;
+            return true;
+        }
+
+        bytes = default;
+        return _inbound is not null && _inbound.TryTake(out bytes);
+    }
+
+    /// <summary>Completes when there is something to take or nothing follows.</summary>
+    public ValueTask WaitAsync(CancellationToken cancellationToken) =>
+        _hasFirst || _inbound is null ? ValueTask.CompletedTask : _inbound.WaitAsync(cancellationToken);
+
+    /// <summary>The one request of a call that has no stream of them, once the client has said that it is the only one.</summary>
+    /// <exception cref="RpcException">There is none, or more than one.</exception>
+    public ValueTask<MessageBytes> TakeSingleAsync() =>
+        _inbound is null && TryTake(out MessageBytes bytes) ? new ValueTask<MessageBytes>(bytes) : TakeSingleLaterAsync();
+
+    /// <summary>Drops what was not taken. Not while the method may still take.</summary>
+    public void ReleaseFirst()
+    {
+        if (_hasFirst)
+        {
+            _hasFirst = false;
+            _first.Release();
+        }
+    }
+
+    /// <summary>Drops what waits and what still comes.</summary>
+    public void Abort() => _inbound?.Abort();
+
+    private async ValueTask<MessageBytes> TakeSingleLaterAsync()
+    {
+        bool isTaken = false;
+        MessageBytes bytes = default;
+        while (!IsAtEnd)
+        {
+            await WaitAsync(CancellationToken.None).ConfigureAwait(false);
+            if (!TryTake(out MessageBytes next))
+            {
+                continue;
+            }
+
+            if (isTaken)
+            {
+                next.Release();
+                bytes.Release();
+                throw new RpcException(new Status(StatusCode.Internal, StatusMapping.AdditionalMessageDetail));
+            }
+
+            bytes = next;
+            isTaken = true;
+        }
+
+        return isTaken
+            ? bytes
+            : throw new RpcException(new Status(StatusCode.Internal, StatusMapping.IncompleteMessageDetail));
+    }
+}

@@ -1,0 +1,92 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>The requests of a streaming call, in their order. One read at a time.</summary>
+internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<TRequest> marshaller)
+    : IAsyncStreamReader<TRequest>
+    where TRequest : class
+{
+    private static readonly Task<bool> s_true = Task.FromResult(true);
+    private static readonly Task<bool> s_false = Task.FromResult(false);
+
+    private int _isReading;
+
+    public TRequest Current { get; private set; } = null!;
+
+    public Task<bool> MoveNext(CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (Interlocked.Exchange(ref _isReading, 1) != 0)
+        {
+            return Task.FromException<bool>(new InvalidOperationException(
+                "Can't read the next message because the previous read is still in progress."));
+        }
+
+        Task<bool> read = TryRead() ?? ReadLaterAsync(cancellationToken);
+        if (read.IsCompleted)
+        {
+            Volatile.Write(ref _isReading, 0);
+        }
+
+        return read;
+    }
+
+    private async Task<bool> ReadLaterAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            while (true)
+            {
+                // A token that fires here takes back this read, not the call.
+                await call.Requests.WaitAsync(cancellationToken).ConfigureAwait(false);
+                if (TryRead() is { } read)
+                {
+                    return await read.ConfigureAwait(false);
+                }
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref _isReading, 0);
+        }
+    }
+
+    /// <summary>Null when there is nothing to read yet.</summary>
+    private Task<bool>? TryRead()
+    {
+        if (!call.IsEnded && call.Requests.TryTake(out MessageBytes bytes))
+        {
+            try
+            {
+                Current = FrameDeserializationContext.Deserialize(marshaller, ref bytes);
+                return s_true;
+            }
+            catch (Exception exception)
+            {
+                return Task.FromException<bool>(exception);
+            }
+        }
+
+        if (!call.IsEnded && !call.Requests.IsAtEnd)
+        {
+            return null;
+        }
+
+        Current = null!;
+        if (!call.IsEnded)
+        {
+            return s_false;
+        }
+
+        // An end that is not the client's half-close must not look like one.
+        return call.CancellationToken.IsCancellationRequested
+            ? Task.FromException<bool>(new OperationCanceledException("The call was cancelled.", call.CancellationToken))
+            : Task.FromException<bool>(new InvalidOperationException("Can't read messages after the request is complete."));
+    }
+}

@@ -1,0 +1,83 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>Turns the answer of a call into frames: headers, and the end with or without its message. Holds nothing of a call.</summary>
+internal static class ResponseFrames
+{
+    // A detail is for people and programs, not for data: what is longer is cut, and says so.
+    private const int MaxDetailChars = 16 << 10;
+
+    [ThreadStatic]
+    private static PooledBufferWriter? t_head;
+
+    /// <exception cref="InvalidOperationException">The metadata has characters that may not be sent, or is too large.</exception>
+    public static void ThrowIfUnsendable(Metadata metadata, long limitBytes)
+    {
+        if (FindProblem(metadata, limitBytes) is { } problem)
+        {
+            throw new InvalidOperationException(problem.Detail);
+        }
+    }
+
+    public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers)
+    {
+        PooledBufferWriter head = CleanHead();
+        MetadataCodec.Encode(head, headers);
+        connection.Send(call, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
+    }
+
+    /// <summary>Sends the last frame of a call. Trailers that cannot be sent cost the call its status, and nobody else anything.</summary>
+    public static void SendEnd(
+        Connection connection, ConnectionCall call, StatusTrailer trailer, PooledBufferWriter? message)
+    {
+        if (trailer.Metadata is { Count: > 0 } metadata
+            && FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem)
+        {
+            trailer = new StatusTrailer(problem, null);
+        }
+
+        PooledBufferWriter head = CleanHead();
+        (trailer with { Status = CutDetail(trailer.Status) }).Encode(head);
+        if (message is null)
+        {
+            connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
+        }
+        else if (head.Length + message.Length <= connection.InlineBytes)
+        {
+            connection.Send(call, FrameKind.End, FrameFlags.HasMessage, head.WrittenSpan, message.WrittenSpan);
+        }
+        else
+        {
+            // The frames of a call keep their order: the end follows when the message has gone.
+            _ = connection.SendMessageAsync(call, FrameFlags.None, message);
+            connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
+        }
+    }
+
+    private static Status? FindProblem(Metadata metadata, long limitBytes)
+    {
+        if (MetadataCodec.Check(metadata) is { } problem)
+        {
+            return new Status(StatusCode.Internal, problem);
+        }
+
+        return MetadataCodec.MeasureBytes(metadata) > limitBytes
+            ? StatusMapping.MetadataTooLarge("The response's metadata", limitBytes)
+            : null;
+    }
+
+    private static Status CutDetail(in Status status) => status.Detail is { Length: > MaxDetailChars } detail
+        ? new Status(status.StatusCode, $"{detail.AsSpan(0, MaxDetailChars)}... (cut, {detail.Length} characters)")
+        : status;
+
+    private static PooledBufferWriter CleanHead()
+    {
+        PooledBufferWriter head = t_head ??= new PooledBufferWriter();
+        head.Clear();
+        return head;
+    }
+}

@@ -1,0 +1,108 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The responses of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
+/// client that does not read is felt here.
+/// </summary>
+internal sealed class ResponseStreamWriter<TResponse>(
+    ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
+    : IServerStreamWriter<TResponse>
+    where TResponse : class
+{
+    private volatile Task _lastWrite = Task.CompletedTask;
+    private int _isWriting;
+    private volatile bool _isCompleted;
+
+    public WriteOptions? WriteOptions
+    {
+        get => context.WriteOptions;
+        set => context.WriteOptions = value;
+    }
+
+    public Task WriteAsync(TResponse message) => WriteAsync(message, CancellationToken.None);
+
+    public Task WriteAsync(TResponse message, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        if (Interlocked.Exchange(ref _isWriting, 1) != 0)
+        {
+            return Task.FromException(new InvalidOperationException(
+                "Can't write the message because the previous write is in progress."));
+        }
+
+        if (_isCompleted || call.IsEnded)
+        {
+            Volatile.Write(ref _isWriting, 0);
+            return Task.FromException(new InvalidOperationException("Can't write the message because the request is complete."));
+        }
+
+        if (cancellationToken.IsCancellationRequested)
+        {
+            call.Stop(Status.DefaultCancelled);
+            Volatile.Write(ref _isWriting, 0);
+            return Task.FromCanceled(cancellationToken);
+        }
+
+        Task write = StartWrite(message);
+        if (write.IsCompletedSuccessfully && !call.IsEnded)
+        {
+            Volatile.Write(ref _isWriting, 0);
+            return write;
+        }
+
+        return _lastWrite = FinishWriteAsync(write, cancellationToken);
+    }
+
+    /// <summary>
+    /// The method has returned. A write that it did not await goes before the end, since the frames of a call keep their
+    /// order; how it fared no longer matters to anybody.
+    /// </summary>
+    public void Complete()
+    {
+        _isCompleted = true;
+        _ = _lastWrite.ContinueWith(
+            static write => _ = write.Exception,
+            CancellationToken.None,
+            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+            TaskScheduler.Default);
+    }
+
+    private Task StartWrite(TResponse message)
+    {
+        try
+        {
+            using FrameSerializationContext serialized =
+                FrameSerializationContext.Serialize(marshaller, message, call.MaxSendMessageBytes);
+            return call.SendMessageAsync(serialized.Bytes);
+        }
+        catch (Exception exception)
+        {
+            return Task.FromException(exception);
+        }
+    }
+
+    private async Task FinishWriteAsync(Task write, CancellationToken cancellationToken)
+    {
+        try
+        {
+            using (cancellationToken.UnsafeRegister(static call => ((ServerCall)call!).Stop(Status.DefaultCancelled), call))
+            {
+                await write.ConfigureAwait(false);
+            }
+
+            // The message was dropped with its call.
+            if (call.IsEnded)
+            {
+                cancellationToken.ThrowIfCancellationRequested();
+                throw new InvalidOperationException("Can't write the message because the request is complete.");
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref _isWriting, 0);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// One client's connection with the methods that run for it. Methods are counted apart from calls: a call ends when its
+/// client was told so, and its method may go on for as long as it ignores its token.
+/// </summary>
+internal sealed class ServedConnection
+{
+    private readonly Lock _gate = new();
+    private int _running;
+    private TaskCompletionSource? _idle;
+    private volatile bool _isRefusing;
+
+    public ServedConnection(PeerLink link, ServerSettings settings)
+    {
+        Settings = settings;
+        Connection = new Connection(link, _ => new ServerCall(this), onGoAway: null);
+    }
+
+    public Connection Connection { get; }
+
+    public ServerSettings Settings { get; }
+
+    /// <summary>True once new calls are refused.</summary>
+    public bool IsRefusing => _isRefusing;
+
+    /// <summary>Methods that run.</summary>
+    public int RunningCount => Volatile.Read(ref _running);
+
+    /// <summary>Counts a method that is to run. Null when it may, else why not.</summary>
+    public Status? TryRun()
+    {
+        // Counted before the look: whoever stops the server sets the flag before it counts.
+        int running = Interlocked.Increment(ref _running);
+        Status? refusal = _isRefusing
+            ? StatusMapping.ServerStopping
+            : running > Settings.MaxCalls ? StatusMapping.TooManyRunning(Settings.MaxCalls) : null;
+        if (refusal is not null)
+        {
+            NoteDone();
+        }
+
+        return refusal;
+    }
+
+    /// <summary>A method that was counted has ended.</summary>
+    public void NoteDone()
+    {
+        if (Interlocked.Decrement(ref _running) == 0)
+        {
+            lock (_gate)
+            {
+                _idle?.TrySetResult();
+            }
+        }
+    }
+
+    /// <summary>Tells the client to start no more calls here, and refuses those that are on their way.</summary>
+    public void StopAccepting()
+    {
+        _isRefusing = true;
+        Interlocked.MemoryBarrier();
+        Connection.SendGoAway();
+    }
+
+    /// <summary>Ends every call that still lives; its method hears of it by its token.</summary>
+    public void EndAllCalls(in Status status)
+    {
+        foreach (ConnectionCall call in Connection.ServedSnapshot())
+        {
+            ((ServerCall)call).Stop(status);
+        }
+    }
+
+    /// <summary>Completes when no method runs, or the connection is closed. After <see cref="StopAccepting"/>.</summary>
+    public Task WhenIdleAsync()
+    {
+        lock (_gate)
+        {
+            // Made before the look: a method that ends meanwhile sees it.
+            _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return RunningCount == 0 ? Task.CompletedTask : Task.WhenAny(_idle.Task, Connection.Closed);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// One call that this server serves: from its first frame, through the user's method on the thread pool, to the End that
+/// goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end of the
+/// connection race for that; the first wins, what comes later is dropped.
+/// </summary>
+internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThreadPoolWorkItem
+{
+    private readonly CallToken _token = new();
+    private MethodHandler? _handler;
+    private CallDeadline? _deadline;
+    private int _ended;
+    private int _hasAnswered; // headers or a message went out
+
+    /// <summary>The full name, with the leading slash.</summary>
+    public string MethodName { get; private set; } = "";
+
+    /// <summary>The authority that the client named; gRPC's own default for local sockets when it named none.</summary>
+    public string Host { get; private set; } = "localhost";
+
+    /// <summary>UTC; the largest value when the client set none.</summary>
+    public DateTime Deadline { get; private set; } = DateTime.MaxValue;
+
+    public Metadata RequestHeaders { get; private set; } = Metadata.Empty;
+
+    /// <summary>Null for the generated marshallers.</summary>
+    public string? Codec { get; private set; }
+
+    /// <summary>The requests; set before the method runs.</summary>
+    public RequestMessages Requests { get; private set; } = null!;
+
+    public CancellationToken CancellationToken => _token.Token;
+
+    public PeerIdentity Peer => Connection.Peer;
+
+    public int? MaxSendMessageBytes => Settings.MaxSendMessageBytes;
+
+    /// <summary>True once the client was told how the call ended, or cannot be told any more.</summary>
+    public bool IsEnded => Volatile.Read(ref _ended) != 0;
+
+    private Connection Connection => owner.Connection;
+
+    private ServerSettings Settings => owner.Settings;
+
+    public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        RequestHead request = RequestHead.Decode(head);
+        _handler = Settings.Methods.Find(request.Method);
+        MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
+        Host = request.Host ?? Host;
+        Codec = request.Codec;
+        RequestHeaders = request.Metadata ?? Metadata.Empty;
+        if (Refuse(message.Length) is { } refusal)
+        {
+            TryEnd(refusal, null, isNotProcessed: owner.IsRefusing);
+            return;
+        }
+
+        Requests = new RequestMessages(
+            message, flags, _handler!.IsRequestStream, Settings, bytes => Connection.SendCredit(this, bytes));
+        if (request.Timeout is { } timeout)
+        {
+            StartDeadline(timeout);
+        }
+
+        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    public override void OnHeadTooLarge(FrameKind kind) => TryEnd(
+        StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes), null, isNotProcessed: true);
+
+    public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (!Inbound().TryAdd(wholeLength, bytes, flags))
+        {
+            Stop(StatusMapping.ReceivedTooLarge);
+        }
+    }
+
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound().AddChunk(bytes, flags);
+
+    public override void OnHalfClose() => Inbound().End();
+
+    public override void OnCancel()
+    {
+        PartialHead?.Dispose();
+        PartialHead = null;
+        Stop(Status.DefaultCancelled);
+    }
+
+    public override void OnEndWritten() => Connection.ForgetServed(this);
+
+    public override void OnConnectionClosed(CloseReason reason)
+    {
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
+        {
+            AfterEnd(isToldMethod: true);
+        }
+
+        Connection.DropQueued(this);
+    }
+
+    /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
+    public void Stop(in Status status)
+    {
+        if (TryEnd(status, null))
+        {
+            AfterEnd(isToldMethod: true);
+        }
+    }
+
+    /// <summary>On the thread pool, on a clean execution context: runs the method.</summary>
+    public async void Execute()
+    {
+        var context = new ShmServerCallContext(this);
+        try
+        {
+            if (!IsEnded)
+            {
+                await _handler!.InvokeAsync(this, context).ConfigureAwait(false);
+                EndWith(context.Status, context.SetTrailers);
+            }
+        }
+        catch (Exception exception)
+        {
+            EndWith(exception, context);
+        }
+
+        Requests.ReleaseFirst();
+        owner.NoteDone();
+    }
+
+    /// <summary>Sends response metadata ahead of the first message.</summary>
+    /// <exception cref="InvalidOperationException">Headers or a message went out before, or the metadata cannot be sent.</exception>
+    public void SendHeaders(Metadata headers)
+    {
+        if (IsEnded)
+        {
+            throw new InvalidOperationException("Can't send the response headers because the request is complete.");
+        }
+
+        ResponseFrames.ThrowIfUnsendable(headers, Connection.PeerLimits.MaxMetadataBytes);
+        if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
+        {
+            throw new InvalidOperationException("Response headers can only be sent once per call.");
+        }
+
+        ResponseFrames.SendHeaders(Connection, this, headers);
+    }
+
+    /// <summary>Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.</summary>
+    public Task SendMessageAsync(PooledBufferWriter bytes)
+    {
+        Volatile.Write(ref _hasAnswered, 1);
+        return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
+    }
+
+    /// <summary>Ends the call with the one message that its method has returned, and with the status the method has set.</summary>
+    public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
+        where T : class
+    {
+        if (response is null)
+        {
+            EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.SetTrailers);
+            return;
+        }
+
+        using FrameSerializationContext serialized =
+            FrameSerializationContext.Serialize(marshaller, response, Settings.MaxSendMessageBytes);
+        var trailer = new StatusTrailer(context.Status, context.SetTrailers);
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
+        {
+            ResponseFrames.SendEnd(Connection, this, trailer, serialized.Bytes);
+            AfterEnd(isToldMethod: false);
+        }
+    }
+
+    private void EndWith(in Status status, Metadata? trailers)
+    {
+        if (TryEnd(status, trailers))
+        {
+            AfterEnd(isToldMethod: false);
+        }
+    }
+
+    private void EndWith(Exception exception, ShmServerCallContext context)
+    {
+        Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
+        LogFailure(exception, status);
+        Metadata? trailers = context.SetTrailers;
+        if (exception is RpcException { Trailers.Count: > 0 } rpc)
+        {
+            trailers = [.. trailers ?? [], .. rpc.Trailers];
+        }
+
+        EndWith(status, trailers);
+    }
+
+    /// <summary>Null when the call may run, and is counted as running; else why it does not.</summary>
+    private Status? Refuse(int messageLength)
+    {
+        if (_handler is null)
+        {
+            return Settings.Methods.Unimplemented(MethodName);
+        }
+
+        if (!_handler.Offers(Codec))
+        {
+            return StatusMapping.CodecUnknown(Codec!, _handler.CodecNames);
+        }
+
+        if (MetadataCodec.MeasureBytes(RequestHeaders) > Settings.MaxMetadataBytes)
+        {
+            return StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
+        }
+
+        return messageLength > Settings.MaxReceiveMessageBytes ? StatusMapping.ReceivedTooLarge : owner.TryRun();
+    }
+
+    private void StartDeadline(TimeSpan timeout)
+    {
+        DateTime now = TimeProvider.System.GetUtcNow().UtcDateTime;
+        Deadline = timeout < DateTime.MaxValue - now ? now + timeout : DateTime.MaxValue;
+        var deadline = new CallDeadline(timeout, OnDeadline);
+        Volatile.Write(ref _deadline, deadline);
+        if (IsEnded)
+        {
+            deadline.Dispose();
+        }
+    }
+
+    private void OnDeadline()
+    {
+        ShmLog.ServerDeadlineExceeded(Settings.Logger, MethodName);
+        Stop(StatusMapping.ServerDeadline);
+    }
+
+    private bool TryEnd(in Status status, Metadata? trailers, bool isNotProcessed = false)
+    {
+        if (Interlocked.Exchange(ref _ended, 1) != 0)
+        {
+            return false;
+        }
+
+        ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, trailers, isNotProcessed), message: null);
+        return true;
+    }
+
+    private void AfterEnd(bool isToldMethod)
+    {
+        Volatile.Read(ref _deadline)?.Dispose();
+        Requests?.Abort();
+        if (isToldMethod)
+        {
+            _token.Fire();
+        }
+    }
+
+    private void LogFailure(Exception exception, in Status status)
+    {
+        if (exception is RpcException)
+        {
+            ShmLog.MethodEndedWithStatus(Settings.Logger, MethodName, status.StatusCode, exception);
+        }
+        else if (IsEnded && exception is OperationCanceledException or IOException)
+        {
+            ShmLog.MethodEndedAfterCancel(Settings.Logger, MethodName, exception);
+        }
+        else
+        {
+            ShmLog.MethodThrew(Settings.Logger, MethodName, exception);
+        }
+    }
+
+    // A message frame before the call has begun, or for one that was refused, is the peer's fault.
+    private InboundMessages Inbound() =>
+        Requests?.Inbound ?? throw new ProtocolException($"A message of call {Id} before its start.");
+}

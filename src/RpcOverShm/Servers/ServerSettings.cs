@@ -1,0 +1,29 @@
+using Microsoft.Extensions.Logging;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>What all calls of one server have in common. Made by the server from its checked options when it starts.</summary>
+internal sealed record ServerSettings
+{
+    /// <summary>Null for any size.</summary>
+    public required int? MaxReceiveMessageBytes { get; init; }
+
+    /// <summary>Null for any size.</summary>
+    public required int? MaxSendMessageBytes { get; init; }
+
+    /// <summary>Bytes of messages that a call takes before it has given credit: what the server announces to clients.</summary>
+    public required uint CallWindow { get; init; }
+
+    /// <summary>How many calls of one connection run at a time.</summary>
+    public required uint MaxCalls { get; init; }
+
+    /// <summary>Bytes of metadata that a request may carry.</summary>
+    public required uint MaxMetadataBytes { get; init; }
+
+    /// <summary>Whether clients are told what a handler threw.</summary>
+    public required bool HasDetailedErrors { get; init; }
+
+    public required MethodTable Methods { get; init; }
+
+    public required ILogger Logger { get; init; }
+}

@@ -1,0 +1,22 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>One request, a stream of responses.</summary>
+internal sealed class ServerStreamingHandler<TRequest, TResponse>(
+    Method<TRequest, TResponse> method,
+    IReadOnlyList<MarshallerSource> codecs,
+    ServerStreamingServerMethod<TRequest, TResponse> invoke)
+    : TypedMethodHandler<TRequest, TResponse>(method, codecs)
+    where TRequest : class
+    where TResponse : class
+{
+    public override async Task InvokeAsync(ServerCall call, ShmServerCallContext context)
+    {
+        TRequest request = await ReadRequestAsync(call).ConfigureAwait(false);
+        var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
+        await NotNull(invoke(request, responses, context)).ConfigureAwait(false);
+        responses.Complete();
+    }
+}

@@ -1,0 +1,61 @@
+using System.Globalization;
+using System.Text;
+using Grpc.Core;
+using RpcOverShm.Connections;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>What a method sees of its call. Belongs to the call; every getter works for as long as the method keeps it.</summary>
+internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
+{
+    private Metadata? _responseTrailers;
+    private AuthContext? _authContext;
+
+    /// <summary>The trailers that the method has set; null when it never asked for them.</summary>
+    public Metadata? SetTrailers => _responseTrailers;
+
+    protected override string MethodCore => call.MethodName;
+
+    protected override string HostCore => call.Host;
+
+    protected override string PeerCore => $"shm:pid={call.Peer.ProcessId}";
+
+    protected override DateTime DeadlineCore => call.Deadline;
+
+    protected override Metadata RequestHeadersCore => call.RequestHeaders;
+
+    protected override CancellationToken CancellationTokenCore => call.CancellationToken;
+
+    protected override Metadata ResponseTrailersCore => _responseTrailers ??= [];
+
+    protected override Status StatusCore { get; set; } = Status.DefaultSuccess;
+
+    protected override WriteOptions? WriteOptionsCore { get; set; }
+
+    protected override AuthContext AuthContextCore => _authContext ??= MakeAuthContext(call.Peer);
+
+    protected override ContextPropagationToken CreatePropagationTokenCore(ContextPropagationOptions? options) =>
+        throw new NotImplementedException("Context propagation is not supported; pass the deadline and the token on yourself.");
+
+    protected override Task WriteResponseHeadersAsyncCore(Metadata responseHeaders)
+    {
+        ArgumentNullException.ThrowIfNull(responseHeaders);
+        call.SendHeaders(responseHeaders);
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Who the client is, as the kernel says; the user is what its identity is.</summary>
+    private static AuthContext MakeAuthContext(PeerIdentity peer)
+    {
+        var properties = new Dictionary<string, List<AuthProperty>>
+        {
+            ["pid"] = [Property("pid", peer.ProcessId)],
+            ["uid"] = [Property("uid", peer.UserId)],
+            ["gid"] = [Property("gid", peer.GroupId)],
+        };
+        return new AuthContext("uid", properties);
+
+        static AuthProperty Property(string name, long value) =>
+            AuthProperty.Create(name, Encoding.ASCII.GetBytes(value.ToString(CultureInfo.InvariantCulture)));
+    }
+}

@@ -1,0 +1,47 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>One served method with its types: the marshallers of each codec.</summary>
+internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
+    where TRequest : class
+    where TResponse : class
+{
+    private readonly Marshallers _generated;
+    private readonly Dictionary<string, Marshallers> _byCodec;
+
+    protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerSource> codecs)
+        : base(method)
+    {
+        _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
+        _byCodec = codecs.ToDictionary(
+            codec => codec.Name,
+            codec => new Marshallers(codec.Replace(method.RequestMarshaller), codec.Replace(method.ResponseMarshaller)),
+            StringComparer.Ordinal);
+    }
+
+    public override IEnumerable<string> CodecNames => _byCodec.Keys.Prepend("proto");
+
+    public override bool Offers(string? codec) => codec is null || _byCodec.ContainsKey(codec);
+
+    /// <summary>The request of a method that takes one.</summary>
+    protected async ValueTask<TRequest> ReadRequestAsync(ServerCall call)
+    {
+        MessageBytes bytes = await call.Requests.TakeSingleAsync().ConfigureAwait(false);
+        return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
+    }
+
+    protected Marshaller<TRequest> RequestMarshaller(ServerCall call) => Of(call).Request;
+
+    protected Marshaller<TResponse> ResponseMarshaller(ServerCall call) => Of(call).Response;
+
+    /// <summary>A method that returns no task has not been awaited by anybody: that is its exception.</summary>
+    protected static T NotNull<T>(T? task)
+        where T : Task =>
+        task ?? throw new InvalidOperationException("The method returned null in place of a task.");
+
+    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated : _byCodec[call.Codec];
+
+    private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);
+}

@@ -1,0 +1,111 @@
+using Grpc.Core;
+using RpcOverShm.Clients;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm;
+
+/// <summary>
+/// A gRPC channel to a server in another process of this machine, over shared memory. It takes the place of any other
+/// channel: generated clients are made with it and need no change. Connects when the first call needs it, connects anew
+/// after the server was restarted, and carries all calls on one connection. Thread-safe; meant to be made once and shared.
+/// Its owner disposes it.
+/// </summary>
+public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
+{
+    private readonly ConnectionSource _connections;
+    private readonly ShmCallInvoker _invoker;
+    private Task? _shutdown;
+
+    private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
+        : base(address.Text)
+    {
+        var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
+        ConnectionSettings connection = OptionChecks.Connection(
+            ConnectionPurpose.Calls,
+            options.RingCapacity,
+            options.MaxMetadataSize,
+            options.ConnectTimeout,
+            maxCalls: 0,
+            logger);
+        var settings = new ClientSettings
+        {
+            MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
+            MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
+            CallWindow = connection.Limits.CallWindow,
+            Codec = OptionChecks.Codec(options.Codec),
+            Logger = logger,
+        };
+        _connections = new ConnectionSource(address, connection);
+        _invoker = new ShmCallInvoker(_connections, settings);
+    }
+
+    /// <summary>Makes a channel. Does not connect yet, so it does not fail for a server that is not there.</summary>
+    /// <param name="address">
+    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most 200
+    /// characters in all; or <c>shm:///path</c> for the server's socket file itself.
+    /// </param>
+    /// <param name="options">Settings; null for the defaults.</param>
+    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    public static ShmChannel ForAddress(string address, ShmChannelOptions? options = null)
+    {
+        options ??= new ShmChannelOptions();
+        return new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
+    }
+
+    /// <summary>Makes the invoker that generated clients call through. All invokers of a channel share its connection.</summary>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    public override CallInvoker CreateCallInvoker()
+    {
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        return _invoker;
+    }
+
+    /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits for it.</summary>
+    public void Dispose() => Shutdown().GetAwaiter().GetResult();
+
+    /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does.</summary>
+    public ValueTask DisposeAsync() => new(Shutdown());
+
+    /// <summary>
+    /// Cancels the calls that live, which end <see cref="StatusCode.Cancelled"/>, and closes the connection. Calls that are
+    /// made later throw <see cref="ObjectDisposedException"/>. Shutting down twice does nothing.
+    /// </summary>
+    protected override Task ShutdownAsyncCore() => Shutdown();
+
+    private Task Shutdown()
+    {
+        if (Volatile.Read(ref _shutdown) is { } running)
+        {
+            return running;
+        }
+
+        var source = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        if (Interlocked.CompareExchange(ref _shutdown, source.Task, null) is { } other)
+        {
+            return other;
+        }
+
+        _ = CloseAsync(source);
+        return source.Task;
+    }
+
+    private async Task CloseAsync(TaskCompletionSource done)
+    {
+        Connection[] connections = _connections.ShutDown();
+        foreach (Connection connection in connections)
+        {
+            // The server then knows that this end is no loss.
+            connection.SendGoAway();
+            connection.Close(ConnectionSource.ChannelDisposed);
+        }
+
+        foreach (Connection connection in connections)
+        {
+            await connection.Closed.ConfigureAwait(false);
+        }
+
+        _connections.Dispose();
+        done.SetResult();
+    }
+}

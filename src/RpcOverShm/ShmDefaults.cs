@@ -1,0 +1,11 @@
+namespace RpcOverShm;
+
+/// <summary>The defaults of the public options, each in one place.</summary>
+internal static class ShmDefaults
+{
+    public const int MaxReceiveMessageSize = 4 << 20;
+    public const int MaxMetadataSize = 64 << 10;
+    public const int RingCapacity = 1 << 20;
+
+    public static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(5);
+}

@@ -1,0 +1,184 @@
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm;
+
+/// <summary>
+/// Serves gRPC services to other processes of this machine, over shared memory. Add services, start, and stop or dispose; a
+/// server is started once. One live server holds an address; one that was killed is replaced at once by the next.
+/// Thread-safe. Its owner disposes it.
+/// </summary>
+public sealed class ShmServer : IAsyncDisposable
+{
+    private readonly RendezvousAddress _address;
+    private readonly ConnectionSettings _connectionSettings;
+    private readonly ShmServerOptions _options;
+    private readonly IReadOnlyList<MarshallerSource> _codecs;
+    private readonly ILogger _logger;
+    private readonly Lock _gate = new();
+    private readonly CancellationTokenSource _hurry = new();
+    private CallServer? _running;
+    private Task? _stopping;
+
+    /// <summary>Makes a server. It does not listen yet.</summary>
+    /// <param name="address">
+    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most 200
+    /// characters in all; or <c>shm:///path</c> for the socket file itself, in a directory that exists.
+    /// </param>
+    /// <param name="options">Settings; null for the defaults.</param>
+    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    public ShmServer(string address, ShmServerOptions? options = null)
+    {
+        _options = options ?? new ShmServerOptions();
+        _address = RendezvousAddress.Parse(address, _options.RuntimeDirectory);
+        _logger = OptionChecks.Logger<ShmServer>(_options.LoggerFactory);
+        OptionChecks.MessageSize(_options.MaxReceiveMessageSize);
+        OptionChecks.MessageSize(_options.MaxSendMessageSize);
+        _connectionSettings = OptionChecks.Connection(
+            ConnectionPurpose.Calls,
+            _options.RingCapacity,
+            _options.MaxMetadataSize,
+            _options.HandshakeTimeout,
+            PeerLimits.CallsPerConnection,
+            _logger);
+        _codecs = OptionChecks.Codecs(_options.Codecs);
+        Services = new ShmServiceCollection(this);
+    }
+
+    /// <summary>The services. Complete before the server is started.</summary>
+    public ShmServiceCollection Services { get; }
+
+    /// <summary>The address as it was given.</summary>
+    public string Address => _address.Text;
+
+    /// <summary>True once the server was started, whether or not it has been stopped since.</summary>
+    internal bool IsStarted
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _running is not null;
+            }
+        }
+    }
+
+    /// <summary>The server at work; null before it is started. For tests.</summary>
+    internal CallServer? Running => _running;
+
+    /// <summary>Takes the address and serves from here on.</summary>
+    /// <param name="cancellationToken">Cancels the start, as long as it has not happened.</param>
+    /// <exception cref="ShmTransportException">
+    /// The address is held by a live server (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made. The server may
+    /// be started again later.
+    /// </exception>
+    /// <exception cref="InvalidOperationException">The server was started before.</exception>
+    /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
+    /// <exception cref="ObjectDisposedException">The server was stopped or disposed.</exception>
+    public Task StartAsync(CancellationToken cancellationToken = default)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            return Task.FromCanceled(cancellationToken);
+        }
+
+        try
+        {
+            Start();
+            return Task.CompletedTask;
+        }
+        catch (Exception exception)
+        {
+            return Task.FromException(exception);
+        }
+    }
+
+    /// <summary>
+    /// Stops taking clients and calls, and waits until the running calls have ended, however long that takes. Stopping a
+    /// server that was stopped, or never started, does nothing.
+    /// </summary>
+    public Task ShutdownAsync() => StopAsync(Timeout.InfiniteTimeSpan);
+
+    /// <summary>
+    /// Stops taking clients and calls, gives the running calls time to end, then cancels them: their methods see their token
+    /// cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients are
+    /// <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
+    /// </summary>
+    /// <param name="grace">
+    /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that is
+    /// under way keeps its own.
+    /// </param>
+    /// <param name="cancellationToken">Ends the time early.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
+    public Task StopAsync(TimeSpan grace, CancellationToken cancellationToken = default)
+    {
+        if (grace < TimeSpan.Zero && grace != Timeout.InfiniteTimeSpan)
+        {
+            throw new ArgumentOutOfRangeException(nameof(grace), grace, "The time is zero or more, or infinite.");
+        }
+
+        lock (_gate)
+        {
+            return _stopping ??= _running is null ? Task.CompletedTask : StopRunningAsync(_running, grace, cancellationToken);
+        }
+    }
+
+    /// <summary>
+    /// Stops at once: running calls are cancelled. Also hurries a stop that is under way. Does not wait for methods that
+    /// ignore their token.
+    /// </summary>
+    public Task KillAsync()
+    {
+        _hurry.Cancel();
+        return StopAsync(TimeSpan.Zero);
+    }
+
+    /// <summary>Stops the server as <see cref="KillAsync"/> does.</summary>
+    public async ValueTask DisposeAsync() => await KillAsync().ConfigureAwait(false);
+
+    private void Start()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_stopping is not null, this);
+            if (_running is not null)
+            {
+                throw new InvalidOperationException($"The server at {Address} was started already; a server is started once.");
+            }
+
+            try
+            {
+                _running = new CallServer(_address, _connectionSettings, MakeSettings());
+            }
+            catch (ConnectException exception)
+            {
+                throw new ShmTransportException(exception);
+            }
+        }
+
+        ShmLog.Listening(_logger, _address.SocketPath, Address);
+    }
+
+    private ServerSettings MakeSettings() => new()
+    {
+        MaxReceiveMessageBytes = _options.MaxReceiveMessageSize,
+        MaxSendMessageBytes = _options.MaxSendMessageSize,
+        CallWindow = _connectionSettings.Limits.CallWindow,
+        MaxCalls = _connectionSettings.Limits.MaxCalls,
+        MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
+        HasDetailedErrors = _options.EnableDetailedErrors,
+        Methods = new MethodTable(Services, _codecs),
+        Logger = _logger,
+    };
+
+    private async Task StopRunningAsync(CallServer running, TimeSpan grace, CancellationToken cancellationToken)
+    {
+        using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
+        await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);
+        ShmLog.StoppedListening(_logger, _address.SocketPath, Address);
+    }
+}

@@ -1,0 +1,95 @@
+using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Signals;
+
+/// <summary>
+/// The futex calls. Shared words never carry the private flag: private futexes are keyed by address space. Not marked
+/// SuppressGCTransition: a thread asleep in cooperative mode would stall every garbage collection.
+/// </summary>
+internal static unsafe partial class FutexNative
+{
+    public const int ErrnoENOSYS = 38;
+    public const int ErrnoEPERM = 1;
+    public const int ErrnoETIMEDOUT = 110;
+
+    public const uint Size32 = 2;
+    public const uint Private = 128;
+
+    private const int FutexWait = 0;
+    private const int FutexWake = 1;
+    private const int ClockMonotonic = 1;
+
+    /// <summary>Sleeps while the word has the expected value, for at most the relative time.</summary>
+    public static bool Wait(uint* address, uint expected, TimeSpan timeout)
+    {
+        TimeSpec relative = TimeSpec.From(timeout);
+        nint result = Futex(SystemCallNumbers.Futex, address, FutexWait, expected, &relative, null, 0);
+        return result == 0 || Marshal.GetLastPInvokeError() != ErrnoETIMEDOUT;
+    }
+
+    /// <summary>Wakes all sleepers on the word, in every process.</summary>
+    public static void WakeAll(uint* address) =>
+        _ = Futex(SystemCallNumbers.Futex, address, FutexWake, int.MaxValue, null, null, 0);
+
+    /// <summary>Wakes all sleepers of this process on a word that only this process uses.</summary>
+    public static void WakeAllPrivate(uint* address) =>
+        _ = Futex(SystemCallNumbers.Futex, address, FutexWake | (int)Private, int.MaxValue, null, null, 0);
+
+    /// <summary>Sleeps while every word has its expected value, until the absolute monotonic time.</summary>
+    /// <returns>0 or the number of the woken word, or minus the error.</returns>
+    public static int WaitAny(WaitEntry* entries, uint count, TimeSpec* until)
+    {
+        nint result = FutexWaitv(SystemCallNumbers.FutexWaitv, entries, count, 0, until, ClockMonotonic);
+        return result >= 0 ? (int)result : -Marshal.GetLastPInvokeError();
+    }
+
+    /// <summary>The monotonic clock now, plus a span.</summary>
+    public static TimeSpec MonotonicNowPlus(TimeSpan span)
+    {
+        TimeSpec now;
+        _ = ClockGetTime(ClockMonotonic, &now);
+        TimeSpec added = TimeSpec.From(span);
+        long nanoseconds = now.Nanoseconds + added.Nanoseconds;
+        return new TimeSpec
+        {
+            Seconds = now.Seconds + added.Seconds + (nanoseconds / 1_000_000_000),
+            Nanoseconds = nanoseconds % 1_000_000_000,
+        };
+    }
+
+    [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
+    private static partial nint Futex(
+        nint number, uint* address, int operation, uint value, TimeSpec* timeout, uint* address2, uint value3);
+
+    [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
+    private static partial nint FutexWaitv(
+        nint number, WaitEntry* entries, uint count, uint flags, TimeSpec* until, nint clock);
+
+    [LibraryImport("libc", EntryPoint = "clock_gettime")]
+    private static partial int ClockGetTime(int clock, TimeSpec* time);
+
+    /// <summary>struct timespec of 64-bit Linux.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct TimeSpec
+    {
+        public long Seconds;
+        public long Nanoseconds;
+
+        public static TimeSpec From(TimeSpan span) => new()
+        {
+            Seconds = span.Ticks / TimeSpan.TicksPerSecond,
+            Nanoseconds = span.Ticks % TimeSpan.TicksPerSecond * TimeSpan.NanosecondsPerTick,
+        };
+    }
+
+    /// <summary>struct futex_waitv of the kernel.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct WaitEntry
+    {
+        public ulong Value;
+        public ulong Address;
+        public uint Flags;
+        public uint Reserved;
+    }
+}
