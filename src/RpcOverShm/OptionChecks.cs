@@ -11,7 +11,8 @@ namespace RpcOverShm;
 /// <summary>Turns public options into the settings of the rooms; refuses what is not allowed, saying what is.</summary>
 internal static class OptionChecks
 {
-    // A quarter of the default ring: several calls can stream at full speed, and one that is not read keeps a quarter MiB.
+    // A quarter of the default ring: several calls can stream at full speed, and one that is not read keeps a quarter
+    // MiB.
     public const uint CallWindow = 256 << 10;
 
     private const int LongestCodecName = 64;

@@ -8,8 +8,8 @@ namespace RpcOverShm;
 /// <summary>
 /// A gRPC channel to a server in another process of this machine, over shared memory. It takes the place of any other
 /// channel: generated clients are made with it and need no change. Connects when the first call needs it, connects anew
-/// after the server was restarted, and carries all calls on one connection. Thread-safe; meant to be made once and shared.
-/// Its owner disposes it.
+/// after the server was restarted, and carries all calls on one connection. Thread-safe; meant to be made once and
+/// shared. Its owner disposes it.
 /// </summary>
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
@@ -42,18 +42,22 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 
     /// <summary>Makes a channel. Does not connect yet, so it does not fail for a server that is not there.</summary>
     /// <param name="address">
-    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most 200
-    /// characters in all; or <c>shm:///path</c> for the server's socket file itself.
+    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most
+    /// 200 characters in all; or <c>shm:///path</c> for the server's socket file itself.
     /// </param>
     /// <param name="options">Settings; null for the defaults.</param>
-    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    /// <exception cref="ArgumentException">
+    /// The address or an option is not allowed; the message says what is.
+    /// </exception>
     public static ShmChannel ForAddress(string address, ShmChannelOptions? options = null)
     {
         options ??= new ShmChannelOptions();
         return new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
     }
 
-    /// <summary>Makes the invoker that generated clients call through. All invokers of a channel share its connection.</summary>
+    /// <summary>
+    /// Makes the invoker that generated clients call through. All invokers of a channel share its connection.
+    /// </summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public override CallInvoker CreateCallInvoker()
     {
@@ -68,8 +72,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public ValueTask DisposeAsync() => new(Shutdown());
 
     /// <summary>
-    /// Cancels the calls that live, which end <see cref="StatusCode.Cancelled"/>, and closes the connection. Calls that are
-    /// made later throw <see cref="ObjectDisposedException"/>. Shutting down twice does nothing.
+    /// Cancels the calls that live, which end <see cref="StatusCode.Cancelled"/>, and closes the connection. Calls that
+    /// are made later throw <see cref="ObjectDisposedException"/>. Shutting down twice does nothing.
     /// </summary>
     protected override Task ShutdownAsyncCore() => Shutdown();
 

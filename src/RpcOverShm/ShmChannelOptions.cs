@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm;
 
 /// <summary>
-/// Settings of a <see cref="ShmChannel"/>. Read when the channel is made; later changes have no effect. Values that are not
-/// allowed are refused then, with an <see cref="ArgumentException"/>.
+/// Settings of a <see cref="ShmChannel"/>. Read when the channel is made; later changes have no effect. Values that are
+/// not allowed are refused then, with an <see cref="ArgumentException"/>.
 /// </summary>
 public sealed class ShmChannelOptions
 {
@@ -13,8 +13,8 @@ public sealed class ShmChannelOptions
 
     /// <summary>
     /// The largest message, in bytes, that the channel receives; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a server can
-    /// make this process use as much memory as it likes. 0 allows empty messages only.
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a server
+    /// can make this process use as much memory as it likes. 0 allows empty messages only.
     /// </summary>
     public int? MaxReceiveMessageSize { get; set; } = ShmDefaults.MaxReceiveMessageSize;
 
@@ -25,15 +25,17 @@ public sealed class ShmChannelOptions
     public int? MaxSendMessageSize { get; set; }
 
     /// <summary>
-    /// The most response metadata, in bytes, that the channel takes in one block, headers or trailers; more ends the call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each entry.
-    /// Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// The most response metadata, in bytes, that the channel takes in one block, headers or trailers; more ends the
+    /// call
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each
+    /// entry. Default 64 KiB; 0 takes none; at most 16 MiB.
     /// </summary>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB, which fits
-    /// into the L2 cache of current processors; larger rings cost memory, and more time to connect, for each connection.
+    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB, which
+    /// fits into the L2 cache of current processors; larger rings cost memory, and more time to connect, for each
+    /// connection.
     /// </summary>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
@@ -44,11 +46,14 @@ public sealed class ShmChannelOptions
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is looked up. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else
-    /// a directory of the user's own under the temporary files. Both sides must mean the same directory.
+    /// The directory in which a name (<c>shm://name</c>) is looked up. Default null:
+    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else a directory of the user's own under the temporary files. Both sides
+    /// must mean the same directory.
     /// </summary>
     public string? RuntimeDirectory { get; set; }
 
-    /// <summary>The serialiser of all messages. Default null: the marshallers that were generated with the service.</summary>
+    /// <summary>
+    /// The serialiser of all messages. Default null: the marshallers that were generated with the service.
+    /// </summary>
     public ShmCodec? Codec { get; set; }
 }

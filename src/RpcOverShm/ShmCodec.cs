@@ -3,9 +3,9 @@ using Grpc.Core;
 namespace RpcOverShm;
 
 /// <summary>
-/// A serialiser for all messages of a channel or server, in place of the marshallers that were generated with the service.
-/// The channel's codec travels with each call by its name; the server answers in the same one, and ends a call whose codec
-/// it does not offer <see cref="StatusCode.Unimplemented"/>. Implementations are thread-safe.
+/// A serialiser for all messages of a channel or server, in place of the marshallers that were generated with the
+/// service. The channel's codec travels with each call by its name; the server answers in the same one, and ends a call
+/// whose codec it does not offer <see cref="StatusCode.Unimplemented"/>. Implementations are thread-safe.
 /// </summary>
 public abstract class ShmCodec
 {
@@ -16,8 +16,8 @@ public abstract class ShmCodec
     public abstract string Name { get; }
 
     /// <summary>
-    /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and used from
-    /// many threads.
+    /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and used
+    /// from many threads.
     /// </summary>
     /// <typeparam name="T">The message type.</typeparam>
     /// <param name="generated">The marshaller that was generated with the service, to fall back on.</param>

@@ -8,9 +8,9 @@ using RpcOverShm.Servers;
 namespace RpcOverShm;
 
 /// <summary>
-/// Serves gRPC services to other processes of this machine, over shared memory. Add services, start, and stop or dispose; a
-/// server is started once. One live server holds an address; one that was killed is replaced at once by the next.
-/// Thread-safe. Its owner disposes it.
+/// Serves gRPC services to other processes of this machine, over shared memory. Add services, start, and stop or
+/// dispose; a server is started once. One live server holds an address; one that was killed is replaced at once by the
+/// next. Thread-safe. Its owner disposes it.
 /// </summary>
 public sealed class ShmServer : IAsyncDisposable
 {
@@ -26,11 +26,13 @@ public sealed class ShmServer : IAsyncDisposable
 
     /// <summary>Makes a server. It does not listen yet.</summary>
     /// <param name="address">
-    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most 200
-    /// characters in all; or <c>shm:///path</c> for the socket file itself, in a directory that exists.
+    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most
+    /// 200 characters in all; or <c>shm:///path</c> for the socket file itself, in a directory that exists.
     /// </param>
     /// <param name="options">Settings; null for the defaults.</param>
-    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    /// <exception cref="ArgumentException">
+    /// The address or an option is not allowed; the message says what is.
+    /// </exception>
     public ShmServer(string address, ShmServerOptions? options = null)
     {
         _options = options ?? new ShmServerOptions();
@@ -73,8 +75,8 @@ public sealed class ShmServer : IAsyncDisposable
     /// <summary>Takes the address and serves from here on.</summary>
     /// <param name="cancellationToken">Cancels the start, as long as it has not happened.</param>
     /// <exception cref="ShmTransportException">
-    /// The address is held by a live server (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made. The server may
-    /// be started again later.
+    /// The address is held by a live server (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made. The
+    /// server may be started again later.
     /// </exception>
     /// <exception cref="InvalidOperationException">The server was started before.</exception>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
@@ -98,19 +100,20 @@ public sealed class ShmServer : IAsyncDisposable
     }
 
     /// <summary>
-    /// Stops taking clients and calls, and waits until the running calls have ended, however long that takes. Stopping a
-    /// server that was stopped, or never started, does nothing.
+    /// Stops taking clients and calls, and waits until the running calls have ended, however long that takes. Stopping
+    /// a server that was stopped, or never started, does nothing.
     /// </summary>
     public Task ShutdownAsync() => StopAsync(Timeout.InfiniteTimeSpan);
 
     /// <summary>
-    /// Stops taking clients and calls, gives the running calls time to end, then cancels them: their methods see their token
-    /// cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients are
+    /// Stops taking clients and calls, gives the running calls time to end, then cancels them: their methods see their
+    /// token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients
+    /// are
     /// <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
     /// </summary>
     /// <param name="grace">
-    /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that is
-    /// under way keeps its own.
+    /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that
+    /// is under way keeps its own.
     /// </param>
     /// <param name="cancellationToken">Ends the time early.</param>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
@@ -128,8 +131,8 @@ public sealed class ShmServer : IAsyncDisposable
     }
 
     /// <summary>
-    /// Stops at once: running calls are cancelled. Also hurries a stop that is under way. Does not wait for methods that
-    /// ignore their token.
+    /// Stops at once: running calls are cancelled. Also hurries a stop that is under way. Does not wait for methods
+    /// that ignore their token.
     /// </summary>
     public Task KillAsync()
     {

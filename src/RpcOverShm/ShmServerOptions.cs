@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm;
 
 /// <summary>
-/// Settings of a <see cref="ShmServer"/>. Read when the server is made; later changes have no effect. Values that are not
-/// allowed are refused then, with an <see cref="ArgumentException"/>.
+/// Settings of a <see cref="ShmServer"/>. Read when the server is made; later changes have no effect. Values that are
+/// not allowed are refused then, with an <see cref="ArgumentException"/>.
 /// </summary>
 public sealed class ShmServerOptions
 {
@@ -13,8 +13,8 @@ public sealed class ShmServerOptions
 
     /// <summary>
     /// The largest message, in bytes, that the server receives; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a client can
-    /// make this process use as much memory as it likes. 0 allows empty messages only.
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a client
+    /// can make this process use as much memory as it likes. 0 allows empty messages only.
     /// </summary>
     public int? MaxReceiveMessageSize { get; set; } = ShmDefaults.MaxReceiveMessageSize;
 
@@ -26,14 +26,15 @@ public sealed class ShmServerOptions
 
     /// <summary>
     /// The most request metadata, in bytes, that the server takes for a call; more ends the call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each entry.
-    /// Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each
+    /// entry. Default 64 KiB; 0 takes none; at most 16 MiB.
     /// </summary>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB to 1 GiB. Default
-    /// 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory, and more time to connect.
+    /// The size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB to 1 GiB.
+    /// Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory, and more time to
+    /// connect.
     /// </summary>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
@@ -41,20 +42,21 @@ public sealed class ShmServerOptions
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is made. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else a
-    /// directory of the user's own under the temporary files. Made if it is missing; refused if others have access to it.
+    /// The directory in which a name (<c>shm://name</c>) is made. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>,
+    /// else a directory of the user's own under the temporary files. Made if it is missing; refused if others have
+    /// access to it.
     /// </summary>
     public string? RuntimeDirectory { get; set; }
 
     /// <summary>
-    /// Whether a client is told type and message of an exception that a method threw, in the status detail. Default false:
-    /// exceptions can tell what is nobody's business.
+    /// Whether a client is told type and message of an exception that a method threw, in the status detail. Default
+    /// false: exceptions can tell what is nobody's business.
     /// </summary>
     public bool EnableDetailedErrors { get; set; }
 
     /// <summary>
-    /// Serialisers that clients may ask for, besides the marshallers that were generated with the services, which are always
-    /// offered. Default: none. No two may have one name.
+    /// Serialisers that clients may ask for, besides the marshallers that were generated with the services, which are
+    /// always offered. Default: none. No two may have one name.
     /// </summary>
     public IList<ShmCodec> Codecs { get; } = [];
 }

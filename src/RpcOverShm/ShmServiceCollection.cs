@@ -3,7 +3,9 @@ using Grpc.Core;
 
 namespace RpcOverShm;
 
-/// <summary>The services of a <see cref="ShmServer"/>. Complete before the server is started. Not thread-safe.</summary>
+/// <summary>
+/// The services of a <see cref="ShmServer"/>. Complete before the server is started. Not thread-safe.
+/// </summary>
 public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefinition>
 {
     private readonly ShmServer _server;
@@ -15,7 +17,8 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
     public int Count => _definitions.Count;
 
     /// <summary>
-    /// Adds a service: what the generated <c>BindService</c> returns, or any other definition, server interceptors included.
+    /// Adds a service: what the generated <c>BindService</c> returns, or any other definition, server interceptors
+    /// included.
     /// </summary>
     /// <param name="service">The service.</param>
     /// <exception cref="ArgumentNullException">There is none.</exception>

@@ -4,15 +4,16 @@ using RpcOverShm.Streams;
 namespace RpcOverShm;
 
 /// <summary>
-/// A duplex stream of bytes between two processes of this machine, over shared memory: what a connected pair of named pipe
-/// streams is, without the system calls. A client has it from
+/// A duplex stream of bytes between two processes of this machine, over shared memory: what a connected pair of named
+/// pipe streams is, without the system calls. A client has it from
 /// <see cref="ConnectAsync"/>, a server from a
 /// <see cref="ShmStreamListener"/>.
 /// <para>
-/// Reading returns what is there, after waiting for at least one byte; 0 when the peer has disposed its stream and all that
-/// it wrote was read; an <see cref="IOException"/> when the peer's process has died, after all that it wrote was read.
-/// Writing returns when the bytes are in the ring, and waits while the peer has left a ring's worth unread; an
-/// <see cref="IOException"/> when the peer is gone. One read and one write may be under way at a time. Nothing is buffered:
+/// Reading returns what is there, after waiting for at least one byte; 0 when the peer has disposed its stream and all
+/// that it wrote was read; an <see cref="IOException"/> when the peer's process has died, after all that it wrote was
+/// read. Writing returns when the bytes are in the ring, and waits while the peer has left a ring's worth unread; an
+/// <see cref="IOException"/> when the peer is gone. One read and one write may be under way at a time. Nothing is
+/// buffered:
 /// <see cref="Flush"/> does nothing. Disposing lets the peer read what was written.
 /// </para>
 /// </summary>
@@ -57,9 +58,12 @@ public sealed class ShmStream : Stream
     /// <param name="options">Settings; null for the defaults.</param>
     /// <param name="cancellationToken">Gives up connecting.</param>
     /// <returns>The connected stream, which the caller disposes.</returns>
-    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    /// <exception cref="ArgumentException">
+    /// The address or an option is not allowed; the message says what is.
+    /// </exception>
     /// <exception cref="ShmTransportException">
-    /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>), or the handshake failed.
+    /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>), or the
+    /// handshake failed.
     /// </exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static Task<ShmStream> ConnectAsync(
@@ -162,7 +166,9 @@ public sealed class ShmStream : Stream
     /// <exception cref="NotSupportedException">Always.</exception>
     public override void SetLength(long value) => throw NoPosition();
 
-    /// <summary>Ends the stream; the peer reads what was written, then 0. Reads and writes under way here fail.</summary>
+    /// <summary>
+    /// Ends the stream; the peer reads what was written, then 0. Reads and writes under way here fail.
+    /// </summary>
     /// <param name="disposing">Always true: the stream has no finalizer.</param>
     protected override void Dispose(bool disposing)
     {

@@ -6,9 +6,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm;
 
 /// <summary>
-/// Waits at an address for clients that connect with <see cref="ShmStream.ConnectAsync"/>, and hands out a stream for each.
-/// One live listener or server holds an address; one that was killed is replaced at once by the next. Thread-safe. Its owner
-/// disposes it; streams that were handed out live on.
+/// Waits at an address for clients that connect with <see cref="ShmStream.ConnectAsync"/>, and hands out a stream for
+/// each. One live listener or server holds an address; one that was killed is replaced at once by the next.
+/// Thread-safe. Its owner disposes it; streams that were handed out live on.
 /// </summary>
 public sealed class ShmStreamListener : IAsyncDisposable
 {
@@ -26,7 +26,9 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <summary>Makes a listener. It does not listen yet.</summary>
     /// <param name="address"><c>shm://name</c> or <c>shm:///path</c>, as for <see cref="ShmServer"/>.</param>
     /// <param name="options">Settings; null for the defaults.</param>
-    /// <exception cref="ArgumentException">The address or an option is not allowed; the message says what is.</exception>
+    /// <exception cref="ArgumentException">
+    /// The address or an option is not allowed; the message says what is.
+    /// </exception>
     public ShmStreamListener(string address, ShmStreamOptions? options = null)
     {
         options ??= new ShmStreamOptions();
@@ -40,7 +42,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
 
     /// <summary>Takes the address and listens from here on. Does not block.</summary>
     /// <exception cref="ShmTransportException">
-    /// The address is held by a live server or listener (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made.
+    /// The address is held by a live server or listener (<see cref="ShmTransportError.AddressInUse"/>) or cannot be
+    /// made.
     /// </exception>
     /// <exception cref="InvalidOperationException">The listener was started before.</exception>
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
@@ -93,7 +96,9 @@ public sealed class ShmStreamListener : IAsyncDisposable
         }
     }
 
-    /// <summary>Stops listening and removes the address's files. Clients that nobody has accepted are disconnected.</summary>
+    /// <summary>
+    /// Stops listening and removes the address's files. Clients that nobody has accepted are disconnected.
+    /// </summary>
     public async ValueTask DisposeAsync()
     {
         Listener? listener;

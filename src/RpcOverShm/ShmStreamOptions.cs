@@ -13,17 +13,20 @@ public sealed class ShmStreamOptions
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>
-    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. It is the
-    /// buffer of the stream: writing waits when the peer has left this much unread.
+    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. It is
+    /// the buffer of the stream: writing waits when the peer has left this much unread.
     /// </summary>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
-    /// <summary>How long connecting may take, or a client of a listener for the handshake. Default 5 s; above zero.</summary>
+    /// <summary>
+    /// How long connecting may take, or a client of a listener for the handshake. Default 5 s; above zero.
+    /// </summary>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is looked up or made. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>,
-    /// else a directory of the user's own under the temporary files. Both sides must mean the same directory.
+    /// The directory in which a name (<c>shm://name</c>) is looked up or made. Default null:
+    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else a directory of the user's own under the temporary files. Both sides
+    /// must mean the same directory.
     /// </summary>
     public string? RuntimeDirectory { get; set; }
 }

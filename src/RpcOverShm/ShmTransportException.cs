@@ -12,7 +12,9 @@ public sealed class ShmTransportException : IOException
         : base(cause.Message, cause) =>
         Error = ErrorOf(cause.Failure);
 
-    /// <summary>What went wrong. <see cref="Exception.Message"/> says it for people, with the address and the file tried.</summary>
+    /// <summary>
+    /// What went wrong. <see cref="Exception.Message"/> says it for people, with the address and the file tried.
+    /// </summary>
     public ShmTransportError Error { get; }
 
     private static ShmTransportError ErrorOf(ConnectFailure failure) => failure switch

@@ -4,8 +4,8 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// One timer for one call that has a deadline. Never fires early, and copes with deadlines beyond what timers take.
-/// Measured on the monotonic clock: setting the wall clock moves no deadline. Disposed when the call ends; an expiry that
-/// is under way then finds the call ended.
+/// Measured on the monotonic clock: setting the wall clock moves no deadline. Disposed when the call ends; an expiry
+/// that is under way then finds the call ended.
 /// </summary>
 internal sealed class CallDeadline : IDisposable
 {

@@ -4,13 +4,13 @@ using Grpc.Core;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// One received message as a marshaller sees it. Valid during the deserialiser's call; used by one thread. Kept for each
-/// thread and used again, unless a deserialiser itself deserialises.
+/// One received message as a marshaller sees it. Valid during the deserialiser's call; used by one thread. Kept for
+/// each thread and used again, unless a deserialiser itself deserialises.
 /// </summary>
 internal sealed class FrameDeserializationContext : DeserializationContext
 {
     [ThreadStatic]
-    private static FrameDeserializationContext? t_spare;
+    private static FrameDeserializationContext? s_spare;
 
     private MessageBytes _bytes;
     private bool _isTaken;
@@ -20,8 +20,8 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     /// <summary>Deserialises the message and releases its bytes, whatever the marshaller does.</summary>
     public static T Deserialize<T>(Marshaller<T> marshaller, ref MessageBytes bytes)
     {
-        FrameDeserializationContext context = t_spare ?? new FrameDeserializationContext();
-        t_spare = null;
+        FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
+        s_spare = null;
         context._bytes = bytes;
         context._isTaken = false;
         bytes = default;
@@ -32,7 +32,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         finally
         {
             context._bytes.Release();
-            t_spare = context;
+            s_spare = context;
         }
     }
 

@@ -12,7 +12,7 @@ namespace RpcOverShm.Calls;
 internal sealed class FrameSerializationContext : SerializationContext, IDisposable
 {
     [ThreadStatic]
-    private static FrameSerializationContext? t_spare;
+    private static FrameSerializationContext? s_spare;
 
     private State _state;
     private int? _announcedLength;
@@ -32,11 +32,13 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// Serialises a message of at most so many bytes. The caller disposes the context when it has used the bytes.
     /// </summary>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
-    /// <exception cref="InvalidOperationException">The marshaller did not complete the message, or lied about its length.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The marshaller did not complete the message, or lied about its length.
+    /// </exception>
     public static FrameSerializationContext Serialize<T>(Marshaller<T> marshaller, T message, int? limitBytes)
     {
-        FrameSerializationContext context = t_spare ?? new FrameSerializationContext();
-        t_spare = null;
+        FrameSerializationContext context = s_spare ?? new FrameSerializationContext();
+        s_spare = null;
         context._state = State.Initialized;
         context._announcedLength = null;
         context._limitBytes = limitBytes;
@@ -57,7 +59,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void Dispose()
     {
         Bytes.Clear();
-        t_spare = this;
+        s_spare = this;
     }
 
     public override void SetPayloadLength(int payloadLength)

@@ -6,8 +6,8 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
-/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes; any
-/// thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
+/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes;
+/// any thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
 /// </summary>
 /// <param name="maxMessageBytes">The largest message taken; null for any.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
@@ -109,7 +109,9 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         }
     }
 
-    /// <summary>Drops everything; what still comes is dropped too. A waiting reader goes on and finds nothing.</summary>
+    /// <summary>
+    /// Drops everything; what still comes is dropped too. A waiting reader goes on and finds nothing.
+    /// </summary>
     public void Abort()
     {
         lock (_gate)
@@ -146,8 +148,8 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     }
 
     /// <summary>
-    /// Completes when there is something to take or nothing follows, on the thread pool where that is not so yet. One reader
-    /// at a time: its next wait comes after this one's end.
+    /// Completes when there is something to take or nothing follows, on the thread pool where that is not so yet. One
+    /// reader at a time: its next wait comes after this one's end.
     /// </summary>
     public ValueTask WaitAsync()
     {
@@ -173,7 +175,9 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         return new ValueTask(this, version);
     }
 
-    /// <summary>The same, given up when the token is cancelled: then it throws, and the next wait starts afresh.</summary>
+    /// <summary>
+    /// The same, given up when the token is cancelled: then it throws, and the next wait starts afresh.
+    /// </summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask WaitAsync(CancellationToken cancellationToken)
     {

@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>A serialiser for all messages, as the calls see it: its name on the wire, and a marshaller for each type.</summary>
+/// <summary>
+/// A serialiser for all messages, as the calls see it: its name on the wire, and a marshaller for each type.
+/// </summary>
 internal abstract class MarshallerSource
 {
     /// <summary>Goes with each call that uses it.</summary>

@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.</summary>
+/// <summary>
+/// What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.
+/// </summary>
 internal static class CallAccess
 {
     public static readonly Func<object, Task<Metadata>> GetHeaders = static call => ((ClientCall)call).HeadersAsync;

@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// How a call gets from the invoker onto a connection: the deadline is checked, the request serialised, a connection found
-/// or awaited, the head encoded, and what goes wrong becomes the call's status. Holds nothing of a call.
+/// How a call gets from the invoker onto a connection: the deadline is checked, the request serialised, a connection
+/// found or awaited, the head encoded, and what goes wrong becomes the call's status. Holds nothing of a call.
 /// </summary>
 internal sealed class CallStarter(ConnectionSource connections, ClientSettings settings)
 {
@@ -15,7 +15,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     private const int MaxAttempts = 3;
 
     [ThreadStatic]
-    private static PooledBufferWriter? t_head;
+    private static PooledBufferWriter? s_head;
 
     /// <summary>Starts a call that nobody blocks for.</summary>
     /// <param name="call">The call.</param>
@@ -186,7 +186,9 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
     }
 
-    /// <summary>Blocks until there is a connection. Null when the call has ended meanwhile, for want of one or otherwise.</summary>
+    /// <summary>
+    /// Blocks until there is a connection. Null when the call has ended meanwhile, for want of one or otherwise.
+    /// </summary>
     private Connection? WaitForConnection(ClientCall call)
     {
         ValueTask<Connection> connecting = connections.GetAsync();
@@ -213,7 +215,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         in CallOptions options,
         out PooledBufferWriter head)
     {
-        head = t_head ??= new PooledBufferWriter();
+        head = s_head ??= new PooledBufferWriter();
         head.Clear();
         Metadata? metadata = options.Headers is { Count: > 0 } headers ? headers : null;
         if (metadata is not null)

@@ -6,7 +6,9 @@ namespace RpcOverShm.Clients;
 internal static class CallTimeout
 {
     /// <summary>Null for a call without a deadline; zero or less for one whose deadline has passed.</summary>
-    /// <exception cref="InvalidOperationException">The deadline is neither UTC nor one of the two special values.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The deadline is neither UTC nor one of the two special values.
+    /// </exception>
     public static TimeSpan? Of(in CallOptions options)
     {
         if (options.Deadline is not { } deadline || deadline == DateTime.MaxValue)

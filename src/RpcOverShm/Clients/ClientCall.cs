@@ -9,8 +9,9 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end it (the
-/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the outcome.
-/// Tasks that users await are completed on the thread pool, never by the thread that reads the ring or that cancels.
+/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the
+/// outcome. Tasks that users await are completed on the thread pool, never by the thread that reads the ring or that
+/// cancels.
 /// </summary>
 internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
 {
@@ -47,7 +48,9 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     /// <summary>The connection, once the call was started on one.</summary>
     protected Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>True once the server has ended the call, or the connection has. The outcome may not be settled yet.</summary>
+    /// <summary>
+    /// True once the server has ended the call, or the connection has. The outcome may not be settled yet.
+    /// </summary>
     public bool HasEnded => _hasEnded;
 
     /// <summary>True when nothing more can be sent.</summary>
@@ -94,7 +97,9 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     /// <summary>The user has lost interest: an unfinished call is cancelled.</summary>
     public void Dispose() => Finish(StatusMapping.Disposed, isCancel: true);
 
-    /// <summary>Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.</summary>
+    /// <summary>
+    /// Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.
+    /// </summary>
     /// <param name="status">How.</param>
     /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
     public bool Finish(in Status status, bool isCancel)
@@ -116,8 +121,8 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Notes the connection before the call is started on it. False when the call has ended: then it must not be started. A
-    /// call that ends later finds the connection, and is given up there.
+    /// Notes the connection before the call is started on it. False when the call has ended: then it must not be
+    /// started. A call that ends later finds the connection, and is given up there.
     /// </summary>
     public bool TryAttach(Connection connection)
     {
@@ -185,7 +190,10 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
     protected void NoteAnswer() => _headers.Set(Metadata.Empty);
 
-    /// <summary>The server has ended the call: <see cref="EndStatus"/> is set. By the holder of the reader role, or by the standby after a close.</summary>
+    /// <summary>
+    /// The server has ended the call: <see cref="EndStatus"/> is set. By the holder of the reader role, or by the
+    /// standby after a close.
+    /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
     /// <summary>The outcome is settled; frees what the shape of the call holds.</summary>
@@ -206,7 +214,9 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Settles the outcome as the server has ended the call, or worse where its message could not be read.</summary>
+    /// <summary>
+    /// Settles the outcome as the server has ended the call, or worse where its message could not be read.
+    /// </summary>
     protected bool TrySettleAsEnded(in Status status)
     {
         Debug.Assert(_hasEnded, "The server's end was read.");

@@ -12,7 +12,9 @@ internal sealed record ClientSettings
     /// <summary>Null for any size.</summary>
     public required int? MaxSendMessageBytes { get; init; }
 
-    /// <summary>Bytes of messages that a call takes before it has given credit: what the channel announces to servers.</summary>
+    /// <summary>
+    /// Bytes of messages that a call takes before it has given credit: what the channel announces to servers.
+    /// </summary>
     public required uint CallWindow { get; init; }
 
     /// <summary>Null for the generated marshallers.</summary>

@@ -4,8 +4,8 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// The one connection of a channel: made when a call needs it, shared by all calls, made anew after it was lost or the
-/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. Any thread
-/// may use it; the channel disposes it.
+/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. Any
+/// thread may use it; the channel disposes it.
 /// </summary>
 internal sealed class ConnectionSource(RendezvousAddress address, ConnectionSettings settings) : IDisposable
 {

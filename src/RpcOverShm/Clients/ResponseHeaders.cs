@@ -3,8 +3,8 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The task for a call's response metadata, made when somebody asks for it. Completes with the first frame of the answer,
-/// and fails with the call where none comes. Any thread may use it.
+/// The task for a call's response metadata, made when somebody asks for it. Completes with the first frame of the
+/// answer, and fails with the call where none comes. Any thread may use it.
 /// </summary>
 internal sealed class ResponseHeaders
 {

@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it; the
-/// message is read by whoever completes the call, on the thread pool or in the blocked thread.
+/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it;
+/// the message is read by whoever completes the call, on the thread pool or in the blocked thread.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class

@@ -5,8 +5,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's when the
-/// reader has come to it; what ends the call from this side drops what was not read.
+/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's when
+/// the reader has come to it; what ends the call from this side drops what was not read.
 /// </summary>
 internal sealed class StreamResponseCall<TResponse> : ClientCall
     where TResponse : class

@@ -8,7 +8,9 @@ namespace RpcOverShm.Connections;
 /// <summary>The server's half of one handshake. Holds no state; owns what it opens until the link owns it.</summary>
 internal static class Acceptance
 {
-    /// <summary>Answers one client. Null when the client was refused or went away; it was told and logged then.</summary>
+    /// <summary>
+    /// Answers one client. Null when the client was refused or went away; it was told and logged then.
+    /// </summary>
     public static async Task<PeerLink?> ShakeHandsAsync(
         Socket socket, ConnectionSettings settings, CancellationToken stopping)
     {

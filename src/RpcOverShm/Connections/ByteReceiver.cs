@@ -5,9 +5,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The reading half of a byte stream: copies from the ring straight into the reader's memory, on the reader's thread. One
-/// read at a time; the owner sees to that. A read that waits without a thread of its own has its data waited for by a thread
-/// of this connection, started when it is first needed. The ring is the buffer, and its space the back-pressure.
+/// The reading half of a byte stream: copies from the ring straight into the reader's memory, on the reader's thread.
+/// One read at a time; the owner sees to that. A read that waits without a thread of its own has its data waited for by
+/// a thread of this connection, started when it is first needed. The ring is the buffer, and its space the
+/// back-pressure.
 /// </summary>
 internal sealed class ByteReceiver
 {
@@ -28,8 +29,12 @@ internal sealed class ByteReceiver
         _waiter = new DataWaiter(link, WaitUntilReadable);
     }
 
-    /// <summary>Reads what is there, after waiting for at least one byte on this thread; 0 when the peer writes no more.</summary>
-    /// <exception cref="IOException">The peer is gone without having ended its bytes, or broke the protocol.</exception>
+    /// <summary>
+    /// Reads what is there, after waiting for at least one byte on this thread; 0 when the peer writes no more.
+    /// </summary>
+    /// <exception cref="IOException">
+    /// The peer is gone without having ended its bytes, or broke the protocol.
+    /// </exception>
     public int Read(Span<byte> buffer)
     {
         while (true)
@@ -46,8 +51,12 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>Reads what is there, after waiting for at least one byte without a thread; 0 when the peer writes no more.</summary>
-    /// <exception cref="IOException">The peer is gone without having ended its bytes, or broke the protocol.</exception>
+    /// <summary>
+    /// Reads what is there, after waiting for at least one byte without a thread; 0 when the peer writes no more.
+    /// </summary>
+    /// <exception cref="IOException">
+    /// The peer is gone without having ended its bytes, or broke the protocol.
+    /// </exception>
     public ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
         lock (_gate)
@@ -61,7 +70,9 @@ internal sealed class ByteReceiver
         return ReadLaterAsync(buffer, cancellationToken);
     }
 
-    /// <summary>Ends the reading side, after the link was closed: waits for a read to leave, and lets go of the memory.</summary>
+    /// <summary>
+    /// Ends the reading side, after the link was closed: waits for a read to leave, and lets go of the memory.
+    /// </summary>
     public void Leave()
     {
         _waiter.Close();
@@ -93,7 +104,9 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>The waiting thread's step: returns when a read would find something, or nobody wants to know any more.</summary>
+    /// <summary>
+    /// The waiting thread's step: returns when a read would find something, or nobody wants to know any more.
+    /// </summary>
     private void WaitUntilReadable(Func<bool> isWanted)
     {
         while (isWanted())
@@ -108,7 +121,9 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>Looks for data for a while, then sleeps until there may be some. False when a look would now find something.</summary>
+    /// <summary>
+    /// Looks for data for a while, then sleeps until there may be some. False when a look would now find something.
+    /// </summary>
     private bool WaitOnce(Func<bool> isWanted)
     {
         uint attention = _link.Attention;

@@ -7,9 +7,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The writing half of a byte stream: copies the writer's memory straight into the ring, on the writer's thread. One write
-/// at a time; the owner sees to that. A write that must wait for space without a thread of its own is carried on by the
-/// space waiter's thread.
+/// The writing half of a byte stream: copies the writer's memory straight into the ring, on the writer's thread. One
+/// write at a time; the owner sees to that. A write that must wait for space without a thread of its own is carried on
+/// by the space waiter's thread.
 /// </summary>
 internal sealed class ByteSender : IValueTaskSource
 {
@@ -64,7 +64,9 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    /// <summary>Writes all bytes, waiting for space without a thread. The memory is used until the task completes.</summary>
+    /// <summary>
+    /// Writes all bytes, waiting for space without a thread. The memory is used until the task completes.
+    /// </summary>
     /// <exception cref="IOException">The peer is gone or has closed, or broke the protocol.</exception>
     public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
@@ -85,7 +87,9 @@ internal sealed class ByteSender : IValueTaskSource
         return WaitForRestAsync(cancellationToken);
     }
 
-    /// <summary>Tells the peer that no more bytes follow. There is always room for that: data leaves some free.</summary>
+    /// <summary>
+    /// Tells the peer that no more bytes follow. There is always room for that: data leaves some free.
+    /// </summary>
     public void End()
     {
         bool mustWake = false;
@@ -103,7 +107,9 @@ internal sealed class ByteSender : IValueTaskSource
         WakePeer(mustWake);
     }
 
-    /// <summary>Ends the writing side, after the link was closed: waits for a write to leave, and lets go of the memory.</summary>
+    /// <summary>
+    /// Ends the writing side, after the link was closed: waits for a write to leave, and lets go of the memory.
+    /// </summary>
     public void Leave()
     {
         OnLinkEvent();

@@ -25,7 +25,9 @@ internal struct CallSendState
     /// <summary>True while the call stands in the sender's queue of calls with a frame that can go on.</summary>
     public bool IsReady { get; set; }
 
-    /// <summary>True while the call stands in the sender's queue of calls that owe the peer credit or a cancel.</summary>
+    /// <summary>
+    /// True while the call stands in the sender's queue of calls that owe the peer credit or a cancel.
+    /// </summary>
     public bool IsInControl { get; set; }
 
     public CallSendPhase Phase { get; set; }

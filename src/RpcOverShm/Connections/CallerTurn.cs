@@ -3,8 +3,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What a blocking caller holds from before it sends until it leaves: the reader role, or a place among the callers that
-/// wait for it, or nothing any more.
+/// What a blocking caller holds from before it sends until it leaves: the reader role, or a place among the callers
+/// that wait for it, or nothing any more.
 /// </summary>
 internal struct CallerTurn
 {

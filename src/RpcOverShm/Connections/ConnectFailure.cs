@@ -24,7 +24,9 @@ internal enum ConnectFailure
     /// <summary>The server is stopping.</summary>
     Stopping,
 
-    /// <summary>The other side closed the connection in the middle of the handshake, or refused it for another reason.</summary>
+    /// <summary>
+    /// The other side closed the connection in the middle of the handshake, or refused it for another reason.
+    /// </summary>
     Refused,
 
     /// <summary>A live server or another program holds the address.</summary>

@@ -18,7 +18,9 @@ internal sealed class Connection
 
     /// <param name="link">The link; owned from here on.</param>
     /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
-    /// <param name="onGoAway">Runs when the peer takes no new calls; by the holder of the reader role, so it waits for nothing.</param>
+    /// <param name="onGoAway">
+    /// Runs when the peer takes no new calls; by the holder of the reader role, so it waits for nothing.
+    /// </param>
     public Connection(PeerLink link, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
     {
         _link = link;
@@ -43,13 +45,17 @@ internal sealed class Connection
     /// <summary>The most bytes of head and message that the first or last frame of a call carries together.</summary>
     public int InlineBytes => _sender.InlineBytes;
 
-    /// <summary>Completes when the connection is closed, its calls have heard of it and its threads have left the rings.</summary>
+    /// <summary>
+    /// Completes when the connection is closed, its calls have heard of it and its threads have left the rings.
+    /// </summary>
     public Task Closed => _closed.Task;
 
     /// <summary>Null while the connection is open.</summary>
     public CloseReason? CloseReason => _link.CloseReason;
 
-    /// <summary>True while calls may be started: the connection is open and neither side has said that it is leaving.</summary>
+    /// <summary>
+    /// True while calls may be started: the connection is open and neither side has said that it is leaving.
+    /// </summary>
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>Calls that this side has started and the peer has not ended.</summary>

@@ -4,8 +4,8 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; what a call does with its frames is the business of those who derive from it.
-/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they copy
-/// what they need, never wait, never run user code, and throw only what ends the connection.
+/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they
+/// copy what they need, never wait, never run user code, and throw only what ends the connection.
 /// </summary>
 internal abstract class ConnectionCall
 {
@@ -20,7 +20,9 @@ internal abstract class ConnectionCall
     /// <summary>The receiver's own: a head that comes in several records.</summary>
     internal HeadAssembly? PartialHead { get; set; }
 
-    /// <summary>Whom to signal when the call is done, where a thread waits for it; set before the call is sent.</summary>
+    /// <summary>
+    /// Whom to signal when the call is done, where a thread waits for it; set before the call is sent.
+    /// </summary>
     public WakeLatch? Waiter { get; protected set; }
 
     /// <summary>True once nothing more can happen to the call on this side.</summary>
@@ -50,7 +52,9 @@ internal abstract class ConnectionCall
     /// <summary>The last frame of the call. Only on the side that started it.</summary>
     public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) => throw NotExpected("end");
 
-    /// <summary>The connection is gone. Called once, by the connection's reader thread, unless the call ended before.</summary>
+    /// <summary>
+    /// The connection is gone. Called once, by the connection's reader thread, unless the call ended before.
+    /// </summary>
     public abstract void OnConnectionClosed(CloseReason reason);
 
     /// <summary>Called under the sender's gate when the call's last frame goes into the ring.</summary>

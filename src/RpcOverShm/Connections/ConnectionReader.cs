@@ -6,9 +6,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Who reads the ring, and who sleeps on it. A blocking caller takes the reader role and reads for itself, handing others
-/// their answers by a signal; otherwise the connection's own thread, the standby, reads. ARCHITECTURE.md, "Who reads", has
-/// the rules and what goes wrong without each of them. Nothing in here runs user code.
+/// Who reads the ring, and who sleeps on it. A blocking caller takes the reader role and reads for itself, handing
+/// others their answers by a signal; otherwise the connection's own thread, the standby, reads. ARCHITECTURE.md, "Who
+/// reads", has the rules and what goes wrong without each of them. Nothing in here runs user code.
 /// </summary>
 internal sealed class ConnectionReader
 {
@@ -33,7 +33,9 @@ internal sealed class ConnectionReader
     /// <param name="link">The link that is read.</param>
     /// <param name="receiver">Takes the records.</param>
     /// <param name="isExpecting">True when frames may come that no blocking caller waits for.</param>
-    /// <param name="onClosed">Runs once, on the standby's thread, when the link is closed and nobody reads any more.</param>
+    /// <param name="onClosed">
+    /// Runs once, on the standby's thread, when the link is closed and nobody reads any more.
+    /// </param>
     public ConnectionReader(PeerLink link, FrameReceiver receiver, Func<bool> isExpecting, Action onClosed)
     {
         _link = link;
@@ -54,8 +56,8 @@ internal sealed class ConnectionReader
     }
 
     /// <summary>
-    /// A caller is about to send and to block. It takes the role first if it can, so that the peer need not ring a standby
-    /// for an answer that the caller reads itself; else the standby is made to give way.
+    /// A caller is about to send and to block. It takes the role first if it can, so that the peer need not ring a
+    /// standby for an answer that the caller reads itself; else the standby is made to give way.
     /// </summary>
     public CallerTurn Enter()
     {
@@ -113,8 +115,8 @@ internal sealed class ConnectionReader
     }
 
     /// <summary>
-    /// After the role was freed, or a call begun that nobody blocks for: sees to it that somebody reads, or is rung when
-    /// something comes. Comes after a full fence: that of the role's release, or of what was counted.
+    /// After the role was freed, or a call begun that nobody blocks for: sees to it that somebody reads, or is rung
+    /// when something comes. Comes after a full fence: that of the role's release, or of what was counted.
     /// </summary>
     public void LookForReader()
     {
@@ -178,8 +180,8 @@ internal sealed class ConnectionReader
 
         _sleepingCallers.Add(waiter);
 
-        // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a close the
-        // free role is the standby's, and it signals every caller when their calls have ended.
+        // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a close
+        // the free role is the standby's, and it signals every caller when their calls have ended.
         Interlocked.MemoryBarrier();
         if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
         {
@@ -276,7 +278,9 @@ internal sealed class ConnectionReader
         }
     }
 
-    /// <summary>A caller wants to read for itself: the role goes to it, and the standby sleeps until it is wanted.</summary>
+    /// <summary>
+    /// A caller wants to read for itself: the role goes to it, and the standby sleeps until it is wanted.
+    /// </summary>
     private void HandOver(ReaderRole.Token token)
     {
         _standby = (int)StandbyState.OnLatch;

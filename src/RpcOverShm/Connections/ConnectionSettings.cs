@@ -3,7 +3,9 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
 
-/// <summary>Sizes and times of the connections of one channel, server or stream; checked by the front doors that make it.</summary>
+/// <summary>
+/// Sizes and times of the connections of one channel, server or stream; checked by the front doors that make it.
+/// </summary>
 internal sealed record ConnectionSettings
 {
     public required ConnectionPurpose Purpose { get; init; }

@@ -3,8 +3,8 @@ using System.Threading.Tasks.Sources;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The thread that waits for data in place of reads that have none to wait with. Started when it is first needed; goes away
-/// when it has had nothing to do for a while. One wait at a time.
+/// The thread that waits for data in place of reads that have none to wait with. Started when it is first needed; goes
+/// away when it has had nothing to do for a while. One wait at a time.
 /// </summary>
 /// <param name="link">Whose data it is.</param>
 /// <param name="wait">Returns when there is data, or when its argument says that nobody wants to know.</param>

@@ -5,9 +5,9 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Ring to frames to calls: takes one record, checks that it is a frame that may come now, and gives it to its call, which
-/// copies what it needs; then the space goes back to the peer. Used by the holder of the reader role only. Whatever is
-/// thrown here ends the connection.
+/// Ring to frames to calls: takes one record, checks that it is a frame that may come now, and gives it to its call,
+/// which copies what it needs; then the space goes back to the peer. Used by the holder of the reader role only.
+/// Whatever is thrown here ends the connection.
 /// </summary>
 internal sealed class FrameReceiver
 {

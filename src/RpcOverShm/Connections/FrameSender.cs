@@ -5,10 +5,10 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Many calls, one ring: takes frames from any thread and lets the calls that wait take turns. Nobody who calls here waits
-/// for space: what does not fit is queued and sent by the space waiter's thread. So the reader may send credit and cancels
-/// without ever stalling the ring that it drains. The gate is held for copying into the ring, never for serialising, for
-/// user code or for a system call.
+/// Many calls, one ring: takes frames from any thread and lets the calls that wait take turns. Nobody who calls here
+/// waits for space: what does not fit is queued and sent by the space waiter's thread. So the reader may send credit
+/// and cancels without ever stalling the ring that it drains. The gate is held for copying into the ring, never for
+/// serialising, for user code or for a system call.
 /// </summary>
 internal sealed class FrameSender
 {
@@ -40,8 +40,8 @@ internal sealed class FrameSender
     public int InlineBytes { get; }
 
     /// <summary>
-    /// Sends the first frame of a call, or queues it: never fails for want of space. The call is entered under the same gate,
-    /// so that it is known before an answer can come.
+    /// Sends the first frame of a call, or queues it: never fails for want of space. The call is entered under the same
+    /// gate, so that it is known before an answer can come.
     /// </summary>
     public StartOutcome Start(
         StartedCalls calls, ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
@@ -78,8 +78,8 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Sends a frame, or queues it behind what the call has queued already. A frame of a call that is finished is dropped.
-    /// A head of more bytes than a record takes comes without a message.
+    /// Sends a frame, or queues it behind what the call has queued already. A frame of a call that is finished is
+    /// dropped. A head of more bytes than a record takes comes without a message.
     /// </summary>
     public void Send(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
@@ -112,7 +112,8 @@ internal sealed class FrameSender
     /// <param name="flags">Half-close, when no message follows.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
     /// <returns>
-    /// Completes when the message is in the ring, or was dropped because its call has finished: the caller looks at its call.
+    /// Completes when the message is in the ring, or was dropped because its call has finished: the caller looks at its
+    /// call.
     /// </returns>
     public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
@@ -187,7 +188,9 @@ internal sealed class FrameSender
         SendReady();
     }
 
-    /// <summary>Sends nothing more of a call, and lets go of what it had queued. For a call or connection that has ended.</summary>
+    /// <summary>
+    /// Sends nothing more of a call, and lets go of what it had queued. For a call or connection that has ended.
+    /// </summary>
     public void Drop(ConnectionCall call)
     {
         lock (_gate)
@@ -200,7 +203,9 @@ internal sealed class FrameSender
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
     /// <param name="calls">Where the call stands; one that the peer has not heard of is taken out.</param>
     /// <param name="call">The call.</param>
-    /// <param name="isCancel">True to tell the peer, if it knows the call; false when the peer has ended it itself.</param>
+    /// <param name="isCancel">
+    /// True to tell the peer, if it knows the call; false when the peer has ended it itself.
+    /// </param>
     public void Abandon(StartedCalls calls, ConnectionCall call, bool isCancel)
     {
         lock (_gate)
@@ -247,7 +252,9 @@ internal sealed class FrameSender
         SendReady();
     }
 
-    /// <summary>Ends the writing side: drops what waits and lets go of the memory. Called once, when the link is closed.</summary>
+    /// <summary>
+    /// Ends the writing side: drops what waits and lets go of the memory. Called once, when the link is closed.
+    /// </summary>
     public void Close()
     {
         lock (_gate)

@@ -5,15 +5,17 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Turns frames into records: a frame that fits becomes one, a larger message or head several. Keeps each call's credit and
-/// phase. Used under the sender's gate only; waits for nothing and wakes nobody.
+/// Turns frames into records: a frame that fits becomes one, a larger message or head several. Keeps each call's credit
+/// and phase. Used under the sender's gate only; waits for nothing and wakes nobody.
 /// </summary>
 internal sealed class FrameWriter(PeerLink link)
 {
     /// <summary>A larger message is cut. Both copies of a chunk stay in the L2 cache.</summary>
     public const int ChunkBytes = 32 << 10;
 
-    /// <summary>What each record of a message costs of the credit besides its bytes, so that empty messages are not free.</summary>
+    /// <summary>
+    /// What each record of a message costs of the credit besides its bytes, so that empty messages are not free.
+    /// </summary>
     public const int CreditPerRecord = RecordHeader.SizeBytes;
 
     // Less of a message is not worth a record: more credit is on its way.
@@ -30,7 +32,9 @@ internal sealed class FrameWriter(PeerLink link)
 
     private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
 
-    /// <summary>Writes a frame that fits into one record. False, and nothing has happened, when it does not fit now.</summary>
+    /// <summary>
+    /// Writes a frame that fits into one record. False, and nothing has happened, when it does not fit now.
+    /// </summary>
     public bool TryWriteWhole(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
@@ -62,7 +66,9 @@ internal sealed class FrameWriter(PeerLink link)
         return true;
     }
 
-    /// <summary>Writes the next record of the frame that the call has queued first. Takes the frame out when it was the last.</summary>
+    /// <summary>
+    /// Writes the next record of the frame that the call has queued first. Takes the frame out when it was the last.
+    /// </summary>
     public WriteOutcome WriteNext(ConnectionCall call)
     {
         OutboundFrame frame = call.Sending.First!;
@@ -113,7 +119,8 @@ internal sealed class FrameWriter(PeerLink link)
             CrashPoint.Reach(CrashPoint.RecordWritten);
             _mustWake |= _ring.Publish();
 
-            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and it reads what is there.
+            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and it reads what is
+            // there.
             CrashPoint.Reach(CrashPoint.TailPublished);
         }
 

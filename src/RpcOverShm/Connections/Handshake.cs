@@ -36,8 +36,8 @@ internal static class Handshake
     }
 
     /// <summary>
-    /// Receives one message. Null when the peer closes before the first byte. A hello comes with one descriptor, which the
-    /// caller disposes, and a refusal with none; whatever else came is closed here.
+    /// Receives one message. Null when the peer closes before the first byte. A hello comes with one descriptor, which
+    /// the caller disposes, and a refusal with none; whatever else came is closed here.
     /// </summary>
     /// <exception cref="ProtocolException">The message is none of the handshake's.</exception>
     public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)

@@ -5,9 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The server's side of the rendezvous: takes the address's lock, binds the socket, accepts clients and shakes hands with
-/// many of them at a time, so that a slow or hostile one holds up nobody. Each finished link goes to the owner. The owner
-/// disposes the listener, which removes the address's files.
+/// The server's side of the rendezvous: takes the address's lock, binds the socket, accepts clients and shakes hands
+/// with many of them at a time, so that a slow or hostile one holds up nobody. Each finished link goes to the owner.
+/// The owner disposes the listener, which removes the address's files.
 /// </summary>
 internal sealed class Listener : IAsyncDisposable
 {
@@ -44,7 +44,9 @@ internal sealed class Listener : IAsyncDisposable
     /// <param name="address">Where to listen.</param>
     /// <param name="settings">What to offer each client.</param>
     /// <param name="onConnected">Called for each finished link, on any thread; owns the link.</param>
-    /// <exception cref="ConnectException">The address is held by a live server, or the system refused a step.</exception>
+    /// <exception cref="ConnectException">
+    /// The address is held by a live server, or the system refused a step.
+    /// </exception>
     public static Listener Start(RendezvousAddress address, ConnectionSettings settings, Action<PeerLink> onConnected)
     {
         if (OperatingSystem.IsWindows())
@@ -72,12 +74,13 @@ internal sealed class Listener : IAsyncDisposable
             RemoveStaleSocket(address);
             socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 
-            // CRASH rendezvous-locked: a lock file without a socket remains. The kernel has freed the lock: the next server
-            // takes it, and clients see that nobody listens.
+            // CRASH rendezvous-locked: a lock file without a socket remains. The kernel has freed the lock: the next
+            // server takes it, and clients see that nobody listens.
             CrashPoint.Reach(CrashPoint.RendezvousLocked);
             socket.Bind(new UnixDomainSocketEndPoint(address.SocketPath));
 
-            // CRASH rendezvous-bound: a socket that refuses every client remains. The next server removes it under the lock.
+            // CRASH rendezvous-bound: a socket that refuses every client remains. The next server removes it under the
+            // lock.
             CrashPoint.Reach(CrashPoint.RendezvousBound);
             File.SetUnixFileMode(address.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             socket.Listen(Backlog);

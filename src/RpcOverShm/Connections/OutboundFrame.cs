@@ -6,8 +6,8 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// A frame that could not be sent at once, with its own copy of the bytes: it waits in its call's queue for credit, for
-/// space, or for its turn. A message is cut into as many records as it needs. Touched under the sender's gate, except for
-/// the wait for its end.
+/// space, or for its turn. A message is cut into as many records as it needs. Touched under the sender's gate, except
+/// for the wait for its end.
 /// </summary>
 internal sealed class OutboundFrame
 {
@@ -86,7 +86,9 @@ internal sealed class OutboundFrame
         }
     }
 
-    /// <summary>Completes when the frame was sent or dropped. Without the sender's gate; most frames are never waited for.</summary>
+    /// <summary>
+    /// Completes when the frame was sent or dropped. Without the sender's gate; most frames are never waited for.
+    /// </summary>
     public Task WaitUntilFinishedAsync()
     {
         lock (_gate)

@@ -9,11 +9,12 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What a finished handshake leaves: the rendezvous socket, two segments with a ring each, the signal to sleep and wake by,
-/// and who the peer is. Owns all of it. Knows nothing of calls or streams; the connection on top reads and writes the rings.
+/// What a finished handshake leaves: the rendezvous socket, two segments with a ring each, the signal to sleep and wake
+/// by, and who the peer is. Owns all of it. Knows nothing of calls or streams; the connection on top reads and writes
+/// the rings.
 /// <para>
-/// Closing is one step, the first reason wins. The memory goes later, when its last user has left: the reading side and the
-/// writing side each leave once for all, and a thread that touches a word in passing enters and leaves around it.
+/// Closing is one step, the first reason wins. The memory goes later, when its last user has left: the reading side and
+/// the writing side each leave once for all, and a thread that touches a word in passing enters and leaves around it.
 /// </para>
 /// </summary>
 internal sealed class PeerLink
@@ -65,10 +66,14 @@ internal sealed class PeerLink
     /// <summary>True on the side that accepted the connection.</summary>
     public bool IsAcceptor { get; }
 
-    /// <summary>The ring that this side writes. Used by one thread at a time, before the writing side has left.</summary>
+    /// <summary>
+    /// The ring that this side writes. Used by one thread at a time, before the writing side has left.
+    /// </summary>
     public RingWriter Writer { get; }
 
-    /// <summary>The ring that this side reads. Used by one thread at a time, before the reading side has left.</summary>
+    /// <summary>
+    /// The ring that this side reads. Used by one thread at a time, before the reading side has left.
+    /// </summary>
     public RingReader Reader { get; }
 
     /// <summary>Null while the connection is open.</summary>
@@ -77,8 +82,8 @@ internal sealed class PeerLink
     public bool IsClosed => CloseReason is not null;
 
     /// <summary>
-    /// True when the peer's end of the socket is closed. What it wrote before is still to be read; whoever reads closes the
-    /// link once nothing is left.
+    /// True when the peer's end of the socket is closed. What it wrote before is still to be read; whoever reads closes
+    /// the link once nothing is left.
     /// </summary>
     public bool IsPeerGone => _isPeerGone;
 
@@ -95,7 +100,9 @@ internal sealed class PeerLink
     /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
     public long BackstopsWithData => Interlocked.Read(ref _backstopsWithData);
 
-    /// <summary>Starts watching the socket. The action runs when the link closes and when the peer's end does.</summary>
+    /// <summary>
+    /// Starts watching the socket. The action runs when the link closes and when the peer's end does.
+    /// </summary>
     public void Start(Action onEvent)
     {
         _onEvent = onEvent;
@@ -158,7 +165,9 @@ internal sealed class PeerLink
         ? new CloseReason(CloseCause.PeerClosed, $"The peer, {Identity}, closed the connection.")
         : new CloseReason(CloseCause.PeerLost, $"The peer, {Identity}, is gone or closed the connection without a word."));
 
-    /// <summary>Keeps the memory for a moment. False when it is gone or going; the caller then leaves it alone.</summary>
+    /// <summary>
+    /// Keeps the memory for a moment. False when it is gone or going; the caller then leaves it alone.
+    /// </summary>
     public bool TryEnter()
     {
         int users = Volatile.Read(ref _users);

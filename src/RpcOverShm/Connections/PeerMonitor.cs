@@ -4,8 +4,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Watches the rendezvous socket after the handshake. Its end-of-file is the only verdict of death: the kernel closes the
-/// peer's end however the process ends. The only message that may still come is a refusal with the reason of a close.
+/// Watches the rendezvous socket after the handshake. Its end-of-file is the only verdict of death: the kernel closes
+/// the peer's end however the process ends. The only message that may still come is a refusal with the reason of a
+/// close.
 /// </summary>
 internal static class PeerMonitor
 {

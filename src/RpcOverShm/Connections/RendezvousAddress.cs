@@ -5,7 +5,8 @@ using System.Text;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Where a server waits for its clients: the meaning of a <c>shm://</c> address. The only place that knows naming rules.
+/// Where a server waits for its clients: the meaning of a <c>shm://</c> address. The only place that knows naming
+/// rules.
 /// <c>shm://name</c> stands for a file in the user's runtime directory; <c>shm:///path</c> for that very file.
 /// </summary>
 internal sealed class RendezvousAddress

@@ -7,8 +7,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The right to serve at an address: a lock that the kernel holds for the process and takes back when it dies. What else
-/// stands in the file (the process id) is for people.
+/// The right to serve at an address: a lock that the kernel holds for the process and takes back when it dies. What
+/// else stands in the file (the process id) is for people.
 /// </summary>
 internal sealed class RendezvousLock : IDisposable
 {
@@ -24,7 +24,9 @@ internal sealed class RendezvousLock : IDisposable
         _file = file;
     }
 
-    /// <summary>Takes the lock, or returns null when another live server holds it, with its process id if it says so.</summary>
+    /// <summary>
+    /// Takes the lock, or returns null when another live server holds it, with its process id if it says so.
+    /// </summary>
     /// <exception cref="IOException">The lock file cannot be opened or locked.</exception>
     public static RendezvousLock? TryTake(string path, out int? holderProcessId)
     {
@@ -42,8 +44,8 @@ internal sealed class RendezvousLock : IDisposable
                     return isHeld ? null : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
                 }
 
-                // The last holder may have removed the file between the opening and the locking: a lock on a file without
-                // a name keeps nobody out, since the next server makes a new one.
+                // The last holder may have removed the file between the opening and the locking: a lock on a file
+                // without a name keeps nobody out, since the next server makes a new one.
                 if (FileFacts.OfPath(path) is { } named && named.IsSameFileAs(FileFacts.OfDescriptor(file)))
                 {
                     WriteProcessId(file);
@@ -60,7 +62,9 @@ internal sealed class RendezvousLock : IDisposable
         }
     }
 
-    /// <summary>Removes the file, then lets go of the lock: in this order, or a new server's file could be removed.</summary>
+    /// <summary>
+    /// Removes the file, then lets go of the lock: in this order, or a new server's file could be removed.
+    /// </summary>
     public void Dispose()
     {
         if (!_file.IsClosed)

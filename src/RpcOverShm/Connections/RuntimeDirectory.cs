@@ -12,8 +12,8 @@ internal static class RuntimeDirectory
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
     /// <summary>
-    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c> where the system gives users such a directory, else one of the user's own under
-    /// the directory for temporary files. Read anew each time: the environment may differ between tests.
+    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c> where the system gives users such a directory, else one of the user's own
+    /// under the directory for temporary files. Read anew each time: the environment may differ between tests.
     /// </summary>
     public static string Default
     {

@@ -4,8 +4,8 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds; any thread
-/// removes, when the call's End goes into the ring and before the peer can see it, so that the peer's next call in the same
-/// slot finds it empty.
+/// removes, when the call's End goes into the ring and before the peer can see it, so that the peer's next call in the
+/// same slot finds it empty.
 /// </summary>
 internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
 {

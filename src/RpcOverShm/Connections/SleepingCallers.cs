@@ -1,6 +1,8 @@
 namespace RpcOverShm.Connections;
 
-/// <summary>The blocking callers of one connection that sleep while another thread reads. Any thread may call.</summary>
+/// <summary>
+/// The blocking callers of one connection that sleep while another thread reads. Any thread may call.
+/// </summary>
 internal sealed class SleepingCallers
 {
     private readonly List<WakeLatch> _waiters = [];

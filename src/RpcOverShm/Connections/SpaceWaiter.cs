@@ -1,14 +1,14 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The thread that sleeps until the peer has made space, for everybody whose bytes did not fit. Started when it is first
-/// needed; goes away when it has had nothing to do for a while. Nobody else ever waits for space: the thread that drains
-/// the incoming ring must not, and callers wait for their answers instead.
+/// The thread that sleeps until the peer has made space, for everybody whose bytes did not fit. Started when it is
+/// first needed; goes away when it has had nothing to do for a while. Nobody else ever waits for space: the thread that
+/// drains the incoming ring must not, and callers wait for their answers instead.
 /// </summary>
 /// <param name="link">Whose ring it is.</param>
 /// <param name="sendOrPark">
-/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping; null when nothing
-/// waits.
+/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping; null when
+/// nothing waits.
 /// </param>
 /// <param name="unpark">Takes the announcement back.</param>
 internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action unpark)

@@ -3,9 +3,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's End was
-/// read, not before: a given-up call keeps its slot until then. Any thread may add; the holder of the reader role finds and
-/// removes.
+/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's
+/// End was read, not before: a given-up call keeps its slot until then. Any thread may add; the holder of the reader
+/// role finds and removes.
 /// </summary>
 internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -39,7 +39,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         }
     }
 
-    /// <summary>The call with this id. A frame for any other is the peer's fault: it has ended the call itself.</summary>
+    /// <summary>
+    /// The call with this id. A frame for any other is the peer's fault: it has ended the call itself.
+    /// </summary>
     /// <exception cref="ProtocolException">There is no such call.</exception>
     public ConnectionCall Find(CallId id)
     {

@@ -1,19 +1,20 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What one thread sleeps on inside this process: remembers a signal that comes before the wait, so that it cannot be lost.
-/// A thread that blocks for a call has one of its own, used for one call after the other; a stale signal costs it one look.
+/// What one thread sleeps on inside this process: remembers a signal that comes before the wait, so that it cannot be
+/// lost. A thread that blocks for a call has one of its own, used for one call after the other; a stale signal costs it
+/// one look.
 /// </summary>
 internal sealed class WakeLatch
 {
     [ThreadStatic]
-    private static WakeLatch? t_ofThisThread;
+    private static WakeLatch? s_ofThisThread;
 
     private readonly object _gate = new();
     private bool _isSignalled;
 
     /// <summary>The latch of the calling thread.</summary>
-    public static WakeLatch OfThisThread => t_ofThisThread ??= new WakeLatch();
+    public static WakeLatch OfThisThread => s_ofThisThread ??= new WakeLatch();
 
     public void Signal()
     {

@@ -3,13 +3,15 @@ using System.Diagnostics;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// The named moments between two steps that another process can see. The test peer arms one of them and the process kills
-/// itself there, as kill -9 would; the survivor must come to the state that the comment at the point promises. In a process
-/// that arms none, the compiled code has nothing left of this.
+/// The named moments between two steps that another process can see. The test peer arms one of them and the process
+/// kills itself there, as kill -9 would; the survivor must come to the state that the comment at the point promises. In
+/// a process that arms none, the compiled code has nothing left of this.
 /// </summary>
 internal static class CrashPoint
 {
-    /// <summary>The switch (AppContext data) that names the armed point. Only code of the process itself can set it.</summary>
+    /// <summary>
+    /// The switch (AppContext data) that names the armed point. Only code of the process itself can set it.
+    /// </summary>
     public const string Switch = "RpcOverShm.CrashAt";
 
     public const string RendezvousLocked = "rendezvous-locked";

@@ -4,8 +4,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// Everything that is logged, in one place. Ids are never used again: 1-99 rendezvous and handshake, 100-199 connections,
-/// 200-299 client calls, 300-399 server calls, 400-499 byte streams.
+/// Everything that is logged, in one place. Ids are never used again: 1-99 rendezvous and handshake, 100-199
+/// connections, 200-299 client calls, 300-399 server calls, 400-499 byte streams.
 /// </summary>
 internal static partial class ShmLog
 {

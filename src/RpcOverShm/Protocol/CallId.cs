@@ -1,16 +1,16 @@
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Which call a frame belongs to. Chosen by the side that starts the call: a slot of its table, and how often the slot was
-/// used, so that a late frame of an ended call is not taken for one of the next.
+/// Which call a frame belongs to. Chosen by the side that starts the call: a slot of its table, and how often the slot
+/// was used, so that a late frame of an ended call is not taken for one of the next.
 /// <code>
 ///  31             17 16                   1  0
 ///  +----------------+----------------------+---+
 ///  | generation 1.. |         slot         | S |   S: who started the call, 0 the connecting side, 1 the accepting one
 ///  +----------------+----------------------+---+
 /// </code>
-/// A slot is used again only after the other side's <see cref="FrameKind.End"/> was read, and frames keep their order, so
-/// the other side meets generations of a slot one after the other. Generation 0 does not occur; 0 is no call at all.
+/// A slot is used again only after the other side's <see cref="FrameKind.End"/> was read, and frames keep their order,
+/// so the other side meets generations of a slot one after the other. Generation 0 does not occur; 0 is no call at all.
 /// </summary>
 internal readonly record struct CallId(uint Value)
 {

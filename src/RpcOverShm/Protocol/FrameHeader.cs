@@ -1,13 +1,15 @@
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// The header of a frame as the protocol sees it: the fields of the ring's record header with their meaning. Private memory;
-/// it was copied out of the ring before it came here.
+/// The header of a frame as the protocol sees it: the fields of the ring's record header with their meaning. Private
+/// memory; it was copied out of the ring before it came here.
 /// </summary>
 internal readonly record struct FrameHeader(
     FrameKind Kind, FrameFlags Flags, int HeadLength, CallId Call, uint Argument, int PayloadLength)
 {
-    /// <summary>Null when the frame is possible at all, whatever the state of its call; else what is wrong with it.</summary>
+    /// <summary>
+    /// Null when the frame is possible at all, whatever the state of its call; else what is wrong with it.
+    /// </summary>
     public string? Check()
     {
         FrameRule rule = FrameRule.Of(Kind);

@@ -21,7 +21,9 @@ internal enum FrameKind : byte
     /// <summary>Response metadata ahead of the first message.</summary>
     Headers = 6,
 
-    /// <summary>The last frame of a call from the side that serves it. Payload: status trailer, then a message if any.</summary>
+    /// <summary>
+    /// The last frame of a call from the side that serves it. Payload: status trailer, then a message if any.
+    /// </summary>
     End = 7,
 
     /// <summary>Argument: so many more bytes of messages may be sent on this call.</summary>

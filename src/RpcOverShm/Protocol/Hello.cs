@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// One message of the handshake, exchanged over the rendezvous socket. The first 24 bytes are the same in all versions of
-/// the protocol, so that peers of different versions can tell each other so.
+/// One message of the handshake, exchanged over the rendezvous socket. The first 24 bytes are the same in all versions
+/// of the protocol, so that peers of different versions can tell each other so.
 /// <code>
 /// offset  size  field
 ///      0     8  Magic            "RPCOSHM" and a line feed
@@ -52,7 +52,9 @@ internal sealed record Hello
 
     public PeerLimits Limits { get; init; }
 
-    /// <summary>The length of the message that starts with these bytes, or null while there are too few of them.</summary>
+    /// <summary>
+    /// The length of the message that starts with these bytes, or null while there are too few of them.
+    /// </summary>
     /// <exception cref="ProtocolException">These bytes start no message of this protocol.</exception>
     public static int? PeekLength(ReadOnlySpan<byte> bytes)
     {
@@ -75,7 +77,9 @@ internal sealed record Hello
             : throw new ProtocolException($"A handshake message of {length} bytes; {CommonSizeBytes} to {MaxSizeBytes} are allowed.");
     }
 
-    /// <summary>Reads a whole message. Bytes behind the known fields belong to later versions and are ignored.</summary>
+    /// <summary>
+    /// Reads a whole message. Bytes behind the known fields belong to later versions and are ignored.
+    /// </summary>
     /// <exception cref="ProtocolException">The message is not well formed.</exception>
     public static Hello Decode(ReadOnlySpan<byte> bytes)
     {

@@ -5,8 +5,9 @@ using Grpc.Core;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII letters, digits
-/// and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any bytes, sent as they are.
+/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII letters,
+/// digits and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any bytes, sent as they
+/// are.
 /// <code>
 /// u16 number of entries, then for each: u16 key length, key, u32 value length, value
 /// </code>

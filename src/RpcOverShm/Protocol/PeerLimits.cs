@@ -3,8 +3,8 @@ using System.Buffers.Binary;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// What one side announces of itself in its hello. Checked once when it arrives (<see cref="Check"/>), then kept in private
-/// memory and never read again from anywhere the peer can write.
+/// What one side announces of itself in its hello. Checked once when it arrives (<see cref="Check"/>), then kept in
+/// private memory and never read again from anywhere the peer can write.
 /// </summary>
 /// <param name="RingCapacity">Bytes of the ring that the sender writes: a power of two, 64 KiB to 1 GiB.</param>
 /// <param name="CallWindow">Bytes of messages that the sender takes per call before it has given credit.</param>
@@ -15,7 +15,9 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
     /// <summary>One more than the largest number that a call id can hold.</summary>
     public const uint CallsPerConnection = CallId.SlotCount;
 
-    /// <summary>The smallest window lets the largest chunk pass whole, or a message could wait for itself for ever.</summary>
+    /// <summary>
+    /// The smallest window lets the largest chunk pass whole, or a message could wait for itself for ever.
+    /// </summary>
     public const uint SmallestCallWindow = 64 << 10;
 
     public const uint LargestCallWindow = 1 << 30;

@@ -4,8 +4,8 @@ using System.Diagnostics;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Collects bytes in one array of the shared pool. One thread at a time. The array can be taken over by whoever must keep
-/// the bytes; otherwise it stays for the next use, unless it has grown beyond what is worth keeping.
+/// Collects bytes in one array of the shared pool. One thread at a time. The array can be taken over by whoever must
+/// keep the bytes; otherwise it stays for the next use, unless it has grown beyond what is worth keeping.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {

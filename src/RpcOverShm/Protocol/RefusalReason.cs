@@ -1,6 +1,8 @@
 namespace RpcOverShm.Protocol;
 
-/// <summary>Why a server refused a connection. The numbers are on the wire; unknown ones are shown as they are.</summary>
+/// <summary>
+/// Why a server refused a connection. The numbers are on the wire; unknown ones are shown as they are.
+/// </summary>
 internal enum RefusalReason : ushort
 {
     /// <summary>No common protocol version.</summary>

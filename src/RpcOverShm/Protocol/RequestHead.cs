@@ -37,7 +37,9 @@ internal ref struct RequestHead
     /// <summary>Null when there is none.</summary>
     public Metadata? Metadata;
 
-    /// <summary>Appends a head. Method and names were checked to fit; metadata was checked by the metadata codec.</summary>
+    /// <summary>
+    /// Appends a head. Method and names were checked to fit; metadata was checked by the metadata codec.
+    /// </summary>
     public readonly void Encode(PooledBufferWriter to)
     {
         byte flags = (byte)((Timeout is null ? 0 : HasTimeout)

@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Reads fields from private bytes that the peer wrote. Every length is checked against what is left; running out is the
-/// peer's fault and a <see cref="ProtocolException"/>.
+/// Reads fields from private bytes that the peer wrote. Every length is checked against what is left; running out is
+/// the peer's fault and a <see cref="ProtocolException"/>.
 /// </summary>
 internal ref struct WireReader(ReadOnlySpan<byte> bytes)
 {
@@ -23,7 +23,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes)
 
     public ReadOnlySpan<byte> ReadBytes(uint length) => length <= int.MaxValue ? Take((int)length) : throw TooShort(length);
 
-    /// <summary>UTF-8 with a length of 16 bits. What is no UTF-8 becomes replacement characters; it never throws.</summary>
+    /// <summary>
+    /// UTF-8 with a length of 16 bits. What is no UTF-8 becomes replacement characters; it never throws.
+    /// </summary>
     public string ReadShortText() => Encoding.UTF8.GetString(Take(ReadUInt16()));
 
     /// <summary>UTF-8 with a length of 32 bits.</summary>

@@ -47,15 +47,16 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// The next record, or false when there is none. The payload lies in the peer's memory, which the peer can change at
-    /// any time: copy it, then look at it, then call <see cref="Release"/>.
+    /// The next record, or false when there is none. The payload lies in the peer's memory, which the peer can change
+    /// at any time: copy it, then look at it, then call <see cref="Release"/>.
     /// </summary>
     /// <exception cref="RingCorruptedException">The peer wrote something impossible.</exception>
     public bool TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload)
     {
         while (_head != _tail || RefreshTail())
         {
-            // SAFETY: _head is 16-aligned and before _tail, so that at least a header lies there; index is below capacity.
+            // SAFETY: _head is 16-aligned and before _tail, so that at least a header lies there; index is below
+            // capacity.
             long index = _head & (_capacity - 1);
             header = ReadHeader(_data + index);
             long length = RecordHeader.RecordLength(header.PayloadLength);
@@ -90,19 +91,21 @@ internal sealed unsafe class RingReader
         return false;
     }
 
-    /// <summary>The payload of the record just read, once more, as it was found then: the header is not looked at again.</summary>
+    /// <summary>
+    /// The payload of the record just read, once more, as it was found then: the header is not looked at again.
+    /// </summary>
     public ReadOnlySpan<byte> Current =>
         new(_data + (_head & (_capacity - 1)) + RecordHeader.SizeBytes, _currentLength);
 
     /// <summary>
-    /// Gives the space of the record just read back to the peer. True when the peer sleeps for space and there is enough:
-    /// the caller then wakes everybody who sleeps on this side's head word.
+    /// Gives the space of the record just read back to the peer. True when the peer sleeps for space and there is
+    /// enough: the caller then wakes everybody who sleeps on this side's head word.
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Release()
     {
-        // CRASH record-read: the record was taken and the head does not say so yet. The peer sees a reader that died with
-        // data unread; nobody else ever reads this ring, so nothing is repaired.
+        // CRASH record-read: the record was taken and the head does not say so yet. The peer sees a reader that died
+        // with data unread; nobody else ever reads this ring, so nothing is repaired.
         _head = _next;
         return (_head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace()) && PublishHead();
     }
@@ -114,7 +117,8 @@ internal sealed unsafe class RingReader
         {
             _publishedHead = _head;
 
-            // SYNC ring-head: releases the space. The full fence orders the head before the look at the peer's parked word.
+            // SYNC ring-head: releases the space. The full fence orders the head before the look at the peer's parked
+            // word.
             SharedMemoryOrder.WriteFenced(ref *_headWord, _head);
         }
 
@@ -137,21 +141,23 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// Asks the peer to ring when it writes past what was read. True when the reader may sleep, on a tail that still has the
-    /// low half of <see cref="Position"/>; false when data came meanwhile. The caller has published the head before: a peer
-    /// that sleeps for space must not meet a reader that sleeps for data.
+    /// Asks the peer to ring when it writes past what was read. True when the reader may sleep, on a tail that still
+    /// has the low half of <see cref="Position"/>; false when data came meanwhile. The caller has published the head
+    /// before: a peer that sleeps for space must not meet a reader that sleeps for data.
     /// </summary>
     public bool Arm()
     {
         _isArmed = true;
 
-        // SYNC parked-for-data: with the full fence, either the peer sees this word after its next tail, or the new tail is
-        // seen here.
+        // SYNC parked-for-data: with the full fence, either the peer sees this word after its next tail, or the new
+        // tail is seen here.
         SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | 1);
         return !HasData;
     }
 
-    /// <summary>Takes the request back. Only the reader writes the word: a flag that the peer cleared could be a newer one.</summary>
+    /// <summary>
+    /// Takes the request back. Only the reader writes the word: a flag that the peer cleared could be a newer one.
+    /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Disarm()
     {
@@ -173,7 +179,8 @@ internal sealed unsafe class RingReader
     /// <summary>True when the peer is asked to ring for what comes at this position: nobody has read since.</summary>
     public bool IsArmedAt(long position) => _isArmed && _head == position;
 
-    // SYNC parked-for-space: a hint without a fence; PublishHead looks again with one, and the head is exact before parking.
+    // SYNC parked-for-space: a hint without a fence; PublishHead looks again with one, and the head is exact before
+    // parking.
     private bool IsPeerParkedForSpace() => (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & 1) != 0;
 
     private bool RefreshTail()

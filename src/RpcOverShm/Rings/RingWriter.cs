@@ -5,8 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The producer's side of one ring. One thread at a time (its owner serialises them). Never waits and never wakes anybody:
-/// where the peer must be rung it says so. Positions only grow; what is private here is never read back from the segment.
+/// The producer's side of one ring. One thread at a time (its owner serialises them). Never waits and never wakes
+/// anybody: where the peer must be rung it says so. Positions only grow; what is private here is never read back from
+/// the segment.
 /// <code>
 ///    head (the peer's word)                      published tail      tail (private)
 ///      |                                               |               |
@@ -53,8 +54,9 @@ internal sealed unsafe class RingWriter
     public long UnpublishedBytes => _tail - _publishedTail;
 
     /// <summary>
-    /// Finds room for a record. On success the payload may be filled until <see cref="Commit"/>; without a commit nothing
-    /// has happened. On failure nothing is reserved: no padding is left behind, the same claim can simply be tried again.
+    /// Finds room for a record. On success the payload may be filled until <see cref="Commit"/>; without a commit
+    /// nothing has happened. On failure nothing is reserved: no padding is left behind, the same claim can simply be
+    /// tried again.
     /// </summary>
     /// <param name="payloadLength">Bytes of payload, at most <see cref="MaxPayloadBytes"/>.</param>
     /// <param name="isControl">Control records may use the space that data leaves free.</param>
@@ -77,20 +79,23 @@ internal sealed unsafe class RingWriter
             }
         }
 
-        // SAFETY: index + padding is 16-aligned and either `index` or 0; needed fits before the end of the data, and the
-        // free space was checked against the peer's validated head.
+        // SAFETY: index + padding is 16-aligned and either `index` or 0; needed fits before the end of the data, and
+        // the free space was checked against the peer's validated head.
         byte* place = _data + (padding > 0 ? 0 : index);
         claim = new RingClaim(new Span<byte>(place + RecordHeader.SizeBytes, payloadLength), padding);
         return true;
     }
 
-    /// <summary>Completes a claim: writes the padding, if any, and the header. The peer sees it after <see cref="Publish"/>.</summary>
+    /// <summary>
+    /// Completes a claim: writes the padding, if any, and the header. The peer sees it after <see cref="Publish"/>.
+    /// </summary>
     public void Commit(in RingClaim claim, in RecordHeader header)
     {
         Debug.Assert(header.PayloadLength == claim.Payload.Length, "The header describes the claimed payload.");
         if (claim.PaddingBytes > 0)
         {
-            // SAFETY: the claim checked that the remainder, at least 16 bytes because everything is 16-aligned, is free.
+            // SAFETY: the claim checked that the remainder, at least 16 bytes because everything is 16-aligned, is
+            // free.
             uint length = (uint)claim.PaddingBytes - RecordHeader.SizeBytes;
             *(RecordHeader*)(_data + (_tail & (_capacity - 1))) =
                 new RecordHeader(length, RecordHeader.PaddingKind, 0, 0, 0, 0);
@@ -109,8 +114,9 @@ internal sealed unsafe class RingWriter
     {
         _publishedTail = _tail;
 
-        // SYNC ring-tail: releases the records. The full fence orders the tail before the look at the peer's parked word;
-        // the peer stores parked, fences, and looks at the tail. Whichever fence is second sees the other's store.
+        // SYNC ring-tail: releases the records. The full fence orders the tail before the look at the peer's parked
+        // word; the peer stores parked, fences, and looks at the tail. Whichever fence is second sees the other's
+        // store.
         SharedMemoryOrder.WriteFenced(ref *_tailWord, _tail);
 
         // SYNC parked-for-data: any value is harmless, it only causes or omits a ring.
@@ -125,15 +131,15 @@ internal sealed unsafe class RingWriter
     }
 
     /// <summary>
-    /// Announces that this side sleeps until the peer has read on. Returns the head to sleep on, or null when the peer has
-    /// read meanwhile and the claim should be tried again.
+    /// Announces that this side sleeps until the peer has read on. Returns the head to sleep on, or null when the peer
+    /// has read meanwhile and the claim should be tried again.
     /// </summary>
     public long? ParkForSpace()
     {
         long seen = _head;
 
-        // SYNC parked-for-space: with the full fence, either the peer sees this word after its next head, or the new head
-        // is seen below.
+        // SYNC parked-for-space: with the full fence, either the peer sees this word after its next head, or the new
+        // head is seen below.
         SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | 1);
         RefreshHead();
         return _head == seen ? seen : null;

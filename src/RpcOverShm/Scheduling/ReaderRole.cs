@@ -3,9 +3,9 @@ using System.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Who may read a connection's incoming ring: at most one thread at a time. A pure state machine on one word, changed only
-/// by compare-exchange on the whole of it; it does not wait, pump or wake. Only the holder touches the reader's private
-/// state, arms, disarms and publishes the head. Any thread may try to take the role.
+/// Who may read a connection's incoming ring: at most one thread at a time. A pure state machine on one word, changed
+/// only by compare-exchange on the whole of it; it does not wait, pump or wake. Only the holder touches the reader's
+/// private state, arms, disarms and publishes the head. Any thread may try to take the role.
 /// <code>
 ///  63                                   2 1 0
 ///  +-------------------------------------+---+
@@ -29,7 +29,9 @@ internal sealed class ReaderRole
     /// <summary>How often the role was taken so far. For noticing that somebody has read.</summary>
     public long Generation => Volatile.Read(ref _word) / OneGeneration;
 
-    /// <summary>Takes the role if it is free. A full fence either way: what the last holder did is visible to this one.</summary>
+    /// <summary>
+    /// Takes the role if it is free. A full fence either way: what the last holder did is visible to this one.
+    /// </summary>
     public bool TryTake(out Token token)
     {
         long word = Volatile.Read(ref _word);
@@ -38,7 +40,9 @@ internal sealed class ReaderRole
         return (word & StateMask) == Free && Interlocked.CompareExchange(ref _word, taken, word) == word;
     }
 
-    /// <summary>Gives the role up. A full fence: whoever gave it up then looks whether somebody else will read.</summary>
+    /// <summary>
+    /// Gives the role up. A full fence: whoever gave it up then looks whether somebody else will read.
+    /// </summary>
     public void Release(Token token)
     {
         long before = Interlocked.CompareExchange(ref _word, token.Word & ~StateMask, token.Word);

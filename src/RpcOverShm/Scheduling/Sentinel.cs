@@ -1,10 +1,10 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// One thread per process that looks after connections whose reader has left in a hurry. A blocking caller that gives the
-/// role up does not pay for asking to be rung when nothing is expected: while calls follow one another somebody reads every
-/// few microseconds anyway. The sentinel looks a little later, and where nobody has read since, it sees to it that somebody
-/// is rung. It sleeps while nobody is watched.
+/// One thread per process that looks after connections whose reader has left in a hurry. A blocking caller that gives
+/// the role up does not pay for asking to be rung when nothing is expected: while calls follow one another somebody
+/// reads every few microseconds anyway. The sentinel looks a little later, and where nobody has read since, it sees to
+/// it that somebody is rung. It sleeps while nobody is watched.
 /// </summary>
 internal static class Sentinel
 {
@@ -16,8 +16,8 @@ internal static class Sentinel
     private static bool s_isRunning;
 
     /// <summary>
-    /// Calls <paramref name="look"/> every few milliseconds until it returns false, on the sentinel's thread: it waits for
-    /// nothing. What was added twice is called twice.
+    /// Calls <paramref name="look"/> every few milliseconds until it returns false, on the sentinel's thread: it waits
+    /// for nothing. What was added twice is called twice.
     /// </summary>
     public static void Watch(Func<bool> look)
     {

@@ -7,9 +7,9 @@ namespace RpcOverShm.Scheduling;
 
 /// <summary>
 /// How long a thread looks for what it waits for before it goes to sleep. Only for threads that will use the result
-/// themselves; one instance per waiting place, so that each adapts to its own success: a failed spin halves the budget, a
-/// successful one restores it, and a spent budget is tried again now and then. Bursts of pause instructions with a yield
-/// between them: a pure pause spin starves the very peer it waits for when processors are short.
+/// themselves; one instance per waiting place, so that each adapts to its own success: a failed spin halves the budget,
+/// a successful one restores it, and a spent budget is tried again now and then. Bursts of pause instructions with a
+/// yield between them: a pure pause spin starves the very peer it waits for when processors are short.
 /// At most one thread fewer than there are processors spins in this process, and none where there is only one.
 /// </summary>
 internal sealed class SpinBudget

@@ -6,8 +6,8 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// Sends bytes with one descriptor over a Unix socket, and receives bytes with whatever descriptors come (SCM_RIGHTS, for
-/// which .NET has no API: dotnet/runtime#932). Holds no state; a socket is used by one thread at a time.
+/// Sends bytes with one descriptor over a Unix socket, and receives bytes with whatever descriptors come (SCM_RIGHTS,
+/// for which .NET has no API: dotnet/runtime#932). Holds no state; a socket is used by one thread at a time.
 /// </summary>
 internal static unsafe class DescriptorPassing
 {
@@ -26,8 +26,9 @@ internal static unsafe class DescriptorPassing
     private const int MaxDescriptors = 8;
 
     /// <summary>
-    /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller than a socket
-    /// buffer, so the call does not wait; a short write means that the peer has stuffed the socket and is an error.
+    /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller than a
+    /// socket buffer, so the call does not wait; a short write means that the peer has stuffed the socket and is an
+    /// error.
     /// </summary>
     public static void Send(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle? descriptor)
     {
@@ -64,8 +65,8 @@ internal static unsafe class DescriptorPassing
     }
 
     /// <summary>
-    /// Receives what is there without waiting. Returns the number of bytes, 0 at the peer's close, -1 when nothing is there
-    /// yet. Every descriptor that came is added to <paramref name="descriptors"/>, which its owner disposes.
+    /// Receives what is there without waiting. Returns the number of bytes, 0 at the peer's close, -1 when nothing is
+    /// there yet. Every descriptor that came is added to <paramref name="descriptors"/>, which its owner disposes.
     /// </summary>
     public static int Receive(Socket socket, Span<byte> buffer, List<SafeFileHandle> descriptors)
     {

@@ -4,7 +4,9 @@ using Microsoft.Win32.SafeHandles;
 
 namespace RpcOverShm.Segments;
 
-/// <summary>What the kernel says of a file: kind, owner, permissions, size, and which file it is. Taken by statx.</summary>
+/// <summary>
+/// What the kernel says of a file: kind, owner, permissions, size, and which file it is. Taken by statx.
+/// </summary>
 internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeBytes, ulong Inode, ulong Device)
 {
     private const int AtFdcwd = -100;

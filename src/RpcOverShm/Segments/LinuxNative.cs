@@ -4,9 +4,9 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The libc functions that .NET does not offer, with blittable signatures. Declarations only. Those that are variadic in C
-/// are declared with the arguments that are passed: on Linux x64 and arm64 variadic integers travel in registers like any
-/// other (not so on Apple arm64). None is marked SuppressGCTransition: all of them may block or take a lock.
+/// The libc functions that .NET does not offer, with blittable signatures. Declarations only. Those that are variadic
+/// in C are declared with the arguments that are passed: on Linux x64 and arm64 variadic integers travel in registers
+/// like any other (not so on Apple arm64). None is marked SuppressGCTransition: all of them may block or take a lock.
 /// </summary>
 internal static unsafe partial class LinuxNative
 {
@@ -84,8 +84,8 @@ internal static unsafe partial class LinuxNative
     }
 
     /// <summary>
-    /// struct msghdr of 64-bit Linux. musl declares two of the lengths as 32 bits and padding; with the padding zero the
-    /// bytes are the same.
+    /// struct msghdr of 64-bit Linux. musl declares two of the lengths as 32 bits and padding; with the padding zero
+    /// the bytes are the same.
     /// </summary>
     [StructLayout(LayoutKind.Explicit, Size = 56)]
     public struct MessageHeader

@@ -5,8 +5,8 @@ namespace RpcOverShm.Segments;
 
 /// <summary>
 /// Anonymous memory files: made, filled with pages and sealed by their owner; checked and mapped read-only by the peer.
-/// There is no name to squat on and nothing to clean up: the kernel frees the memory with its last descriptor and mapping.
-/// Holds no state.
+/// There is no name to squat on and nothing to clean up: the kernel frees the memory with its last descriptor and
+/// mapping. Holds no state.
 /// </summary>
 internal static unsafe class SegmentMemory
 {

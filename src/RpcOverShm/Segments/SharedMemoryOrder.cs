@@ -3,16 +3,16 @@ using System.Runtime.CompilerServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The only names under which a word of shared memory is read or written. The order is in the verb; a plain access would
-/// say nothing to the reader of the code and promise nothing to the processor.
+/// The only names under which a word of shared memory is read or written. The order is in the verb; a plain access
+/// would say nothing to the reader of the code and promise nothing to the processor.
 /// The guarantees are those of the .NET memory model (dotnet/runtime, docs/design/specs/Memory-model.md) and of the
 /// hardware: the model does not speak of other processes, but treats memory as observable.
 /// </summary>
 internal static class SharedMemoryOrder
 {
     /// <summary>
-    /// Reads a word; what its writer stored before releasing it is visible afterwards. Never Interlocked.Read: that is a
-    /// compare-exchange and faults on the peer's read-only pages (dotnet/runtime#118390).
+    /// Reads a word; what its writer stored before releasing it is visible afterwards. Never Interlocked.Read: that is
+    /// a compare-exchange and faults on the peer's read-only pages (dotnet/runtime#118390).
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long ReadAcquire(ref readonly long word) => Volatile.Read(in word);

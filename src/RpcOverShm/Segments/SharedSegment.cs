@@ -4,9 +4,9 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// One mapped segment and the sole holder of its address. Owned by a connection, which counts the users of its memory and
-/// disposes the segment when the last has left: after that every access would fault, and nothing here could stop it.
-/// Does not know rings: it hands out words and the start of the data.
+/// One mapped segment and the sole holder of its address. Owned by a connection, which counts the users of its memory
+/// and disposes the segment when the last has left: after that every access would fault, and nothing here could stop
+/// it. Does not know rings: it hands out words and the start of the data.
 /// </summary>
 internal sealed unsafe class SharedSegment : IDisposable
 {
@@ -34,7 +34,9 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// <summary>Written by the owner, read by the peer: head | 1 while the owner sleeps for data, else 0.</summary>
     public ref long ParkedForData => ref Header->ParkedForData;
 
-    /// <summary>Written by the owner, read by the peer: head seen | 1 while the owner sleeps for space, else 0.</summary>
+    /// <summary>
+    /// Written by the owner, read by the peer: head seen | 1 while the owner sleeps for space, else 0.
+    /// </summary>
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
     /// <summary>The first byte of the ring's data.</summary>
@@ -91,7 +93,9 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>The descriptor to pass to the peer. Only a segment of this process has one, until it is released.</summary>
+    /// <summary>
+    /// The descriptor to pass to the peer. Only a segment of this process has one, until it is released.
+    /// </summary>
     public SafeFileHandle Descriptor =>
         _descriptor ?? throw new InvalidOperationException("The descriptor was passed and released, or is the peer's.");
 

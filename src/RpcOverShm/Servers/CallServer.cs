@@ -4,8 +4,8 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A started server: its listener, its clients' connections, and how it comes to an end. Any thread may use it; the front
-/// door sees to it that it is stopped once.
+/// A started server: its listener, its clients' connections, and how it comes to an end. Any thread may use it; the
+/// front door sees to it that it is stopped once.
 /// </summary>
 internal sealed class CallServer
 {
@@ -38,8 +38,8 @@ internal sealed class CallServer
     }
 
     /// <summary>
-    /// Stops in order: no more clients, no new calls, then the running methods may end in their time. What still runs after
-    /// that is cancelled, and its clients see that the server has gone.
+    /// Stops in order: no more clients, no new calls, then the running methods may end in their time. What still runs
+    /// after that is cancelled, and its clients see that the server has gone.
     /// </summary>
     /// <param name="grace">How long methods may go on; infinite for as long as they take.</param>
     /// <param name="hurry">Cuts the time short.</param>
@@ -59,7 +59,8 @@ internal sealed class CallServer
             connection.EndAllCalls(StatusMapping.ServerStopping);
         }
 
-        // The last answers may still be on their way into full rings. A client that does not read them is not waited for.
+        // The last answers may still be on their way into full rings. A client that does not read them is not waited
+        // for.
         Task flushed = Task.WhenAll(connections.Select(connection => connection.Connection.WhenServedCallsEndAsync()));
         await WaitAsync(flushed, WaitBounds.Backstop, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);

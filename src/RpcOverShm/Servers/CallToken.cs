@@ -1,8 +1,8 @@
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The cancellation token of one served call, made when the method first asks for it. Fires on the thread pool: what users
-/// hang on it must not run on the thread that reads the ring. Any thread may use it.
+/// The cancellation token of one served call, made when the method first asks for it. Fires on the thread pool: what
+/// users hang on it must not run on the thread that reads the ring. Any thread may use it.
 /// </summary>
 internal sealed class CallToken : IThreadPoolWorkItem
 {

@@ -24,6 +24,8 @@ internal abstract class MethodHandler
     /// <summary>False when no codec of this name is offered; null is the generated marshallers.</summary>
     public abstract bool Offers(string? codec);
 
-    /// <summary>Reads the request, runs the user's method and sends what it returns. Throws what the method throws.</summary>
+    /// <summary>
+    /// Reads the request, runs the user's method and sends what it returns. Throws what the method throws.
+    /// </summary>
     public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);
 }

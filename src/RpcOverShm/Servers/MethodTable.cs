@@ -6,8 +6,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string. Does not
-/// change once made.
+/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string. Does
+/// not change once made.
 /// </summary>
 internal sealed class MethodTable
 {

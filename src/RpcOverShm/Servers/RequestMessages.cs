@@ -56,7 +56,9 @@ internal sealed class RequestMessages
     public ValueTask WaitAsync(CancellationToken cancellationToken) =>
         _hasFirst || _inbound is null ? ValueTask.CompletedTask : _inbound.WaitAsync(cancellationToken);
 
-    /// <summary>The one request of a call that has no stream of them, once the client has said that it is the only one.</summary>
+    /// <summary>
+    /// The one request of a call that has no stream of them, once the client has said that it is the only one.
+    /// </summary>
     /// <exception cref="RpcException">There is none, or more than one.</exception>
     public ValueTask<MessageBytes> TakeSingleAsync() =>
         _inbound is null && TryTake(out MessageBytes bytes) ? new ValueTask<MessageBytes>(bytes) : TakeSingleLaterAsync();

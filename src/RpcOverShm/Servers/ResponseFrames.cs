@@ -5,16 +5,20 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>Turns the answer of a call into frames: headers, and the end with or without its message. Holds nothing of a call.</summary>
+/// <summary>
+/// Turns the answer of a call into frames: headers, and the end with or without its message. Holds nothing of a call.
+/// </summary>
 internal static class ResponseFrames
 {
     // A detail is for people and programs, not for data: what is longer is cut, and says so.
     private const int MaxDetailChars = 16 << 10;
 
     [ThreadStatic]
-    private static PooledBufferWriter? t_head;
+    private static PooledBufferWriter? s_head;
 
-    /// <exception cref="InvalidOperationException">The metadata has characters that may not be sent, or is too large.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The metadata has characters that may not be sent, or is too large.
+    /// </exception>
     public static void ThrowIfUnsendable(Metadata metadata, long limitBytes)
     {
         if (FindProblem(metadata, limitBytes) is { } problem)
@@ -30,7 +34,9 @@ internal static class ResponseFrames
         connection.Send(call, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
     }
 
-    /// <summary>Sends the last frame of a call. Trailers that cannot be sent cost the call its status, and nobody else anything.</summary>
+    /// <summary>
+    /// Sends the last frame of a call. Trailers that cannot be sent cost the call its status, and nobody else anything.
+    /// </summary>
     public static void SendEnd(
         Connection connection, ConnectionCall call, StatusTrailer trailer, PooledBufferWriter? message)
     {
@@ -76,7 +82,7 @@ internal static class ResponseFrames
 
     private static PooledBufferWriter CleanHead()
     {
-        PooledBufferWriter head = t_head ??= new PooledBufferWriter();
+        PooledBufferWriter head = s_head ??= new PooledBufferWriter();
         head.Clear();
         return head;
     }

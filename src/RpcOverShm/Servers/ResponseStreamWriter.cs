@@ -57,8 +57,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
     }
 
     /// <summary>
-    /// The method has returned. A write that it did not await goes before the end, since the frames of a call keep their
-    /// order; how it fared no longer matters to anybody.
+    /// The method has returned. A write that it did not await goes before the end, since the frames of a call keep
+    /// their order; how it fared no longer matters to anybody.
     /// </summary>
     public void Complete()
     {

@@ -76,7 +76,9 @@ internal sealed class ServedConnection
         }
     }
 
-    /// <summary>Completes when no method runs, or the connection is closed. After <see cref="StopAccepting"/>.</summary>
+    /// <summary>
+    /// Completes when no method runs, or the connection is closed. After <see cref="StopAccepting"/>.
+    /// </summary>
     public Task WhenIdleAsync()
     {
         lock (_gate)

@@ -7,9 +7,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// One call that this server serves: from its first frame, through the user's method on the thread pool, to the End that
-/// goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end of the
-/// connection race for that; the first wins, what comes later is dropped.
+/// One call that this server serves: from its first frame, through the user's method on the thread pool, to the End
+/// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
+/// of the connection race for that; the first wins, what comes later is dropped.
 /// </summary>
 internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThreadPoolWorkItem
 {
@@ -138,7 +138,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     }
 
     /// <summary>Sends response metadata ahead of the first message.</summary>
-    /// <exception cref="InvalidOperationException">Headers or a message went out before, or the metadata cannot be sent.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// Headers or a message went out before, or the metadata cannot be sent.
+    /// </exception>
     public void SendHeaders(Metadata headers)
     {
         if (IsEnded)
@@ -155,14 +157,18 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         ResponseFrames.SendHeaders(Connection, this, headers);
     }
 
-    /// <summary>Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.</summary>
+    /// <summary>
+    /// Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.
+    /// </summary>
     public Task SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
-    /// <summary>Ends the call with the one message that its method has returned, and with the status the method has set.</summary>
+    /// <summary>
+    /// Ends the call with the one message that its method has returned, and with the status the method has set.
+    /// </summary>
     public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
         where T : class
     {

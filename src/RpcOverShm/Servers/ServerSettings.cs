@@ -2,7 +2,9 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>What all calls of one server have in common. Made by the server from its checked options when it starts.</summary>
+/// <summary>
+/// What all calls of one server have in common. Made by the server from its checked options when it starts.
+/// </summary>
 internal sealed record ServerSettings
 {
     /// <summary>Null for any size.</summary>
@@ -11,7 +13,9 @@ internal sealed record ServerSettings
     /// <summary>Null for any size.</summary>
     public required int? MaxSendMessageBytes { get; init; }
 
-    /// <summary>Bytes of messages that a call takes before it has given credit: what the server announces to clients.</summary>
+    /// <summary>
+    /// Bytes of messages that a call takes before it has given credit: what the server announces to clients.
+    /// </summary>
     public required uint CallWindow { get; init; }
 
     /// <summary>How many calls of one connection run at a time.</summary>

@@ -5,7 +5,9 @@ using RpcOverShm.Connections;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>What a method sees of its call. Belongs to the call; every getter works for as long as the method keeps it.</summary>
+/// <summary>
+/// What a method sees of its call. Belongs to the call; every getter works for as long as the method keeps it.
+/// </summary>
 internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 {
     private Metadata? _responseTrailers;

@@ -4,10 +4,10 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Signals;
 
 /// <summary>
-/// Sleeps on the shared word itself, by futex. Where the kernel has futex_waitv (Linux 5.16) a sleeper waits on the shared
-/// word and on this instance's attention word together. Elsewhere it waits on the shared word alone, and a local event
-/// wakes the words that somebody sleeps on, again and again, until every sleeper has noticed: a single wake could come
-/// between a sleeper's last look and its sleep.
+/// Sleeps on the shared word itself, by futex. Where the kernel has futex_waitv (Linux 5.16) a sleeper waits on the
+/// shared word and on this instance's attention word together. Elsewhere it waits on the shared word alone, and a local
+/// event wakes the words that somebody sleeps on, again and again, until every sleeper has noticed: a single wake could
+/// come between a sleeper's last look and its sleep.
 /// </summary>
 internal sealed unsafe class FutexSignal : ISignal
 {
@@ -39,7 +39,8 @@ internal sealed unsafe class FutexSignal : ISignal
             return;
         }
 
-        // Each round wakes all that had not seen this event when they fell asleep; a sleeper that is woken leaves the list.
+        // Each round wakes all that had not seen this event when they fell asleep; a sleeper that is woken leaves the
+        // list.
         while (WakeThoseBefore(now))
         {
             Thread.Yield();

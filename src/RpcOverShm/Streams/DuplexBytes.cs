@@ -3,8 +3,8 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Streams;
 
 /// <summary>
-/// One duplex stream of bytes over one link: a receiver and a sender, of which each does one thing at a time, and one end.
-/// A read and a write may run at the same time, from any threads.
+/// One duplex stream of bytes over one link: a receiver and a sender, of which each does one thing at a time, and one
+/// end. A read and a write may run at the same time, from any threads.
 /// </summary>
 internal sealed class DuplexBytes
 {
@@ -104,8 +104,8 @@ internal sealed class DuplexBytes
     }
 
     /// <summary>
-    /// Ends the stream: the peer reads what was written and then 0. Reads and writes that wait here fail. Waits until they
-    /// have left the memory. Later calls do nothing.
+    /// Ends the stream: the peer reads what was written and then 0. Reads and writes that wait here fail. Waits until
+    /// they have left the memory. Later calls do nothing.
     /// </summary>
     public void Close()
     {
