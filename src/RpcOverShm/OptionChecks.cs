@@ -11,8 +11,8 @@ namespace RpcOverShm;
 /// <summary>Turns public options into the settings of the rooms; refuses what is not allowed, saying what is.</summary>
 internal static class OptionChecks
 {
-    // A quarter of the default ring: several calls can stream at full speed, and one that is not read keeps a quarter
-    // MiB.
+    // A quarter of the default ring: several calls can stream at full speed, and one that is not
+    // read keeps a quarter MiB.
     public const uint CallWindow = 256 << 10;
 
     private const int LongestCodecName = 64;
@@ -21,7 +21,8 @@ internal static class OptionChecks
     {
         if (bytes < 0)
         {
-            throw new ArgumentOutOfRangeException(Short(name), bytes, "A message size is 0 or more bytes, or null for any size.");
+            throw new ArgumentOutOfRangeException(
+                Short(name), bytes, "A message size is 0 or more bytes, or null for any size.");
         }
 
         return bytes;
@@ -41,7 +42,8 @@ internal static class OptionChecks
             throw new ArgumentOutOfRangeException(
                 nameof(ringCapacity),
                 ringCapacity,
-                $"{nameof(ShmServerOptions.RingCapacity)} is a power of two from 64 KiB (65536) to 1 GiB (1073741824).");
+                $"{nameof(ShmServerOptions.RingCapacity)} is a power of two "
+                + "from 64 KiB (65536) to 1 GiB (1073741824).");
         }
 
         if (maxMetadataSize is < 0 or > (int)PeerLimits.LargestMetadata)
@@ -54,7 +56,8 @@ internal static class OptionChecks
 
         if (timeout <= TimeSpan.Zero || timeout.TotalMilliseconds > int.MaxValue)
         {
-            throw new ArgumentOutOfRangeException(Short(timeoutName), timeout, "The time is above zero and below 24 days.");
+            throw new ArgumentOutOfRangeException(
+                Short(timeoutName), timeout, "The time is above zero and below 24 days.");
         }
 
         return new ConnectionSettings
@@ -70,7 +73,12 @@ internal static class OptionChecks
         (factory ?? NullLoggerFactory.Instance).CreateLogger(typeof(T).FullName!);
 
     public static ConnectionSettings Stream<T>(ShmStreamOptions options) => Connection(
-        ConnectionPurpose.ByteStream, options.RingCapacity, 0, options.ConnectTimeout, maxCalls: 0, Logger<T>(options.LoggerFactory));
+        ConnectionPurpose.ByteStream,
+        options.RingCapacity,
+        0,
+        options.ConnectTimeout,
+        maxCalls: 0,
+        Logger<T>(options.LoggerFactory));
 
     public static IReadOnlyList<MarshallerSource> Codecs(IEnumerable<ShmCodec> codecs)
     {
@@ -103,7 +111,8 @@ internal static class OptionChecks
         return isLegal
             ? new CodecMarshallers(codec, name)
             : throw new ArgumentException(
-                $"'{name}' is not a codec's name: 1 to {LongestCodecName} letters, digits, '.', '-' or '_', and not 'proto'.");
+                $"'{name}' is not a codec's name: "
+                + $"1 to {LongestCodecName} letters, digits, '.', '-' or '_', and not 'proto'.");
     }
 
     // "options.RingCapacity" names the option as its user knows it.

@@ -26,16 +26,15 @@ public sealed class ShmChannelOptions
 
     /// <summary>
     /// The most response metadata, in bytes, that the channel takes in one block, headers or trailers; more ends the
-    /// call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each
-    /// entry. Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// call <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for
+    /// each entry. Default 64 KiB; 0 takes none; at most 16 MiB.
     /// </summary>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB, which
-    /// fits into the L2 cache of current processors; larger rings cost memory, and more time to connect, for each
-    /// connection.
+    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
+    /// Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory, and more time to
+    /// connect, for each connection.
     /// </summary>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 

@@ -16,8 +16,8 @@ public abstract class ShmCodec
     public abstract string Name { get; }
 
     /// <summary>
-    /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and used
-    /// from many threads.
+    /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and
+    /// used from many threads.
     /// </summary>
     /// <typeparam name="T">The message type.</typeparam>
     /// <param name="generated">The marshaller that was generated with the service, to fall back on.</param>

@@ -108,8 +108,7 @@ public sealed class ShmServer : IAsyncDisposable
     /// <summary>
     /// Stops taking clients and calls, gives the running calls time to end, then cancels them: their methods see their
     /// token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients
-    /// are
-    /// <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
+    /// are <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
     /// </summary>
     /// <param name="grace">
     /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that
@@ -126,7 +125,9 @@ public sealed class ShmServer : IAsyncDisposable
 
         lock (_gate)
         {
-            return _stopping ??= _running is null ? Task.CompletedTask : StopRunningAsync(_running, grace, cancellationToken);
+            return _stopping ??= _running is null
+                ? Task.CompletedTask
+                : StopRunningAsync(_running, grace, cancellationToken);
         }
     }
 
@@ -150,7 +151,8 @@ public sealed class ShmServer : IAsyncDisposable
             ObjectDisposedException.ThrowIf(_stopping is not null, this);
             if (_running is not null)
             {
-                throw new InvalidOperationException($"The server at {Address} was started already; a server is started once.");
+                throw new InvalidOperationException(
+                    $"The server at {Address} was started already; a server is started once.");
             }
 
             try

@@ -32,9 +32,9 @@ public sealed class ShmServerOptions
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB to 1 GiB.
-    /// Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory, and more time to
-    /// connect.
+    /// The size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB to
+    /// 1 GiB. Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory,
+    /// and more time to connect.
     /// </summary>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
@@ -43,8 +43,8 @@ public sealed class ShmServerOptions
 
     /// <summary>
     /// The directory in which a name (<c>shm://name</c>) is made. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>,
-    /// else a directory of the user's own under the temporary files. Made if it is missing; refused if others have
-    /// access to it.
+    /// else a directory of the user's own under the temporary files. Made if it is missing; refused if
+    /// others have access to it.
     /// </summary>
     public string? RuntimeDirectory { get; set; }
 

@@ -17,8 +17,8 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
     public int Count => _definitions.Count;
 
     /// <summary>
-    /// Adds a service: what the generated <c>BindService</c> returns, or any other definition, server interceptors
-    /// included.
+    /// Adds a service: what the generated <c>BindService</c> returns, or any other definition,
+    /// server interceptors included.
     /// </summary>
     /// <param name="service">The service.</param>
     /// <exception cref="ArgumentNullException">There is none.</exception>

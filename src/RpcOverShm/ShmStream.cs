@@ -4,17 +4,15 @@ using RpcOverShm.Streams;
 namespace RpcOverShm;
 
 /// <summary>
-/// A duplex stream of bytes between two processes of this machine, over shared memory: what a connected pair of named
-/// pipe streams is, without the system calls. A client has it from
-/// <see cref="ConnectAsync"/>, a server from a
-/// <see cref="ShmStreamListener"/>.
+/// A duplex stream of bytes between two processes of this machine, over shared memory: what a connected pair of
+/// named pipe streams is, without the system calls. A client has it from <see cref="ConnectAsync"/>, a server
+/// from a <see cref="ShmStreamListener"/>.
 /// <para>
 /// Reading returns what is there, after waiting for at least one byte; 0 when the peer has disposed its stream and all
 /// that it wrote was read; an <see cref="IOException"/> when the peer's process has died, after all that it wrote was
-/// read. Writing returns when the bytes are in the ring, and waits while the peer has left a ring's worth unread; an
-/// <see cref="IOException"/> when the peer is gone. One read and one write may be under way at a time. Nothing is
-/// buffered:
-/// <see cref="Flush"/> does nothing. Disposing lets the peer read what was written.
+/// read. Writing returns when the bytes are in the ring, and waits while the peer has left a ring's worth unread;
+/// an <see cref="IOException"/> when the peer is gone. One read and one write may be under way at a time. Nothing is
+/// buffered: <see cref="Flush"/> does nothing. Disposing lets the peer read what was written.
 /// </para>
 /// </summary>
 public sealed class ShmStream : Stream
@@ -62,8 +60,8 @@ public sealed class ShmStream : Stream
     /// The address or an option is not allowed; the message says what is.
     /// </exception>
     /// <exception cref="ShmTransportException">
-    /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>), or the
-    /// handshake failed.
+    /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>),
+    /// or the handshake failed.
     /// </exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static Task<ShmStream> ConnectAsync(
@@ -182,7 +180,8 @@ public sealed class ShmStream : Stream
     {
         try
         {
-            return new ShmStream(await Connector.ConnectAsync(address, settings, cancellationToken).ConfigureAwait(false));
+            return new ShmStream(
+                await Connector.ConnectAsync(address, settings, cancellationToken).ConfigureAwait(false));
         }
         catch (ConnectException exception)
         {

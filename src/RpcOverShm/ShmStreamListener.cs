@@ -42,8 +42,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
 
     /// <summary>Takes the address and listens from here on. Does not block.</summary>
     /// <exception cref="ShmTransportException">
-    /// The address is held by a live server or listener (<see cref="ShmTransportError.AddressInUse"/>) or cannot be
-    /// made.
+    /// The address is held by a live server or listener
+    /// (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made.
     /// </exception>
     /// <exception cref="InvalidOperationException">The listener was started before.</exception>
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
@@ -54,7 +54,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
             ObjectDisposedException.ThrowIf(_isDisposed, this);
             if (_listener is not null)
             {
-                throw new InvalidOperationException($"The listener at {Address} was started already; a listener is started once.");
+                throw new InvalidOperationException(
+                    $"The listener at {Address} was started already; a listener is started once.");
             }
 
             try

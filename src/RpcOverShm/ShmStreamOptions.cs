@@ -3,9 +3,9 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm;
 
 /// <summary>
-/// Settings of a <see cref="ShmStream"/> or a <see cref="ShmStreamListener"/>. Read when the stream is connected or the
-/// listener made; later changes have no effect. Values that are not allowed are refused then, with an
-/// <see cref="ArgumentException"/>.
+/// Settings of a <see cref="ShmStream"/> or a <see cref="ShmStreamListener"/>. Read when the stream is connected
+/// or the listener made; later changes have no effect. Values that are not allowed are refused then,
+/// with an <see cref="ArgumentException"/>.
 /// </summary>
 public sealed class ShmStreamOptions
 {

@@ -27,7 +27,8 @@ internal sealed class CallDeadline : IDisposable
         // Without the flow of the caller's context: the timer is the call's, not the caller's.
         using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
         {
-            _timer = new Timer(static state => ((CallDeadline)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
+            _timer = new Timer(
+                static state => ((CallDeadline)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
         }
 
         Schedule();

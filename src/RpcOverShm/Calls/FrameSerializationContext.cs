@@ -67,7 +67,8 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         ArgumentOutOfRangeException.ThrowIfNegative(payloadLength);
         if (_state != State.Initialized)
         {
-            throw new InvalidOperationException("Can't set payload length after the writer was taken or the message completed.");
+            throw new InvalidOperationException(
+                "Can't set payload length after the writer was taken or the message completed.");
         }
 
         // Before anything is written: a message over the limit costs nothing.
@@ -92,7 +93,8 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         ArgumentNullException.ThrowIfNull(payload);
         if (_state != State.Initialized)
         {
-            throw new InvalidOperationException("Can't complete with an array after the writer was taken or the message completed.");
+            throw new InvalidOperationException(
+                "Can't complete with an array after the writer was taken or the message completed.");
         }
 
         ThrowIfTooLarge(payload.Length);

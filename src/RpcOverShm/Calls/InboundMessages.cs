@@ -58,7 +58,8 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         }
 
         _partialLength = (int)wholeLength;
-        _partial = new MessageBytes(Math.Min(_partialLength, Math.Max(bytes.Length, (int)Math.Min(window, int.MaxValue))));
+        _partial = new MessageBytes(
+            Math.Min(_partialLength, Math.Max(bytes.Length, (int)Math.Min(window, int.MaxValue))));
         AddPart(bytes, cost, flags);
         return true;
     }

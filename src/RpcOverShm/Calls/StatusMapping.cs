@@ -42,15 +42,16 @@ internal static class StatusMapping
     public static Status FromClose(CloseReason reason) => reason.Cause switch
     {
         CloseCause.Local => new Status(StatusCode.Cancelled, DisposedDetail),
-        CloseCause.PeerClosed or CloseCause.PeerLost => new Status(StatusCode.Unavailable, reason.Text, reason.Exception),
+        CloseCause.PeerClosed or CloseCause.PeerLost =>
+            new Status(StatusCode.Unavailable, reason.Text, reason.Exception),
         _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
     };
 
     /// <summary>A connection that could not be made.</summary>
     public static Status FromConnectFailure(ConnectException exception)
     {
-        StatusCode code = exception.Failure is ConnectFailure.NotListening or ConnectFailure.TimedOut or ConnectFailure.Stopping
-            or ConnectFailure.Refused or ConnectFailure.SystemError
+        StatusCode code = exception.Failure is ConnectFailure.NotListening or ConnectFailure.TimedOut
+            or ConnectFailure.Stopping or ConnectFailure.Refused or ConnectFailure.SystemError
             ? StatusCode.Unavailable
             : StatusCode.Internal;
         return new Status(code, StartFailedDetail + exception.Message, exception);
@@ -93,7 +94,8 @@ internal static class StatusMapping
     /// <summary>A codec that the server does not offer.</summary>
     public static Status CodecUnknown(string asked, IEnumerable<string> offered) => new(
         StatusCode.Unimplemented,
-        $"The client uses the codec '{asked}'; the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
+        $"The client uses the codec '{asked}'; "
+        + $"the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
 
     /// <summary>Types and messages of an exception and those inside it, the outermost first.</summary>
     private static string Describe(Exception exception)

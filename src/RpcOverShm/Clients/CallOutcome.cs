@@ -27,8 +27,10 @@ internal struct CallOutcome
     /// The server's trailers; thrown for while the call goes on, and where it ended without an answer of the server.
     /// </summary>
     public readonly Metadata Trailers => IsSettled
-        ? _trailers ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.")
-        : throw new InvalidOperationException("Can't get the call trailers because the call has not completed successfully.");
+        ? _trailers
+            ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.")
+        : throw new InvalidOperationException(
+            "Can't get the call trailers because the call has not completed successfully.");
 
     /// <summary>What a finished call throws at whoever waits for it.</summary>
     public readonly RpcException ToException() => new(Status, _trailers ?? Metadata.Empty);
@@ -46,8 +48,8 @@ internal struct CallOutcome
         _status = status;
         _trailers = trailers;
 
-        // A full fence: whoever settles then looks whether the call is on a connection, and whoever starts it looks
-        // here.
+        // A full fence: whoever settles then looks whether the call is on a connection, and
+        // whoever starts it looks here.
         Interlocked.Exchange(ref _state, Settled);
         return true;
     }

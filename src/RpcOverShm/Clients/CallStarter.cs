@@ -141,7 +141,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         in CallOptions options,
         PooledBufferWriter? request)
     {
-        if (!call.TryAttach(connection) || !TryEncodeHead(connection, call, fullName, host, options, out PooledBufferWriter head))
+        if (!call.TryAttach(connection)
+            || !TryEncodeHead(connection, call, fullName, host, options, out PooledBufferWriter head))
         {
             return StartOutcome.GivenUp;
         }
@@ -155,7 +156,10 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
                 call);
         }
 
-        StartOutcome outcome = Checked(connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default), connection, call);
+        StartOutcome outcome = Checked(
+            connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default),
+            connection,
+            call);
         if (outcome == StartOutcome.Started && request is not null)
         {
             _ = connection.SendMessageAsync(call, FrameFlags.HalfClose, request);

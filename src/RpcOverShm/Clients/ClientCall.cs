@@ -8,10 +8,10 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end it (the
-/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the
-/// outcome. Tasks that users await are completed on the thread pool, never by the thread that reads the ring or that
-/// cancels.
+/// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end
+/// it (the server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to
+/// settle the outcome. Tasks that users await are completed on the thread pool, never by the thread that reads
+/// the ring or that cancels.
 /// </summary>
 internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
 {

@@ -18,7 +18,8 @@ internal sealed class ClientMethod<TRequest, TResponse>
         FullName = Encoding.UTF8.GetBytes(method.FullName);
         if (FullName.Length > ushort.MaxValue)
         {
-            throw new ArgumentException($"The method's name has {FullName.Length} bytes; at most {ushort.MaxValue} are allowed.");
+            throw new ArgumentException(
+                $"The method's name has {FullName.Length} bytes; at most {ushort.MaxValue} are allowed.");
         }
 
         RequestMarshaller = codec?.Replace(method.RequestMarshaller) ?? method.RequestMarshaller;

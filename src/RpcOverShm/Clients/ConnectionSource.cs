@@ -22,7 +22,9 @@ internal sealed class ConnectionSource(RendezvousAddress address, ConnectionSett
     public ValueTask<Connection> GetAsync()
     {
         Connection? current = _current;
-        return current is { IsOpenForCalls: true } ? new ValueTask<Connection>(current) : new ValueTask<Connection>(Connect());
+        return current is { IsOpenForCalls: true }
+            ? new ValueTask<Connection>(current)
+            : new ValueTask<Connection>(Connect());
     }
 
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>

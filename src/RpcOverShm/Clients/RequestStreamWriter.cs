@@ -25,7 +25,11 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     /// <param name="started">The connection that the call was started on; null when it never was.</param>
     /// <param name="options">What the writer's options are at first.</param>
     public RequestStreamWriter(
-        ClientCall call, Marshaller<TRequest> marshaller, int? limitBytes, Task<Connection?> started, WriteOptions? options)
+        ClientCall call,
+        Marshaller<TRequest> marshaller,
+        int? limitBytes,
+        Task<Connection?> started,
+        WriteOptions? options)
     {
         _call = call;
         _marshaller = marshaller;

@@ -32,7 +32,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+        var call = new SingleResponseCall<TResponse>(
+            settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
         StartWithRequest(call, bound, host, options, request);
         return new AsyncUnaryCall<TResponse>(
             call.ResponseAsync,
@@ -62,7 +63,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+        var call = new SingleResponseCall<TResponse>(
+            settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
         RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
             requests,
@@ -99,7 +101,11 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     }
 
     private void StartWithRequest<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request)
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        TRequest request)
         where TRequest : class
         where TResponse : class
     {

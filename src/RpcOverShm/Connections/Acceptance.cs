@@ -22,7 +22,8 @@ internal static class Acceptance
             PeerIdentity client = PeerIdentity.Of(socket);
             if (client.UserId != LinuxNative.GetEffectiveUserId() && client.UserId != 0)
             {
-                return Refuse(socket, settings, RefusalReason.AccessDenied, $"{client} may not connect to this server.");
+                return Refuse(
+                    socket, settings, RefusalReason.AccessDenied, $"{client} may not connect to this server.");
             }
 
             using Handshake.ReceivedHello? received =
@@ -72,8 +73,8 @@ internal static class Acceptance
 
         if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is not { } version)
         {
-            string text = $"The client speaks protocol versions {hello.LowestVersion} to {hello.HighestVersion}, the server "
-                + $"{ProtocolVersion.Lowest} to {ProtocolVersion.Highest}.";
+            string text = $"The client speaks protocol versions {hello.LowestVersion} to {hello.HighestVersion}, "
+                + $"the server {ProtocolVersion.Lowest} to {ProtocolVersion.Highest}.";
             return Refuse(socket, settings, RefusalReason.Version, text);
         }
 
@@ -118,7 +119,8 @@ internal static class Acceptance
             CrashPoint.Reach(CrashPoint.HelloReceived);
             Handshake.Send(socket, answer, own);
             own.ReleaseDescriptor();
-            var link = new PeerLink(socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
+            var link = new PeerLink(
+                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
             own = null;
             return link;
         }

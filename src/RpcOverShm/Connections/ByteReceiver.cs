@@ -5,10 +5,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The reading half of a byte stream: copies from the ring straight into the reader's memory, on the reader's thread.
-/// One read at a time; the owner sees to that. A read that waits without a thread of its own has its data waited for by
-/// a thread of this connection, started when it is first needed. The ring is the buffer, and its space the
-/// back-pressure.
+/// The reading half of a byte stream: copies from the ring straight into the reader's memory, on the reader's
+/// thread. One read at a time; the owner sees to that. A read that waits without a thread of its own has its data
+/// waited for by a thread of this connection, started when it is first needed. The ring is the buffer, and its
+/// space the back-pressure.
 /// </summary>
 internal sealed class ByteReceiver
 {
@@ -147,7 +147,8 @@ internal sealed class ByteReceiver
         return true;
     }
 
-    private bool IsReadable() => _isLeft || _isEnded || _hasRecord || _link.IsClosed || _link.IsPeerGone || _ring.HasData;
+    private bool IsReadable() =>
+        _isLeft || _isEnded || _hasRecord || _link.IsClosed || _link.IsPeerGone || _ring.HasData;
 
     /// <summary>False when there is nothing yet.</summary>
     private bool TryRead(Span<byte> buffer, out int count)

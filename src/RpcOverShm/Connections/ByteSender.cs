@@ -149,7 +149,8 @@ internal sealed class ByteSender : IValueTaskSource
 
     private async ValueTask WaitForRestAsync(CancellationToken cancellationToken)
     {
-        using (cancellationToken.UnsafeRegister(static (sender, token) => ((ByteSender)sender!).CancelRest(token), this))
+        using (cancellationToken.UnsafeRegister(
+            static (sender, token) => ((ByteSender)sender!).CancelRest(token), this))
         {
             await new ValueTask(this, _written.Version).ConfigureAwait(false);
         }
@@ -290,7 +291,9 @@ internal sealed class ByteSender : IValueTaskSource
         CloseReason? reason = _link.CloseReason;
         return _isLeft || _isEnded || reason is { Cause: CloseCause.Local }
             ? new ObjectDisposedException(nameof(Stream))
-            : new IOException(reason?.Text ?? $"The stream is broken: the peer, {_link.Identity}, has closed it.", reason?.Exception);
+            : new IOException(
+                reason?.Text ?? $"The stream is broken: the peer, {_link.Identity}, has closed it.",
+                reason?.Exception);
     }
 
     private void WakePeer(bool mustWake)

@@ -3,8 +3,8 @@ using System.Diagnostics;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What the sender knows of one call: its credit and what waits to be sent. Every member is touched under the sender's
-/// gate only.
+/// What the sender knows of one call: its credit and what waits to be sent. Every member is touched under
+/// the sender's gate only.
 /// </summary>
 internal struct CallSendState
 {

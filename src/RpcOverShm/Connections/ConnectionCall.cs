@@ -29,7 +29,8 @@ internal abstract class ConnectionCall
     public bool IsDone => _isDone;
 
     /// <summary>The call begins. Only on the side that serves it.</summary>
-    public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) => throw NotExpected("start");
+    public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
+        throw NotExpected("start");
 
     /// <summary>The head of the call was larger than this side takes. The rest of it is dropped.</summary>
     public abstract void OnHeadTooLarge(FrameKind kind);
@@ -50,7 +51,8 @@ internal abstract class ConnectionCall
     public virtual void OnCancel() => throw NotExpected("cancel");
 
     /// <summary>The last frame of the call. Only on the side that started it.</summary>
-    public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) => throw NotExpected("end");
+    public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
+        throw NotExpected("end");
 
     /// <summary>
     /// The connection is gone. Called once, by the connection's reader thread, unless the call ended before.
@@ -64,5 +66,6 @@ internal abstract class ConnectionCall
 
     protected void SetDone() => _isDone = true;
 
-    private ProtocolException NotExpected(string what) => new($"A {what} for call {Id} from the side that may not send it.");
+    private ProtocolException NotExpected(string what) =>
+        new($"A {what} for call {Id} from the side that may not send it.");
 }

@@ -46,7 +46,8 @@ internal sealed class ConnectionReader
         _lookAsSentinel = LookAsSentinel;
     }
 
-    public void Start() => new Thread(RunStandby, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
+    public void Start() =>
+        new Thread(RunStandby, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
 
     /// <summary>Makes everybody here look again: the link is closed, or its peer is gone.</summary>
     public void OnLinkEvent()
@@ -228,7 +229,9 @@ internal sealed class ConnectionReader
                 return;
             }
 
-            if (Receive(null) || CloseIfPeerGone(isPeerGone) || _standbySpin.SpinUntil(new StandbyCondition(_ring, this)))
+            if (Receive(null)
+                || CloseIfPeerGone(isPeerGone)
+                || _standbySpin.SpinUntil(new StandbyCondition(_ring, this)))
             {
                 continue;
             }

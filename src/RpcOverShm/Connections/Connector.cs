@@ -31,7 +31,8 @@ internal static class Connector
             own = SharedSegment.Create(settings.Limits.RingCapacity, id);
             Handshake.Send(socket, ClientHello(settings, id), own);
             own.ReleaseDescriptor();
-            using Handshake.ReceivedHello answer = await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
+            using Handshake.ReceivedHello answer =
+                await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
             SharedSegment peer = OpenPeerSegment(answer, settings, id, address);
             var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false);
             socket = null;
@@ -66,7 +67,8 @@ internal static class Connector
                 await socket.ConnectAsync(endPoint, token).ConfigureAwait(false);
                 return;
             }
-            catch (SocketException exception) when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
+            catch (SocketException exception)
+                when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
             {
                 // A Unix socket has no connection attempt in progress: with a full queue it says "again" at once.
                 await Task.Delay(s_retryPause, token).ConfigureAwait(false);
@@ -92,7 +94,8 @@ internal static class Connector
             ? server
             : throw new ConnectException(
                 ConnectFailure.AccessDenied,
-                $"The server at {Name(address)} is {server}; this process is user {me} and trusts only itself and root.");
+                $"The server at {Name(address)} is {server}; "
+                + $"this process is user {me} and trusts only itself and root.");
     }
 
     private static Hello ClientHello(ConnectionSettings settings, Guid id) => new()
@@ -121,7 +124,9 @@ internal static class Connector
         catch (SocketException exception)
         {
             throw new ConnectException(
-                ConnectFailure.Refused, $"The server at {Name(address)} closed in the handshake: {exception.Message}.", exception);
+                ConnectFailure.Refused,
+                $"The server at {Name(address)} closed in the handshake: {exception.Message}.",
+                exception);
         }
 
         if (answer is { Hello.Type: HelloType.Server })

@@ -112,8 +112,8 @@ internal sealed class FrameSender
     /// <param name="flags">Half-close, when no message follows.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
     /// <returns>
-    /// Completes when the message is in the ring, or was dropped because its call has finished: the caller looks at its
-    /// call.
+    /// Completes when the message is in the ring, or was dropped because its call has finished:
+    /// the caller looks at its call.
     /// </returns>
     public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
@@ -128,7 +128,8 @@ internal sealed class FrameSender
                     return Task.CompletedTask;
                 }
 
-                if (!CanGoNow(call) || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
+                if (!CanGoNow(call)
+                    || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
                 {
                     byte[] buffer = message.Detach(out int length);
                     queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);

@@ -72,7 +72,9 @@ internal sealed class FrameWriter(PeerLink link)
     public WriteOutcome WriteNext(ConnectionCall call)
     {
         OutboundFrame frame = call.Sending.First!;
-        WriteOutcome outcome = frame.Kind == FrameKind.Message ? WriteMessagePart(call, frame) : WriteHeadPart(call, frame);
+        WriteOutcome outcome = frame.Kind == FrameKind.Message
+            ? WriteMessagePart(call, frame)
+            : WriteHeadPart(call, frame);
         if (outcome == WriteOutcome.Written && frame.IsSent)
         {
             call.Sending.Dequeue().Finish();
@@ -119,8 +121,8 @@ internal sealed class FrameWriter(PeerLink link)
             CrashPoint.Reach(CrashPoint.RecordWritten);
             _mustWake |= _ring.Publish();
 
-            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and it reads what is
-            // there.
+            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and
+            // it reads what is there.
             CrashPoint.Reach(CrashPoint.TailPublished);
         }
 
@@ -178,7 +180,14 @@ internal sealed class FrameWriter(PeerLink link)
         FrameKind kind = frame.IsStarted ? FrameKind.HeadChunk : frame.Kind;
         FrameFlags flags = (frame.IsStarted ? 0 : frame.Flags) | (isLast ? 0 : FrameFlags.HeadContinues);
         ReadOnlySpan<byte> bytes = rest[..length];
-        if (!TryWrite(call.Id, kind, flags, bytes[..headLength], bytes[headLength..], 0, frame.Kind == FrameKind.HalfClose))
+        if (!TryWrite(
+            call.Id,
+            kind,
+            flags,
+            bytes[..headLength],
+            bytes[headLength..],
+            0,
+            frame.Kind == FrameKind.HalfClose))
         {
             return WriteOutcome.NoSpace;
         }

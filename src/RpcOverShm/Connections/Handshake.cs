@@ -55,7 +55,8 @@ internal static class Handshake
             int expected = hello.Type == HelloType.Refusal ? 0 : 1;
             if (descriptors.Count != expected)
             {
-                throw new ProtocolException($"{descriptors.Count} descriptors came with a handshake message; {expected} is right.");
+                throw new ProtocolException(
+                    $"{descriptors.Count} descriptors came with a handshake message; {expected} is right.");
             }
 
             SafeFileHandle? descriptor = expected == 1 ? descriptors[0] : null;
@@ -72,8 +73,9 @@ internal static class Handshake
     public static string? Check(Hello hello) =>
         SegmentLayout.IsValidRingCapacity(hello.Limits.RingCapacity)
             ? hello.Limits.Check()
-            : $"a ring of {hello.Limits.RingCapacity} bytes; a power of two from {SegmentLayout.MinRingCapacityBytes} to "
-                + $"{SegmentLayout.MaxRingCapacityBytes} is allowed";
+            : $"a ring of {hello.Limits.RingCapacity} bytes; "
+                + $"a power of two from {SegmentLayout.MinRingCapacityBytes} to {SegmentLayout.MaxRingCapacityBytes} "
+                + "is allowed";
 
     private static async Task<byte[]?> ReceiveMessageAsync(
         Socket socket, List<SafeFileHandle> descriptors, CancellationToken cancellationToken)
@@ -96,7 +98,8 @@ internal static class Handshake
             {
                 return received == 0
                     ? null
-                    : throw new ProtocolException($"The other side closed after {received} bytes of a handshake message.");
+                    : throw new ProtocolException(
+                        $"The other side closed after {received} bytes of a handshake message.");
             }
 
             received += count;

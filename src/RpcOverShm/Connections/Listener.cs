@@ -68,7 +68,8 @@ internal sealed class Listener : IAsyncDisposable
             {
                 string who = holder is { } id ? $"process {id}" : "another process";
                 throw new ConnectException(
-                    ConnectFailure.AddressInUse, $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}).");
+                    ConnectFailure.AddressInUse,
+                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}).");
             }
 
             RemoveStaleSocket(address);
@@ -79,8 +80,8 @@ internal sealed class Listener : IAsyncDisposable
             CrashPoint.Reach(CrashPoint.RendezvousLocked);
             socket.Bind(new UnixDomainSocketEndPoint(address.SocketPath));
 
-            // CRASH rendezvous-bound: a socket that refuses every client remains. The next server removes it under the
-            // lock.
+            // CRASH rendezvous-bound: a socket that refuses every client remains. The next server
+            // removes it under the lock.
             CrashPoint.Reach(CrashPoint.RendezvousBound);
             File.SetUnixFileMode(address.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             socket.Listen(Backlog);
@@ -144,7 +145,8 @@ internal sealed class Listener : IAsyncDisposable
         if (!facts.IsSocket)
         {
             throw new ConnectException(
-                ConnectFailure.AddressInUse, $"'{address.SocketPath}' ({address.Text}) exists and is no socket; it was left alone.");
+                ConnectFailure.AddressInUse,
+                $"'{address.SocketPath}' ({address.Text}) exists and is no socket; it was left alone.");
         }
 
         using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -164,7 +166,8 @@ internal sealed class Listener : IAsyncDisposable
         }
 
         throw new ConnectException(
-            ConnectFailure.AddressInUse, $"Another program already listens at '{address.SocketPath}' ({address.Text}).");
+            ConnectFailure.AddressInUse,
+            $"Another program already listens at '{address.SocketPath}' ({address.Text}).");
     }
 
     private async Task AcceptAsync()
@@ -199,7 +202,8 @@ internal sealed class Listener : IAsyncDisposable
         {
             return await _socket.AcceptAsync(_stopping.Token).ConfigureAwait(false);
         }
-        catch (Exception exception) when (exception is SocketException or OperationCanceledException or ObjectDisposedException)
+        catch (Exception exception)
+            when (exception is SocketException or OperationCanceledException or ObjectDisposedException)
         {
             if (!_stopping.IsCancellationRequested)
             {

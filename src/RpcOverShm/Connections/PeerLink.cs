@@ -9,9 +9,9 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What a finished handshake leaves: the rendezvous socket, two segments with a ring each, the signal to sleep and wake
-/// by, and who the peer is. Owns all of it. Knows nothing of calls or streams; the connection on top reads and writes
-/// the rings.
+/// What a finished handshake leaves: the rendezvous socket, two segments with a ring each, the signal to sleep
+/// and wake by, and who the peer is. Owns all of it. Knows nothing of calls or streams; the connection on top
+/// reads and writes the rings.
 /// <para>
 /// Closing is one step, the first reason wins. The memory goes later, when its last user has left: the reading side and
 /// the writing side each leave once for all, and a thread that touches a word in passing enters and leaves around it.
@@ -163,7 +163,8 @@ internal sealed class PeerLink
     /// <summary>Closes the link when the peer has closed its end and all that it wrote was read.</summary>
     public void CloseAfterPeer() => Close(IsPeerLeaving
         ? new CloseReason(CloseCause.PeerClosed, $"The peer, {Identity}, closed the connection.")
-        : new CloseReason(CloseCause.PeerLost, $"The peer, {Identity}, is gone or closed the connection without a word."));
+        : new CloseReason(
+            CloseCause.PeerLost, $"The peer, {Identity}, is gone or closed the connection without a word."));
 
     /// <summary>
     /// Keeps the memory for a moment. False when it is gone or going; the caller then leaves it alone.

@@ -4,9 +4,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Watches the rendezvous socket after the handshake. Its end-of-file is the only verdict of death: the kernel closes
-/// the peer's end however the process ends. The only message that may still come is a refusal with the reason of a
-/// close.
+/// Watches the rendezvous socket after the handshake. Its end-of-file is the only verdict of death:
+/// the kernel closes the peer's end however the process ends. The only message that may still come is a refusal with
+/// the reason of a close.
 /// </summary>
 internal static class PeerMonitor
 {
@@ -32,7 +32,8 @@ internal static class PeerMonitor
         {
             link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
         }
-        catch (Exception exception) when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)
+        catch (Exception exception)
+            when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)
         {
             // A reset is an end like any other; a disposed socket is this side's own close.
         }

@@ -6,8 +6,7 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// Where a server waits for its clients: the meaning of a <c>shm://</c> address. The only place that knows naming
-/// rules.
-/// <c>shm://name</c> stands for a file in the user's runtime directory; <c>shm:///path</c> for that very file.
+/// rules. <c>shm://name</c> stands for a file in the user's runtime directory; <c>shm:///path</c> for that very file.
 /// </summary>
 internal sealed class RendezvousAddress
 {
@@ -110,13 +109,14 @@ internal sealed class RendezvousAddress
         return bytes <= MaxPathBytes
             ? new RendezvousAddress(address, stem + SocketSuffix, stem + LockSuffix, isInRuntimeDirectory: true)
             : throw new ArgumentException(
-                $"The runtime directory '{directory}' is too long: a socket's path in it would have {bytes} bytes and the "
-                + $"system allows {MaxPathBytes}.");
+                $"The runtime directory '{directory}' is too long: "
+                + $"a socket's path in it would have {bytes} bytes and the system allows {MaxPathBytes}.");
     }
 
     private static ArgumentException Malformed(string address, string why) => new(
-        $"'{address}' is not an address: {why}. Allowed are 'shm://name', where the name has segments of letters, digits, "
-        + $"'.', '-' and '_', separated by '/', none empty, '.' or '..', at most {MaxNameBytes} characters in all; and "
-        + $"'shm:///absolute/path' with a path of at most {MaxPathBytes} bytes.",
+        $"'{address}' is not an address: {why}. "
+        + "Allowed are 'shm://name', where the name has segments of letters, digits, '.', '-' and '_', "
+        + $"separated by '/', none empty, '.' or '..', at most {MaxNameBytes} characters in all; "
+        + $"and 'shm:///absolute/path' with a path of at most {MaxPathBytes} bytes.",
         nameof(address));
 }

@@ -41,7 +41,9 @@ internal sealed class RendezvousLock : IDisposable
                     bool isHeld = Marshal.GetLastPInvokeError() == ErrnoEWOULDBLOCK;
                     holderProcessId = isHeld ? ReadProcessId(file) : null;
                     file.Dispose();
-                    return isHeld ? null : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
+                    return isHeld
+                        ? null
+                        : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
                 }
 
                 // The last holder may have removed the file between the opening and the locking: a lock on a file
@@ -94,6 +96,8 @@ internal sealed class RendezvousLock : IDisposable
     {
         Span<byte> text = stackalloc byte[16];
         int length = RandomAccess.Read(file, text, 0);
-        return int.TryParse(Encoding.ASCII.GetString(text[..length]), CultureInfo.InvariantCulture, out int id) ? id : null;
+        return int.TryParse(Encoding.ASCII.GetString(text[..length]), CultureInfo.InvariantCulture, out int id)
+            ? id
+            : null;
     }
 }

@@ -46,8 +46,10 @@ internal static class RuntimeDirectory
         if (!facts.IsDirectory || facts.UserId != me || facts.IsOpenToOthers)
         {
             throw new IOException(
-                $"The runtime directory '{directory}' must be a directory of user {me} with no access for others (mode 0700); "
-                + $"it belongs to user {facts.UserId} and has mode {Convert.ToString(facts.Mode & 0xFFF, 8).PadLeft(4, '0')}.");
+                $"The runtime directory '{directory}' must be a directory of user {me} "
+                + "with no access for others (mode 0700); "
+                + $"it belongs to user {facts.UserId} "
+                + $"and has mode {Convert.ToString(facts.Mode & 0xFFF, 8).PadLeft(4, '0')}.");
         }
     }
 }

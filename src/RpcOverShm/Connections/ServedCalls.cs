@@ -31,7 +31,8 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
 
         Block block = _blocks[id.Slot / BlockSize] ??= new Block();
         int index = id.Slot % BlockSize;
-        if (id.Generation != CallId.NextGeneration(block.Generations[index]) || Volatile.Read(ref block.Calls[index]) is not null)
+        if (id.Generation != CallId.NextGeneration(block.Generations[index])
+            || Volatile.Read(ref block.Calls[index]) is not null)
         {
             throw new ProtocolException($"Call {id} was started twice or out of turn.");
         }
@@ -87,7 +88,8 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
     }
 
     /// <summary>All calls that are being served.</summary>
-    public ConnectionCall[] Snapshot() => [.. _blocks.OfType<Block>().SelectMany(block => block.Calls).OfType<ConnectionCall>()];
+    public ConnectionCall[] Snapshot() =>
+        [.. _blocks.OfType<Block>().SelectMany(block => block.Calls).OfType<ConnectionCall>()];
 
     private sealed class Block
     {

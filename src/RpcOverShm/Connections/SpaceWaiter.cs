@@ -7,8 +7,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 /// <param name="link">Whose ring it is.</param>
 /// <param name="sendOrPark">
-/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping; null when
-/// nothing waits.
+/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping;
+/// null when nothing waits.
 /// </param>
 /// <param name="unpark">Takes the announcement back.</param>
 internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action unpark)

@@ -47,7 +47,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     {
         ConnectionCall?[] calls = Volatile.Read(ref _calls);
         ConnectionCall? call = id.Slot < calls.Length ? Volatile.Read(ref calls[id.Slot]) : null;
-        return call is not null && call.Id == id ? call : throw new ProtocolException($"A frame for call {id}, which is not open.");
+        return call is not null && call.Id == id
+            ? call
+            : throw new ProtocolException($"A frame for call {id}, which is not open.");
     }
 
     public void Remove(ConnectionCall call)

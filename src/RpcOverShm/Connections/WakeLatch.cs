@@ -1,9 +1,9 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What one thread sleeps on inside this process: remembers a signal that comes before the wait, so that it cannot be
-/// lost. A thread that blocks for a call has one of its own, used for one call after the other; a stale signal costs it
-/// one look.
+/// What one thread sleeps on inside this process: remembers a signal that comes before the wait, so that it
+/// cannot be lost. A thread that blocks for a call has one of its own, used for one call after the other; a stale
+/// signal costs it one look.
 /// </summary>
 internal sealed class WakeLatch
 {

@@ -39,19 +39,28 @@ internal static partial class ShmLog
     [LoggerMessage(102, LogLevel.Information, "Connection {ConnectionId} lost its peer, {Peer}: {Reason}")]
     public static partial void PeerLost(ILogger logger, Guid connectionId, string peer, string reason);
 
-    [LoggerMessage(103, LogLevel.Error, "Connection {ConnectionId} with {Peer} was closed because the peer broke the protocol: {Reason}")]
-    public static partial void PeerViolation(ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
+    [LoggerMessage(
+        103,
+        LogLevel.Error,
+        "Connection {ConnectionId} with {Peer} was closed because the peer broke the protocol: {Reason}")]
+    public static partial void PeerViolation(
+        ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
 
     [LoggerMessage(104, LogLevel.Error, "Connection {ConnectionId} with {Peer} failed: {Reason}")]
-    public static partial void ConnectionFailed(ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
+    public static partial void ConnectionFailed(
+        ILogger logger, Guid connectionId, string peer, string reason, Exception? exception);
 
-    [LoggerMessage(105, LogLevel.Warning, "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
+    [LoggerMessage(
+        105,
+        LogLevel.Warning,
+        "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
     public static partial void BackstopFoundData(ILogger logger, Guid connectionId);
 
     [LoggerMessage(106, LogLevel.Debug, "Connection {ConnectionId} takes no new calls: {Peer} is closing it.")]
     public static partial void PeerGoesAway(ILogger logger, Guid connectionId, string peer);
 
-    [LoggerMessage(107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
+    [LoggerMessage(
+        107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
     public static partial void PeerComplained(ILogger logger, Guid connectionId, string peer, string reason);
 
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
@@ -61,7 +70,8 @@ internal static partial class ShmLog
     public static partial void DeadlineExceeded(ILogger logger, string method);
 
     [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
-    public static partial void MethodEndedWithStatus(ILogger logger, string method, StatusCode statusCode, Exception exception);
+    public static partial void MethodEndedWithStatus(
+        ILogger logger, string method, StatusCode statusCode, Exception exception);
 
     [LoggerMessage(301, LogLevel.Error, "{Method} threw an exception.")]
     public static partial void MethodThrew(ILogger logger, string method, Exception exception);
@@ -72,6 +82,7 @@ internal static partial class ShmLog
     [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
     public static partial void ServerDeadlineExceeded(ILogger logger, string method);
 
-    [LoggerMessage(400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
+    [LoggerMessage(
+        400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
     public static partial void StreamNotAccepted(ILogger logger, string address, int waiting);
 }

@@ -18,7 +18,9 @@ internal readonly record struct FrameHeader(
             return $"an unknown kind {(byte)Kind}";
         }
 
-        if ((Flags & ~rule.Flags) != 0 || (Flags & (FrameFlags.HeadContinues | FrameFlags.HasMessage)) == (FrameFlags.HeadContinues | FrameFlags.HasMessage))
+        if ((Flags & ~rule.Flags) != 0
+            || (Flags & (FrameFlags.HeadContinues | FrameFlags.HasMessage))
+                == (FrameFlags.HeadContinues | FrameFlags.HasMessage))
         {
             return $"flags 0x{(byte)Flags:X} on a {Kind}";
         }

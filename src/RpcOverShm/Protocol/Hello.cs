@@ -74,7 +74,8 @@ internal sealed record Hello
         uint length = BinaryPrimitives.ReadUInt32LittleEndian(bytes[16..]);
         return length is >= CommonSizeBytes and <= MaxSizeBytes
             ? (int)length
-            : throw new ProtocolException($"A handshake message of {length} bytes; {CommonSizeBytes} to {MaxSizeBytes} are allowed.");
+            : throw new ProtocolException(
+                $"A handshake message of {length} bytes; {CommonSizeBytes} to {MaxSizeBytes} are allowed.");
     }
 
     /// <summary>
@@ -98,7 +99,8 @@ internal sealed record Hello
         }
 
         // Versions are compared before anything else is read: behind the common part a later version may differ.
-        bool isReadable = hello.LowestVersion <= ProtocolVersion.Highest && hello.HighestVersion >= ProtocolVersion.Lowest;
+        bool isReadable =
+            hello.LowestVersion <= ProtocolVersion.Highest && hello.HighestVersion >= ProtocolVersion.Lowest;
         if (type is not (HelloType.Client or HelloType.Server) || (isReadable && bytes.Length < SizeBytes))
         {
             throw new ProtocolException($"A handshake message of type {(byte)type} with {bytes.Length} bytes.");

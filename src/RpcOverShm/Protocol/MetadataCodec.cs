@@ -5,9 +5,9 @@ using Grpc.Core;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII letters,
-/// digits and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any bytes, sent as they
-/// are.
+/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII
+/// letters, digits and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any
+/// bytes, sent as they are.
 /// <code>
 /// u16 number of entries, then for each: u16 key length, key, u32 value length, value
 /// </code>
@@ -19,7 +19,8 @@ internal static class MetadataCodec
 
     private const int MaxKeyBytes = ushort.MaxValue;
 
-    private static readonly SearchValues<byte> s_keyBytes = SearchValues.Create("abcdefghijklmnopqrstuvwxyz0123456789._-"u8);
+    private static readonly SearchValues<byte> s_keyBytes =
+        SearchValues.Create("abcdefghijklmnopqrstuvwxyz0123456789._-"u8);
     private static readonly SearchValues<char> s_valueChars =
         SearchValues.Create([.. Enumerable.Range(0x20, 0x7F - 0x20).Select(c => (char)c)]);
 

@@ -21,7 +21,8 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes)
 
     public long ReadInt64() => BinaryPrimitives.ReadInt64LittleEndian(Take(8));
 
-    public ReadOnlySpan<byte> ReadBytes(uint length) => length <= int.MaxValue ? Take((int)length) : throw TooShort(length);
+    public ReadOnlySpan<byte> ReadBytes(uint length) =>
+        length <= int.MaxValue ? Take((int)length) : throw TooShort(length);
 
     /// <summary>
     /// UTF-8 with a length of 16 bits. What is no UTF-8 becomes replacement characters; it never throws.

@@ -20,9 +20,9 @@ internal static class RingLimits
     public static long LazyHeadBytes(long capacity) => capacity / 8;
 
     /// <summary>
-    /// The free space at which a writer that waits for space is woken; an empty ring always wakes it. More than any
-    /// claim needs (1/8 record + 1/8 padding + 1/16 reserve = 5/16), so that the woken writer does not go back to
-    /// sleep.
+    /// The free space at which a writer that waits for space is woken; an empty ring always wakes it.
+    /// More than any claim needs (1/8 record + 1/8 padding + 1/16 reserve = 5/16), so that the woken writer
+    /// does not go back to sleep.
     /// </summary>
     public static long SpaceWakeBytes(long capacity) => capacity * 3 / 8;
 }

@@ -55,8 +55,8 @@ internal sealed unsafe class RingReader
     {
         while (_head != _tail || RefreshTail())
         {
-            // SAFETY: _head is 16-aligned and before _tail, so that at least a header lies there; index is below
-            // capacity.
+            // SAFETY: _head is 16-aligned and before _tail, so that at least a header lies there;
+            // index is below capacity.
             long index = _head & (_capacity - 1);
             header = ReadHeader(_data + index);
             long length = RecordHeader.RecordLength(header.PayloadLength);
@@ -117,8 +117,8 @@ internal sealed unsafe class RingReader
         {
             _publishedHead = _head;
 
-            // SYNC ring-head: releases the space. The full fence orders the head before the look at the peer's parked
-            // word.
+            // SYNC ring-head: releases the space. The full fence orders the head before the look at
+            // the peer's parked word.
             SharedMemoryOrder.WriteFenced(ref *_headWord, _head);
         }
 
@@ -149,8 +149,8 @@ internal sealed unsafe class RingReader
     {
         _isArmed = true;
 
-        // SYNC parked-for-data: with the full fence, either the peer sees this word after its next tail, or the new
-        // tail is seen here.
+        // SYNC parked-for-data: with the full fence, either the peer sees this word after its next tail, or the
+        // new tail is seen here.
         SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | 1);
         return !HasData;
     }
@@ -179,8 +179,8 @@ internal sealed unsafe class RingReader
     /// <summary>True when the peer is asked to ring for what comes at this position: nobody has read since.</summary>
     public bool IsArmedAt(long position) => _isArmed && _head == position;
 
-    // SYNC parked-for-space: a hint without a fence; PublishHead looks again with one, and the head is exact before
-    // parking.
+    // SYNC parked-for-space: a hint without a fence; PublishHead looks again with one, and the head
+    // is exact before parking.
     private bool IsPeerParkedForSpace() => (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & 1) != 0;
 
     private bool RefreshTail()
@@ -203,7 +203,12 @@ internal sealed unsafe class RingReader
         ulong first = Volatile.Read(ref *(ulong*)place);
         ulong second = Volatile.Read(ref *(ulong*)(place + 8));
         return new RecordHeader(
-            (uint)first, (byte)(first >> 32), (byte)(first >> 40), (ushort)(first >> 48), (uint)second, (uint)(second >> 32));
+            (uint)first,
+            (byte)(first >> 32),
+            (byte)(first >> 40),
+            (ushort)(first >> 48),
+            (uint)second,
+            (uint)(second >> 32));
     }
 
     private RingCorruptedException Corrupted(string what) =>

@@ -5,9 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The producer's side of one ring. One thread at a time (its owner serialises them). Never waits and never wakes
-/// anybody: where the peer must be rung it says so. Positions only grow; what is private here is never read back from
-/// the segment.
+/// The producer's side of one ring. One thread at a time (its owner serialises them). Never waits and never
+/// wakes anybody: where the peer must be rung it says so. Positions only grow; what is private here is never read
+/// back from the segment.
 /// <code>
 ///    head (the peer's word)                      published tail      tail (private)
 ///      |                                               |               |
@@ -54,9 +54,9 @@ internal sealed unsafe class RingWriter
     public long UnpublishedBytes => _tail - _publishedTail;
 
     /// <summary>
-    /// Finds room for a record. On success the payload may be filled until <see cref="Commit"/>; without a commit
-    /// nothing has happened. On failure nothing is reserved: no padding is left behind, the same claim can simply be
-    /// tried again.
+    /// Finds room for a record. On success the payload may be filled until <see cref="Commit"/>; without a
+    /// commit nothing has happened. On failure nothing is reserved: no padding is left behind, the same claim can
+    /// simply be tried again.
     /// </summary>
     /// <param name="payloadLength">Bytes of payload, at most <see cref="MaxPayloadBytes"/>.</param>
     /// <param name="isControl">Control records may use the space that data leaves free.</param>
@@ -94,8 +94,8 @@ internal sealed unsafe class RingWriter
         Debug.Assert(header.PayloadLength == claim.Payload.Length, "The header describes the claimed payload.");
         if (claim.PaddingBytes > 0)
         {
-            // SAFETY: the claim checked that the remainder, at least 16 bytes because everything is 16-aligned, is
-            // free.
+            // SAFETY: the claim checked that the remainder, at least 16 bytes because everything
+            // is 16-aligned, is free.
             uint length = (uint)claim.PaddingBytes - RecordHeader.SizeBytes;
             *(RecordHeader*)(_data + (_tail & (_capacity - 1))) =
                 new RecordHeader(length, RecordHeader.PaddingKind, 0, 0, 0, 0);
@@ -114,9 +114,9 @@ internal sealed unsafe class RingWriter
     {
         _publishedTail = _tail;
 
-        // SYNC ring-tail: releases the records. The full fence orders the tail before the look at the peer's parked
-        // word; the peer stores parked, fences, and looks at the tail. Whichever fence is second sees the other's
-        // store.
+        // SYNC ring-tail: releases the records. The full fence orders the tail before the look at the peer's
+        // parked word; the peer stores parked, fences, and looks at the tail. Whichever fence is second
+        // sees the other's store.
         SharedMemoryOrder.WriteFenced(ref *_tailWord, _tail);
 
         // SYNC parked-for-data: any value is harmless, it only causes or omits a ring.
@@ -138,8 +138,8 @@ internal sealed unsafe class RingWriter
     {
         long seen = _head;
 
-        // SYNC parked-for-space: with the full fence, either the peer sees this word after its next head, or the new
-        // head is seen below.
+        // SYNC parked-for-space: with the full fence, either the peer sees this word after its next head, or the
+        // new head is seen below.
         SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | 1);
         RefreshHead();
         return _head == seen ? seen : null;

@@ -26,9 +26,9 @@ internal static unsafe class DescriptorPassing
     private const int MaxDescriptors = 8;
 
     /// <summary>
-    /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller than a
-    /// socket buffer, so the call does not wait; a short write means that the peer has stuffed the socket and is an
-    /// error.
+    /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller
+    /// than a socket buffer, so the call does not wait; a short write means that the peer has stuffed the
+    /// socket and is an error.
     /// </summary>
     public static void Send(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle? descriptor)
     {
@@ -97,7 +97,8 @@ internal static unsafe class DescriptorPassing
                     : throw new IOException($"Cannot read the rendezvous socket: {LinuxNative.LastErrorText()}.");
             }
 
-            TakeDescriptors(new ReadOnlySpan<byte>(control, (int)Math.Min(header.ControlLength, ControlBytes)), descriptors);
+            TakeDescriptors(
+                new ReadOnlySpan<byte>(control, (int)Math.Min(header.ControlLength, ControlBytes)), descriptors);
             if ((header.Flags & MsgCtrunc) != 0)
             {
                 throw new SegmentException($"The peer passed more than {MaxDescriptors} descriptors in one message.");

@@ -50,7 +50,8 @@ internal static unsafe partial class LinuxNative
     public static partial int FCntl(SafeFileHandle descriptor, int command, nint argument);
 
     [LibraryImport("libc", EntryPoint = "mmap", SetLastError = true)]
-    public static partial nint MMap(nint address, nuint length, int protection, int flags, SafeFileHandle descriptor, long offset);
+    public static partial nint MMap(
+        nint address, nuint length, int protection, int flags, SafeFileHandle descriptor, long offset);
 
     [LibraryImport("libc", EntryPoint = "munmap", SetLastError = true)]
     public static partial int MUnmap(nint address, nuint length);

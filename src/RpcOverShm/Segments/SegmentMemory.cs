@@ -84,7 +84,8 @@ internal static unsafe class SegmentMemory
         if ((seals & RequiredSeals) != RequiredSeals)
         {
             throw new SegmentException(
-                $"The peer's memory file carries seals 0x{seals:X}; 0x{RequiredSeals:X} (seal, shrink, grow) are required.");
+                $"The peer's memory file carries seals 0x{seals:X}; "
+                + $"0x{RequiredSeals:X} (seal, shrink, grow) are required.");
         }
 
         long sizeBytes = FileFacts.OfDescriptor(descriptor).SizeBytes;
@@ -104,8 +105,8 @@ internal static unsafe class SegmentMemory
         ReadOnlySpan<byte> name = "rpcovershm\0"u8;
         fixed (byte* namePointer = name)
         {
-            // The no-exec seal came with Linux 6.3; kernels can be set to refuse memory files without it, older ones
-            // refuse files with it.
+            // The no-exec seal came with Linux 6.3; kernels can be set to refuse memory files without it, older
+            // ones refuse files with it.
             uint flags = LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing;
             nint result = LinuxNative.MemfdCreate(
                 SystemCallNumbers.MemfdCreate, namePointer, flags | LinuxNative.MfdNoexecSeal);
@@ -127,7 +128,8 @@ internal static unsafe class SegmentMemory
         nint address = LinuxNative.MMap(0, (nuint)sizeBytes, protection, flags, descriptor, 0);
         if (address == -1)
         {
-            throw new SegmentException($"Cannot map {sizeBytes} bytes of shared memory: {LinuxNative.LastErrorText()}.");
+            throw new SegmentException(
+                $"Cannot map {sizeBytes} bytes of shared memory: {LinuxNative.LastErrorText()}.");
         }
 
         // A forked child has no business with a connection of its parent.

@@ -59,8 +59,8 @@ internal sealed class CallServer
             connection.EndAllCalls(StatusMapping.ServerStopping);
         }
 
-        // The last answers may still be on their way into full rings. A client that does not read them is not waited
-        // for.
+        // The last answers may still be on their way into full rings. A client that does not read
+        // them is not waited for.
         Task flushed = Task.WhenAll(connections.Select(connection => connection.Connection.WhenServedCallsEndAsync()));
         await WaitAsync(flushed, WaitBounds.Backstop, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);

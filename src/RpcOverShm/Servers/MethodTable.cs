@@ -6,8 +6,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string. Does
-/// not change once made.
+/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string.
+/// Does not change once made.
 /// </summary>
 internal sealed class MethodTable
 {
@@ -66,15 +66,21 @@ internal sealed class MethodTable
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(method, handler is null ? null : new ClientStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(
+                method,
+                handler is null ? null : new ClientStreamingHandler<TRequest, TResponse>(method, codecs, handler));
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(method, handler is null ? null : new ServerStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(
+                method,
+                handler is null ? null : new ServerStreamingHandler<TRequest, TResponse>(method, codecs, handler));
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(method, handler is null ? null : new DuplexStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(
+                method,
+                handler is null ? null : new DuplexStreamingHandler<TRequest, TResponse>(method, codecs, handler));
 
         private void Add(IMethod method, MethodHandler? handler)
         {

@@ -61,7 +61,9 @@ internal sealed class RequestMessages
     /// </summary>
     /// <exception cref="RpcException">There is none, or more than one.</exception>
     public ValueTask<MessageBytes> TakeSingleAsync() =>
-        _inbound is null && TryTake(out MessageBytes bytes) ? new ValueTask<MessageBytes>(bytes) : TakeSingleLaterAsync();
+        _inbound is null && TryTake(out MessageBytes bytes)
+            ? new ValueTask<MessageBytes>(bytes)
+            : TakeSingleLaterAsync();
 
     /// <summary>Drops what was not taken. Not while the method may still take.</summary>
     public void ReleaseFirst()

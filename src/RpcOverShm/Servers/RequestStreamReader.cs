@@ -86,7 +86,9 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         // An end that is not the client's half-close must not look like one.
         return call.CancellationToken.IsCancellationRequested
-            ? Task.FromException<bool>(new OperationCanceledException("The call was cancelled.", call.CancellationToken))
-            : Task.FromException<bool>(new InvalidOperationException("Can't read messages after the request is complete."));
+            ? Task.FromException<bool>(
+                new OperationCanceledException("The call was cancelled.", call.CancellationToken))
+            : Task.FromException<bool>(
+                new InvalidOperationException("Can't read messages after the request is complete."));
     }
 }

@@ -36,7 +36,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
         if (_isCompleted || call.IsEnded)
         {
             Volatile.Write(ref _isWriting, 0);
-            return Task.FromException(new InvalidOperationException("Can't write the message because the request is complete."));
+            return Task.FromException(
+                new InvalidOperationException("Can't write the message because the request is complete."));
         }
 
         if (cancellationToken.IsCancellationRequested)
@@ -88,7 +89,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
     {
         try
         {
-            using (cancellationToken.UnsafeRegister(static call => ((ServerCall)call!).Stop(Status.DefaultCancelled), call))
+            using (cancellationToken.UnsafeRegister(
+                static call => ((ServerCall)call!).Stop(Status.DefaultCancelled), call))
             {
                 await write.ConfigureAwait(false);
             }

@@ -74,7 +74,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     }
 
     public override void OnHeadTooLarge(FrameKind kind) => TryEnd(
-        StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes), null, isNotProcessed: true);
+        StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes),
+        null,
+        isNotProcessed: true);
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {

@@ -37,7 +37,8 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     protected override AuthContext AuthContextCore => _authContext ??= MakeAuthContext(call.Peer);
 
     protected override ContextPropagationToken CreatePropagationTokenCore(ContextPropagationOptions? options) =>
-        throw new NotImplementedException("Context propagation is not supported; pass the deadline and the token on yourself.");
+        throw new NotImplementedException(
+            "Context propagation is not supported; pass the deadline and the token on yourself.");
 
     protected override Task WriteResponseHeadersAsyncCore(Metadata responseHeaders)
     {

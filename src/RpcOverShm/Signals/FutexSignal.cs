@@ -39,8 +39,8 @@ internal sealed unsafe class FutexSignal : ISignal
             return;
         }
 
-        // Each round wakes all that had not seen this event when they fell asleep; a sleeper that is woken leaves the
-        // list.
+        // Each round wakes all that had not seen this event when they fell asleep; a sleeper that is
+        // woken leaves the list.
         while (WakeThoseBefore(now))
         {
             Thread.Yield();
