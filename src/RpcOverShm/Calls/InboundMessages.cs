@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Sources;
+using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 
@@ -25,6 +26,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     private long _consumed;         // credit's worth that the reader has taken, or waits for
     private long _granted;          // credit's worth that the peer got back
     private long _received;         // credit's worth that came; the reader role's own
+    private bool _hasBegun;         // a message has come, or begun to
     private MessageBytes _partial;  // a message that is not complete
     private int _partialLength;     // what it will be
     private long _partialCost;      // of the partial message, not consumed yet
@@ -41,27 +43,36 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         }
     }
 
-    /// <summary>Adds a message, or the first part of one. False when it is larger than this side takes.</summary>
+    /// <summary>Adds a message, or the first part of one.</summary>
+    /// <returns>Null, or the status with which the call ends because of it.</returns>
     /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
-    public bool TryAdd(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (_isAborted)
         {
-            return true;
+            return null;
         }
 
         CheckMayCome(isContinuation: false);
         long cost = Charge(bytes.Length);
         if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
         {
-            return false;
+            return StatusMapping.ReceivedTooLarge;
         }
+
+        // Where one message is waited for, credit comes back as it arrives: a second one must not be kept.
+        if (isAlwaysWanted && _hasBegun)
+        {
+            return StatusMapping.AdditionalMessage;
+        }
+
+        _hasBegun = true;
 
         _partialLength = (int)wholeLength;
         _partial = new MessageBytes(
             Math.Min(_partialLength, Math.Max(bytes.Length, (int)Math.Min(window, int.MaxValue))));
         AddPart(bytes, cost, flags);
-        return true;
+        return null;
     }
 
     /// <summary>Adds the next part of a message.</summary>

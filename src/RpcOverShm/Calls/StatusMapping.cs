@@ -36,6 +36,9 @@ internal static class StatusMapping
 
     public static Status ServerDeadline => new(StatusCode.DeadlineExceeded, ServerDeadlineDetail);
 
+    /// <summary>A second message where one is allowed.</summary>
+    public static Status AdditionalMessage => new(StatusCode.Internal, AdditionalMessageDetail);
+
     public static Status ReceivedTooLarge => new(StatusCode.ResourceExhausted, ReceivedTooLargeDetail);
 
     /// <summary>The end of a connection, for a call that lived on it.</summary>

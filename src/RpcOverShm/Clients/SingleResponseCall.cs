@@ -61,9 +61,9 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             Settings.CallWindow,
             isAlwaysWanted: true,
             bytes => Connection!.SendCredit(this, bytes));
-        if (!_inbound.TryAdd(wholeLength, bytes, flags))
+        if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
-            Finish(StatusMapping.ReceivedTooLarge, isCancel: true);
+            Finish(problem, isCancel: true);
         }
     }
 
@@ -112,6 +112,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
+        if (hasMessage && _inbound is not null)
+        {
+            Finish(StatusMapping.AdditionalMessage, isCancel: false);
+            return;
+        }
+
         if (hasMessage)
         {
             _hasMessage = true;
@@ -154,13 +160,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         if (!_hasMessage && _inbound?.TryTake(out bytes) != true)
         {
             return new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail);
-        }
-
-        if (_inbound?.TryTake(out MessageBytes second) == true)
-        {
-            second.Release();
-            bytes.Release();
-            return new Status(StatusCode.Internal, StatusMapping.AdditionalMessageDetail);
         }
 
         try

@@ -35,9 +35,9 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
 
         NoteAnswer();
-        if (!_inbound.TryAdd(wholeLength, bytes, flags))
+        if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
-            Finish(StatusMapping.ReceivedTooLarge, isCancel: true);
+            Finish(problem, isCancel: true);
         }
     }
 

@@ -138,9 +138,9 @@ internal sealed class ByteReceiver
         }
 
         long position = _ring.Position;
-        if (_ring.Arm() && isWanted() && !_link.SleepForData(position, attention) && _ring.HasData)
+        if (_ring.Arm() && isWanted() && !_link.SleepForData(position, attention))
         {
-            _link.CountBackstopWithData();
+            _link.OnBackstop(isDataUnrung: _ring.HasData);
         }
 
         _ring.Disarm();

@@ -12,7 +12,9 @@ internal sealed class Connection
     private readonly StartedCalls _started;
     private readonly ServedCalls _served;
     private readonly FrameSender _sender;
-    private readonly ConnectionReader _reader;
+    private readonly ReaderDesk _desk;
+    private readonly CallerReader _callers;
+    private readonly StandbyReader _standby;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
 
@@ -30,7 +32,9 @@ internal sealed class Connection
         _sender = new FrameSender(link);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         var receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
-        _reader = new ConnectionReader(link, receiver, IsExpecting, OnClosed);
+        _desk = new ReaderDesk(link, receiver, IsExpecting);
+        _callers = new CallerReader(_desk);
+        _standby = new StandbyReader(_desk, OnClosed);
     }
 
     public PeerIdentity Peer => _link.Identity;
@@ -79,8 +83,8 @@ internal sealed class Connection
     /// <summary>Starts the reader and the watch over the peer.</summary>
     public void Start()
     {
-        _link.Start(_reader.OnLinkEvent);
-        _reader.Start();
+        _link.Start(OnLinkEvent);
+        _standby.Start();
     }
 
     /// <summary>Starts a call whose caller does not block.</summary>
@@ -90,7 +94,7 @@ internal sealed class Connection
         StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
         if (outcome == StartOutcome.Started)
         {
-            _reader.LookForReader();
+            _desk.LookForReader();
         }
 
         return outcome;
@@ -109,7 +113,7 @@ internal sealed class Connection
         ReadOnlySpan<byte> message,
         PooledBufferWriter? largeMessage)
     {
-        CallerTurn turn = _reader.Enter();
+        CallerTurn turn = _callers.Enter();
         try
         {
             StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
@@ -120,14 +124,14 @@ internal sealed class Connection
                     _ = _sender.SendMessageAsync(call, FrameFlags.HalfClose, largeMessage);
                 }
 
-                _reader.WaitUntilDone(call, ref turn);
+                _callers.WaitUntilDone(call, ref turn);
             }
 
             return outcome;
         }
         finally
         {
-            _reader.Leave(ref turn);
+            _callers.Leave(ref turn);
         }
     }
 
@@ -163,10 +167,21 @@ internal sealed class Connection
     // The side that is called must hear every frame; the other may leave the ring alone while it expects nothing.
     private bool IsExpecting() => _link.IsAcceptor || _started.Count > 0;
 
+    // The link is closed or its peer is gone: everybody who sleeps here looks again.
+    private void OnLinkEvent()
+    {
+        _desk.StandbyWanted.Signal();
+        _desk.SleepingCallers.SignalAll();
+    }
+
     private void OnGoAway()
     {
-        _link.IsPeerLeaving = true;
-        _onGoAway?.Invoke(this);
+        // A peer may say it as often as it likes; it counts once.
+        if (!_link.IsPeerLeaving)
+        {
+            _link.IsPeerLeaving = true;
+            _onGoAway?.Invoke(this);
+        }
     }
 
     private void OnClosed()

@@ -12,9 +12,6 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameSender
 {
-    // How much one holding of the gate may copy before others get a chance.
-    private const int RecordsPerTurn = 4;
-
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
@@ -22,16 +19,15 @@ internal sealed class FrameSender
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
     private readonly SpaceWaiter _spaceWaiter;
-    private readonly Queue<ConnectionCall> _control = new(); // calls that owe the peer credit or a cancel
-    private readonly Queue<ConnectionCall> _ready = new();   // calls with a frame that has credit, or needs none
+    private readonly OutboundQueue _queue;
     private bool _isClosed;
-    private bool _isGoAwayPending;
     private bool _isGoAwaySent;
 
     public FrameSender(PeerLink link)
     {
         _link = link;
         _writer = new FrameWriter(link);
+        _queue = new OutboundQueue(_writer);
         _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
         InlineBytes = Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
     }
@@ -63,7 +59,7 @@ internal sealed class FrameSender
                 }
 
                 call.Sending.Window = _link.PeerLimits.CallWindow;
-                isSent = TrySendNow(call, FrameKind.CallStart, flags, head, message);
+                isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
                 mustWake = _writer.Publish();
             }
         }
@@ -95,7 +91,7 @@ internal sealed class FrameSender
                     return;
                 }
 
-                isSent = TrySendNow(call, kind, flags, head, body);
+                isSent = _queue.TryWriteOrQueue(call, kind, flags, head, body);
                 mustWake = _writer.Publish();
             }
         }
@@ -128,13 +124,12 @@ internal sealed class FrameSender
                     return Task.CompletedTask;
                 }
 
-                if (!CanGoNow(call)
+                if (!_queue.CanGoNow(call)
                     || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
                 {
                     byte[] buffer = message.Detach(out int length);
                     queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
-                    call.Sending.Enqueue(queued);
-                    EnterReady(call);
+                    _queue.Enqueue(call, queued);
                 }
 
                 mustWake = _writer.Publish();
@@ -160,7 +155,7 @@ internal sealed class FrameSender
             }
 
             call.Sending.PendingCredit += bytes;
-            EnterControl(call);
+            _queue.NoteDebt(call);
         }
 
         SendReady();
@@ -183,7 +178,7 @@ internal sealed class FrameSender
                 return;
             }
 
-            EnterReady(call);
+            _queue.NoteCredit(call);
         }
 
         SendReady();
@@ -197,7 +192,7 @@ internal sealed class FrameSender
         lock (_gate)
         {
             call.Sending.Phase = CallSendPhase.Finished;
-            DropQueue(call);
+            OutboundQueue.Drop(call);
         }
     }
 
@@ -213,7 +208,7 @@ internal sealed class FrameSender
         {
             CallSendPhase phase = call.Sending.Phase;
             call.Sending.Phase = CallSendPhase.Finished;
-            DropQueue(call);
+            OutboundQueue.Drop(call);
             if (_isClosed || phase == CallSendPhase.Finished)
             {
                 return;
@@ -230,7 +225,7 @@ internal sealed class FrameSender
             }
 
             call.Sending.IsCancelPending = true;
-            EnterControl(call);
+            _queue.NoteDebt(call);
         }
 
         SendReady();
@@ -247,7 +242,7 @@ internal sealed class FrameSender
             }
 
             _isGoAwaySent = true;
-            _isGoAwayPending = true;
+            _queue.NoteGoAway();
         }
 
         SendReady();
@@ -262,28 +257,11 @@ internal sealed class FrameSender
         {
             Debug.Assert(!_isClosed, "The writing side leaves the link once.");
             _isClosed = true;
-            _control.Clear();
-            _ready.Clear();
+            _queue.Clear();
         }
 
         _spaceWaiter.Close();
         _link.Leave();
-    }
-
-    // Whoever waits goes first; a frame of a call that waits itself goes behind it.
-    private bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
-
-    private bool TrySendNow(
-        ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
-    {
-        if (CanGoNow(call) && _writer.TryWriteWhole(call, kind, flags, head, body))
-        {
-            return true;
-        }
-
-        call.Sending.Enqueue(OutboundFrame.Copy(kind, flags, head, body));
-        EnterReady(call);
-        return false;
     }
 
     private void Finish(bool isSent, bool mustWake)
@@ -292,32 +270,6 @@ internal sealed class FrameSender
         if (!isSent)
         {
             SendReady();
-        }
-    }
-
-    private void EnterControl(ConnectionCall call)
-    {
-        if (!call.Sending.IsInControl)
-        {
-            call.Sending.IsInControl = true;
-            _control.Enqueue(call);
-        }
-    }
-
-    private void EnterReady(ConnectionCall call)
-    {
-        if (!call.Sending.IsReady)
-        {
-            call.Sending.IsReady = true;
-            _ready.Enqueue(call);
-        }
-    }
-
-    private static void DropQueue(ConnectionCall call)
-    {
-        while (call.Sending.HasQueued)
-        {
-            call.Sending.Dequeue().Finish();
         }
     }
 
@@ -382,7 +334,7 @@ internal sealed class FrameSender
                     return TurnOutcome.Idle;
                 }
 
-                outcome = WriteTurn();
+                outcome = _queue.WriteTurn();
                 mustWake = _writer.Publish();
             }
         }
@@ -396,64 +348,6 @@ internal sealed class FrameSender
         return outcome;
     }
 
-    private TurnOutcome WriteTurn()
-    {
-        if (!WriteControl())
-        {
-            return TurnOutcome.NoSpace;
-        }
-
-        for (int records = 0; records < RecordsPerTurn; records++)
-        {
-            if (!_ready.TryPeek(out ConnectionCall? call))
-            {
-                return TurnOutcome.Idle;
-            }
-
-            WriteOutcome outcome = call.Sending.HasQueued ? _writer.WriteNext(call) : WriteOutcome.NoCredit;
-            if (outcome == WriteOutcome.NoSpace)
-            {
-                return TurnOutcome.NoSpace;
-            }
-
-            // The next call gets its turn; this one comes back if it has more to send and may.
-            _ready.Dequeue();
-            call.Sending.IsReady = false;
-            if (outcome == WriteOutcome.Written && call.Sending.HasQueued)
-            {
-                EnterReady(call);
-            }
-        }
-
-        return _ready.Count > 0 ? TurnOutcome.More : TurnOutcome.Idle;
-    }
-
-    private bool WriteControl()
-    {
-        if (_isGoAwayPending)
-        {
-            if (!_writer.TryWriteGoAway())
-            {
-                return false;
-            }
-
-            _isGoAwayPending = false;
-        }
-
-        while (_control.TryPeek(out ConnectionCall? call))
-        {
-            if (!_writer.TryWriteControl(call))
-            {
-                return false;
-            }
-
-            call.Sending.IsInControl = false;
-            _control.Dequeue();
-        }
-
-        return true;
-    }
-
     private void CloseFor(RingCorruptedException exception) =>
         _link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
 
@@ -464,18 +358,5 @@ internal sealed class FrameSender
             _link.WakePeerForData();
             _link.Leave();
         }
-    }
-
-    /// <summary>How a turn at the ring ended.</summary>
-    private enum TurnOutcome
-    {
-        /// <summary>Nothing waits that could go on.</summary>
-        Idle,
-
-        /// <summary>More can go on at once.</summary>
-        More,
-
-        /// <summary>The ring is full.</summary>
-        NoSpace,
     }
 }

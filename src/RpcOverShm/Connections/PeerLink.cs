@@ -138,6 +138,34 @@ internal sealed class PeerLink
         NotifyAll();
     }
 
+    /// <summary>
+    /// A thread has slept for as long as the backstop. Looks at the socket: the monitor hears of its end on the thread
+    /// pool, which may be busy or blocked.
+    /// </summary>
+    /// <param name="isDataUnrung">
+    /// True when there was data that nobody was rung for: a defect, which is counted.
+    /// </param>
+    public void OnBackstop(bool isDataUnrung)
+    {
+        if (isDataUnrung)
+        {
+            Interlocked.Increment(ref _backstopsWithData);
+            ShmLog.BackstopFoundData(_logger, ConnectionId);
+        }
+
+        try
+        {
+            if (!IsClosed && DescriptorPassing.IsAtEnd(_socket))
+            {
+                OnPeerGone();
+            }
+        }
+        catch (ObjectDisposedException)
+        {
+            // Closed meanwhile, by this side.
+        }
+    }
+
     /// <summary>Called by the monitor: the peer sent a last word over the socket.</summary>
     public void OnPeerComplaint(string text) =>
         ShmLog.PeerComplained(_logger, ConnectionId, Identity.ToString(), text);
@@ -194,13 +222,6 @@ internal sealed class PeerLink
             _own.Dispose();
             _peer.Dispose();
         }
-    }
-
-    /// <summary>Counts a backstop that found data which nobody was rung for.</summary>
-    public void CountBackstopWithData()
-    {
-        Interlocked.Increment(ref _backstopsWithData);
-        ShmLog.BackstopFoundData(_logger, ConnectionId);
     }
 
     private void NotifyAll()

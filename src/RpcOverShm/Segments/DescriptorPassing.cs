@@ -11,6 +11,7 @@ namespace RpcOverShm.Segments;
 /// </summary>
 internal static unsafe class DescriptorPassing
 {
+    private const int MsgPeek = 0x2;
     private const int MsgDontwait = 0x40;
     private const int MsgNosignal = 0x4000;
     private const int MsgCmsgCloexec = 0x40000000;
@@ -106,6 +107,19 @@ internal static unsafe class DescriptorPassing
 
             return (int)received;
         }
+    }
+
+    /// <summary>
+    /// True when the peer has closed its end and nothing of it is left to be received. A look that neither waits nor
+    /// takes anything, beside a receive that another thread has under way.
+    /// </summary>
+    public static bool IsAtEnd(Socket socket)
+    {
+        byte one;
+        nint received = LinuxNative.Recv(socket.SafeHandle, &one, 1, MsgPeek | MsgDontwait);
+        return received == 0
+            || (received < 0
+                && Marshal.GetLastPInvokeError() is not (LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR));
     }
 
     private static void SendWhole(Socket socket, LinuxNative.MessageHeader* header, int length)

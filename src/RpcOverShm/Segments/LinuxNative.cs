@@ -65,6 +65,9 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "recvmsg", SetLastError = true)]
     public static partial nint RecvMsg(SafeHandle socket, MessageHeader* message, int flags);
 
+    [LibraryImport("libc", EntryPoint = "recv", SetLastError = true)]
+    public static partial nint Recv(SafeHandle socket, byte* buffer, nuint length, int flags);
+
     [LibraryImport("libc", EntryPoint = "flock", SetLastError = true)]
     public static partial int FLock(SafeFileHandle descriptor, int operation);
 

@@ -80,9 +80,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (!Inbound().TryAdd(wholeLength, bytes, flags))
+        if (Inbound().Add(wholeLength, bytes, flags) is { } problem)
         {
-            Stop(StatusMapping.ReceivedTooLarge);
+            Stop(problem);
         }
     }
 

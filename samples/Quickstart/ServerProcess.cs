@@ -1,0 +1,55 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.Samples;
+
+/// <summary>The second process: this program once more, ended by closing its input.</summary>
+internal sealed class ServerProcess : IAsyncDisposable
+{
+    private static readonly TimeSpan s_longestStart = TimeSpan.FromSeconds(30);
+
+    private readonly Process _process;
+
+    private ServerProcess(Process process) => _process = process;
+
+    public int Id => _process.Id;
+
+    public static async Task<ServerProcess> StartAsync(string address)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath!)
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+        };
+        if (Path.GetFileNameWithoutExtension(start.FileName) == "dotnet")
+        {
+            start.ArgumentList.Add(typeof(ServerProcess).Assembly.Location);
+        }
+
+        start.ArgumentList.Add("serve");
+        start.ArgumentList.Add(address);
+        Process process = Process.Start(start) ?? throw new InvalidOperationException("The server did not start.");
+        string? line = await process.StandardOutput.ReadLineAsync().WaitAsync(s_longestStart);
+        return line == TickerServer.ReadyLine
+            ? new ServerProcess(process)
+            : throw new InvalidOperationException($"The server said '{line}' instead of '{TickerServer.ReadyLine}'.");
+    }
+
+    /// <summary>Asks the server to stop and returns its exit code.</summary>
+    public async Task<int> StopAsync()
+    {
+        _process.StandardInput.Close();
+        await _process.WaitForExitAsync().WaitAsync(s_longestStart);
+        return _process.ExitCode;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (!_process.HasExited)
+        {
+            _process.Kill();
+            await _process.WaitForExitAsync();
+        }
+
+        _process.Dispose();
+    }
+}

@@ -1,0 +1,42 @@
+namespace RpcOverShm.Samples;
+
+/// <summary>The server's process: the service at one address, a byte stream that echoes at another.</summary>
+internal static class TickerServer
+{
+    /// <summary>What the server prints when clients may come.</summary>
+    public const string ReadyLine = "ready";
+
+    public static string RawAddress(string address) => address + "/raw";
+
+    public static async Task<int> RunAsync(string address)
+    {
+        await using var server = new ShmServer(address);
+        server.Services.Add(Ticker.BindService(new TickerService()));
+        await server.StartAsync();
+
+        await using var listener = new ShmStreamListener(RawAddress(address));
+        listener.Start();
+        Task echoing = EchoAsync(listener);
+        Console.WriteLine(ReadyLine);
+
+        // The client holds the other end of this process's input: its end is the client's, however it comes.
+        await Console.In.ReadToEndAsync();
+        await server.StopAsync(grace: TimeSpan.FromSeconds(1));
+        await listener.DisposeAsync();
+        await echoing;
+        return 0;
+    }
+
+    private static async Task EchoAsync(ShmStreamListener listener)
+    {
+        try
+        {
+            await using ShmStream stream = await listener.AcceptAsync();
+            await stream.CopyToAsync(stream);
+        }
+        catch (Exception exception) when (exception is ObjectDisposedException or IOException)
+        {
+            // Nobody came, or the client has gone: there is nothing to echo.
+        }
+    }
+}

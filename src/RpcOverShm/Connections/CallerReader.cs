@@ -1,0 +1,143 @@
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps while
+/// another thread reads for it. Holds nothing of a caller; any number of threads may be in here.
+/// </summary>
+internal sealed class CallerReader(ReaderDesk desk)
+{
+    private readonly PeerLink _link = desk.Link;
+    private readonly RingReader _ring = desk.Ring;
+    private readonly ReaderRole _role = desk.Role;
+    private readonly SpinBudget _spin = new();
+
+    /// <summary>
+    /// A caller is about to send and to block. It takes the role first if it can, so that the peer need not ring a
+    /// standby for an answer that the caller reads itself; else the standby is made to give way.
+    /// </summary>
+    public CallerTurn Enter()
+    {
+        var turn = default(CallerTurn);
+        if (!TryTakeRole(ref turn))
+        {
+            turn.IsCounted = true;
+            desk.CountBlocked();
+        }
+
+        return turn;
+    }
+
+    /// <summary>Reads, or sleeps while another reads, until the call is done.</summary>
+    public void WaitUntilDone(ConnectionCall call, ref CallerTurn turn)
+    {
+        while (!call.IsDone)
+        {
+            if (turn.HasRole)
+            {
+                ReadUntilDone(call);
+                GiveUpRole(ref turn);
+            }
+            else if (!TryTakeRole(ref turn))
+            {
+                WaitForSignal(call);
+            }
+        }
+    }
+
+    /// <summary>The caller's call is done or was never sent. Whoever is left must have a reader.</summary>
+    public void Leave(ref CallerTurn turn)
+    {
+        if (turn.HasRole)
+        {
+            GiveUpRole(ref turn);
+        }
+
+        if (turn.IsCounted)
+        {
+            desk.UncountBlocked();
+        }
+
+        desk.LookForReader();
+    }
+
+    private bool TryTakeRole(ref CallerTurn turn)
+    {
+        // After a close the free role is the standby's, which ends the connection with it.
+        if (_link.IsClosed || !_role.TryTake(out turn.Token))
+        {
+            return false;
+        }
+
+        turn.HasRole = true;
+        _ring.Disarm();
+        return true;
+    }
+
+    private void GiveUpRole(ref CallerTurn turn)
+    {
+        turn.HasRole = false;
+        _role.Release(turn.Token);
+        if (_link.IsClosed)
+        {
+            // The standby may have found the role taken when the close woke it; it must have it once more.
+            desk.StandbyWanted.Signal();
+        }
+    }
+
+    private void ReadUntilDone(ConnectionCall mine)
+    {
+        while (!mine.IsDone && !_link.IsClosed)
+        {
+            uint attention = _link.Attention;
+            bool isPeerGone = _link.IsPeerGone;
+            if (desk.Receive(mine)
+                || desk.CloseIfPeerGone(isPeerGone)
+                || _spin.SpinUntil(new DataCondition(_ring, mine)))
+            {
+                continue;
+            }
+
+            if (desk.Arm(out long position) && !mine.IsDone && !_link.SleepForData(position, attention))
+            {
+                _link.OnBackstop(isDataUnrung: _ring.HasData);
+            }
+
+            _ring.Disarm();
+        }
+    }
+
+    private void WaitForSignal(ConnectionCall call)
+    {
+        WakeLatch waiter = call.Waiter!;
+        if (!_link.IsClosed && _spin.SpinUntil(new SignalCondition(waiter, call, _role)))
+        {
+            waiter.Clear();
+            return;
+        }
+
+        desk.SleepingCallers.Add(waiter);
+
+        // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a close
+        // the free role is the standby's, and it signals every caller when their calls have ended.
+        Interlocked.MemoryBarrier();
+        if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
+        {
+            waiter.Wait(WaitBounds.Backstop);
+        }
+
+        desk.SleepingCallers.Remove(waiter);
+    }
+
+    private readonly struct DataCondition(RingReader ring, ConnectionCall call) : ISpinCondition
+    {
+        public bool IsMet => ring.HasData || call.IsDone;
+    }
+
+    private readonly struct SignalCondition(WakeLatch waiter, ConnectionCall call, ReaderRole role) : ISpinCondition
+    {
+        public bool IsMet => call.IsDone || waiter.IsSignalled || role.IsFree;
+    }
+}
