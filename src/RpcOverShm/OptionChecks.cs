@@ -4,6 +4,7 @@ using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm;
@@ -68,6 +69,15 @@ internal static class OptionChecks
             Logger = logger,
         };
     }
+
+    public static SchedulingMode Scheduling(ShmScheduling scheduling) => scheduling switch
+    {
+        ShmScheduling.Adaptive => SchedulingMode.Adaptive,
+        ShmScheduling.Inline => SchedulingMode.Inline,
+        ShmScheduling.ThreadPool => SchedulingMode.ThreadPool,
+        _ => throw new ArgumentOutOfRangeException(
+            nameof(scheduling), scheduling, "Scheduling is Adaptive, Inline or ThreadPool."),
+    };
 
     public static ILogger Logger<T>(ILoggerFactory? factory) =>
         (factory ?? NullLoggerFactory.Instance).CreateLogger(typeof(T).FullName!);

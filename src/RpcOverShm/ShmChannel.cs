@@ -34,9 +34,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
             Codec = OptionChecks.Codec(options.Codec),
+            Scheduling = OptionChecks.Scheduling(options.Scheduling),
             Logger = logger,
         };
-        _connections = new ConnectionSource(address, connection);
+        _connections = new ConnectionSource(address, connection, settings.Scheduling);
         _invoker = new ShmCallInvoker(_connections, settings);
     }
 

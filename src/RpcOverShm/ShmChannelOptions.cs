@@ -55,4 +55,7 @@ public sealed class ShmChannelOptions
     /// The serialiser of all messages. Default null: the marshallers that were generated with the service.
     /// </summary>
     public ShmCodec? Codec { get; set; }
+
+    /// <summary>Where the continuations of awaited calls run. Default <see cref="ShmScheduling.Adaptive"/>.</summary>
+    public ShmScheduling Scheduling { get; set; }
 }

@@ -40,6 +40,7 @@ public sealed class ShmServer : IAsyncDisposable
         _logger = OptionChecks.Logger<ShmServer>(_options.LoggerFactory);
         OptionChecks.MessageSize(_options.MaxReceiveMessageSize);
         OptionChecks.MessageSize(_options.MaxSendMessageSize);
+        OptionChecks.Scheduling(_options.Scheduling);
         _connectionSettings = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             _options.RingCapacity,
@@ -175,6 +176,7 @@ public sealed class ShmServer : IAsyncDisposable
         CallWindow = _connectionSettings.Limits.CallWindow,
         MaxCalls = _connectionSettings.Limits.MaxCalls,
         MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
+        Scheduling = OptionChecks.Scheduling(_options.Scheduling),
         HasDetailedErrors = _options.EnableDetailedErrors,
         Methods = new MethodTable(Services, _codecs),
         Logger = _logger,

@@ -59,4 +59,7 @@ public sealed class ShmServerOptions
     /// always offered. Default: none. No two may have one name.
     /// </summary>
     public IList<ShmCodec> Codecs { get; } = [];
+
+    /// <summary>Where methods run. Default <see cref="ShmScheduling.Adaptive"/>.</summary>
+    public ShmScheduling Scheduling { get; set; }
 }

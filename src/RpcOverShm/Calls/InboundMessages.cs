@@ -7,20 +7,23 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
-/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes;
-/// any thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
+/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes; any
+/// thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other. A
+/// reader that waits is woken as work of its call, never under a lock and never by the thread that adds.
 /// </summary>
+/// <param name="call">The call: its credit is granted, its reader woken.</param>
 /// <param name="maxMessageBytes">The largest message taken; null for any.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
 /// <param name="isAlwaysWanted">True where one message is expected and waited for from the start.</param>
-/// <param name="grant">Sends the peer credit.</param>
-internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted, Action<uint> grant)
+internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes, uint window, bool isAlwaysWanted)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
     private readonly Queue<Received> _queue = new();
-    private ManualResetValueTaskSourceCore<bool> _wait = new() { RunContinuationsAsynchronously = true };
-    private bool _isReaderWaiting;
+    private ManualResetValueTaskSourceCore<bool> _wait;
+    private bool _isReaderWaiting;  // and was not told yet that it may go on
+    private bool _isWakeDue;        // the reader was told; somebody is to complete its wait
+    private CancellationToken _cancelledBy;
     private bool _isEnded;          // no message follows those in the queue
     private volatile bool _isAborted;
     private long _consumed;         // credit's worth that the reader has taken, or waits for
@@ -106,7 +109,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         lock (_gate)
         {
             _isEnded = true;
-            WakeReader();
+            NoteWake();
         }
     }
 
@@ -117,7 +120,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         lock (_gate)
         {
             _isEnded = true;
-            WakeReader();
+            NoteWake();
         }
     }
 
@@ -126,6 +129,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     /// </summary>
     public void Abort()
     {
+        bool isWoken;
         lock (_gate)
         {
             _isAborted = true;
@@ -135,7 +139,39 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
                 received.Bytes.Release();
             }
 
-            WakeReader();
+            isWoken = NoteWake();
+        }
+
+        if (isWoken)
+        {
+            // Whoever aborts may be anybody, with any locks of its own.
+            call.QueueWork();
+        }
+    }
+
+    /// <summary>Completes the wait of a reader that may go on. As work of the call: the reader's code runs in here.</summary>
+    public void CompleteWait()
+    {
+        CancellationToken cancelledBy;
+        lock (_gate)
+        {
+            if (!_isWakeDue)
+            {
+                return;
+            }
+
+            _isWakeDue = false;
+            cancelledBy = _cancelledBy;
+            _cancelledBy = default;
+        }
+
+        if (cancelledBy.IsCancellationRequested)
+        {
+            _wait.SetException(new OperationCanceledException(cancelledBy));
+        }
+        else
+        {
+            _wait.SetResult(true);
         }
     }
 
@@ -160,8 +196,8 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     }
 
     /// <summary>
-    /// Completes when there is something to take or nothing follows, on the thread pool where that is not so yet. One
-    /// reader at a time: its next wait comes after this one's end.
+    /// Completes when there is something to take or nothing follows. One reader at a time: its next wait comes after this
+    /// one's end.
     /// </summary>
     public ValueTask WaitAsync()
     {
@@ -213,12 +249,15 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     {
         lock (_gate)
         {
-            if (_isReaderWaiting)
+            if (!NoteWake())
             {
-                _isReaderWaiting = false;
-                _wait.SetException(new OperationCanceledException(cancellationToken));
+                return;
             }
+
+            _cancelledBy = cancellationToken;
         }
+
+        call.QueueWork();
     }
 
     private void CheckMayCome(bool isContinuation)
@@ -271,9 +310,9 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
             }
 
             _isEnded |= isLast;
-            if (isComplete)
+            if (isComplete || isLast)
             {
-                WakeReader();
+                NoteWake();
             }
         }
 
@@ -314,18 +353,23 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     {
         if (credit > 0)
         {
-            grant((uint)credit);
+            call.GrantCredit((uint)credit);
         }
     }
 
-    // Under the gate.
-    private void WakeReader()
+    // Under the gate. A reader that waits may go on: notes that as work of the call, which whoever reads the ring runs or
+    // queues. False when none waits, or it was told before.
+    private bool NoteWake()
     {
-        if (_isReaderWaiting)
+        if (!_isReaderWaiting)
         {
-            _isReaderWaiting = false;
-            _wait.SetResult(true);
+            return false;
         }
+
+        _isReaderWaiting = false;
+        _isWakeDue = true;
+        call.AddWork(CallWork.WakeReader);
+        return true;
     }
 
     private readonly record struct Received(MessageBytes Bytes, long Cost);

@@ -4,6 +4,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -13,7 +14,7 @@ namespace RpcOverShm.Clients;
 /// settle the outcome. Tasks that users await are completed on the thread pool, never by the thread that reads
 /// the ring or that cancels.
 /// </summary>
-internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
+internal abstract class ClientCall : ConnectionCall
 {
     private readonly ResponseHeaders _headers = new();
     private CallOutcome _outcome;
@@ -40,6 +41,8 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     public Metadata Trailers => _outcome.Trailers;
 
     public Task<Metadata> HeadersAsync => _headers.GetAsync();
+
+    public override InlineBudget Budget => _connection!.Budget;
 
     protected ClientSettings Settings { get; }
 
@@ -130,8 +133,7 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
         return !IsFinished;
     }
 
-    /// <summary>On the thread pool: completes what users await.</summary>
-    public abstract void Execute();
+    public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
@@ -223,12 +225,12 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
         return TrySettle(status, _end.Metadata ?? (_isEndFromServer ? [] : null), isCancel: false);
     }
 
-    /// <summary>Wakes the caller that blocks, or completes what users await, on the thread pool.</summary>
+    /// <summary>Wakes the caller that blocks, or has completed what users await, on the thread pool.</summary>
     protected void NotifyWaiters()
     {
         if (Waiter is null)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            QueueWork(CallWork.Complete);
         }
         else if (!IsDone)
         {

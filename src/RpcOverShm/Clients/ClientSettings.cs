@@ -1,5 +1,6 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -19,6 +20,9 @@ internal sealed record ClientSettings
 
     /// <summary>Null for the generated marshallers.</summary>
     public required MarshallerSource? Codec { get; init; }
+
+    /// <summary>Where continuations run.</summary>
+    public required SchedulingMode Scheduling { get; init; }
 
     public required ILogger Logger { get; init; }
 }

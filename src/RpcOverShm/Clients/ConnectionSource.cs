@@ -1,4 +1,5 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -7,7 +8,9 @@ namespace RpcOverShm.Clients;
 /// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. Any
 /// thread may use it; the channel disposes it.
 /// </summary>
-internal sealed class ConnectionSource(RendezvousAddress address, ConnectionSettings settings) : IDisposable
+internal sealed class ConnectionSource(
+    RendezvousAddress address, ConnectionSettings settings, SchedulingMode scheduling)
+    : IDisposable
 {
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _shutdown = new();
@@ -64,7 +67,7 @@ internal sealed class ConnectionSource(RendezvousAddress address, ConnectionSett
         try
         {
             PeerLink link = await Connector.ConnectAsync(address, settings, _shutdown.Token).ConfigureAwait(false);
-            var connection = new Connection(link, accept: null, OnGoAway);
+            var connection = new Connection(link, scheduling, accept: null, OnGoAway);
             bool isWanted;
             lock (_gate)
             {

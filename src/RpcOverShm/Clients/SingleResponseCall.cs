@@ -57,10 +57,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         NoteAnswer();
         _inbound ??= new InboundMessages(
-            Settings.MaxReceiveMessageBytes,
-            Settings.CallWindow,
-            isAlwaysWanted: true,
-            bytes => Connection!.SendCredit(this, bytes));
+            this, Settings.MaxReceiveMessageBytes, Settings.CallWindow, isAlwaysWanted: true);
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
@@ -82,7 +79,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound.AddChunk(bytes, flags);
     }
 
-    public override void Execute()
+    protected override void Execute(CallWork work)
     {
         TakeEnd();
 
@@ -126,7 +123,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         if (Waiter is null)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            AddWork(CallWork.Complete);
         }
         else
         {

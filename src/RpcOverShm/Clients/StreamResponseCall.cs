@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Clients;
@@ -18,10 +19,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         : base(settings, methodName, options)
     {
         _inbound = new InboundMessages(
-            settings.MaxReceiveMessageBytes,
-            settings.CallWindow,
-            isAlwaysWanted: false,
-            bytes => Connection!.SendCredit(this, bytes));
+            this, settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: false);
         Responses = new ResponseStreamReader<TResponse>(this, _inbound, marshaller);
     }
 
@@ -49,13 +47,11 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
-    /// <summary>Nothing is awaited but reads and headers, which complete by themselves.</summary>
-    public override void Execute()
-    {
-    }
-
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
     public void FinishAtEnd() => TrySettleAsEnded(EndStatus);
+
+    /// <summary>What is awaited besides the headers is a read.</summary>
+    protected override void Execute(CallWork work) => _inbound.CompleteWait();
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {

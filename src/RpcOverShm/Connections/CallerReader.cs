@@ -5,7 +5,9 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps while
-/// another thread reads for it. Holds nothing of a caller; any number of threads may be in here.
+/// another thread reads for it. A thread that blocks in user code which runs inline on this very connection takes the role
+/// back for as long. What is due to others is queued: their code could keep this thread from its own answer. Holds nothing
+/// of a caller; any number of threads may be in here.
 /// </summary>
 internal sealed class CallerReader(ReaderDesk desk)
 {
@@ -21,7 +23,15 @@ internal sealed class CallerReader(ReaderDesk desk)
     public CallerTurn Enter()
     {
         var turn = default(CallerTurn);
-        if (!TryTakeRole(ref turn))
+        if (InlineThread.Current is { IsInUserCode: true } me && me.Desk == desk && _role.TryReturn(ref me.Token))
+        {
+            turn.Nested = me;
+            turn.Token = me.Token;
+            turn.HasRole = true;
+            _ring.Disarm();
+            desk.FlushHeld();
+        }
+        else if (!TryTakeRole(ref turn))
         {
             turn.IsCounted = true;
             desk.CountBlocked();
@@ -60,7 +70,10 @@ internal sealed class CallerReader(ReaderDesk desk)
             desk.UncountBlocked();
         }
 
-        desk.LookForReader();
+        if (turn.Nested is null)
+        {
+            desk.LookForReader();
+        }
     }
 
     private bool TryTakeRole(ref CallerTurn turn)
@@ -79,6 +92,17 @@ internal sealed class CallerReader(ReaderDesk desk)
     private void GiveUpRole(ref CallerTurn turn)
     {
         turn.HasRole = false;
+        if (turn.Nested is { } me)
+        {
+            // Back to the user code that made the call, which holds the role as it did before, and is looked after anew.
+            me.Token = turn.Token;
+            _role.EnterUserCode(ref me.Token);
+            desk.EnsureWatched();
+            turn.Nested = null;
+            turn.IsCounted = false;
+            return;
+        }
+
         _role.Release(turn.Token);
         if (_link.IsClosed)
         {
@@ -93,7 +117,7 @@ internal sealed class CallerReader(ReaderDesk desk)
         {
             uint attention = _link.Attention;
             bool isPeerGone = _link.IsPeerGone;
-            if (desk.Receive(mine)
+            if (Receive(mine)
                 || desk.CloseIfPeerGone(isPeerGone)
                 || _spin.SpinUntil(new DataCondition(_ring, mine)))
             {
@@ -107,6 +131,31 @@ internal sealed class CallerReader(ReaderDesk desk)
 
             _ring.Disarm();
         }
+    }
+
+    /// <summary>Takes records until there is none or the caller's call is done. True when there was one.</summary>
+    private bool Receive(ConnectionCall mine)
+    {
+        bool isAny = false;
+        while (!mine.IsDone && desk.TryReceive(out ConnectionCall? call))
+        {
+            isAny = true;
+            if (call is null || call == mine)
+            {
+                continue;
+            }
+
+            if (call.HasWork)
+            {
+                call.QueueWork();
+            }
+            else if (call.IsDone)
+            {
+                call.Waiter?.Signal();
+            }
+        }
+
+        return isAny;
     }
 
     private void WaitForSignal(ConnectionCall call)

@@ -9,6 +9,10 @@ namespace RpcOverShm.Connections;
 internal struct CallerTurn
 {
     public ReaderRole.Token Token;
+
+    /// <summary>The thread's own record, where it blocks in user code that runs inline and has taken the role back.</summary>
+    public InlineThread? Nested;
+
     public bool HasRole;
     public bool IsCounted;
 }

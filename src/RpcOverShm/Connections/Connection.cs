@@ -1,4 +1,5 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Connections;
 
@@ -19,11 +20,13 @@ internal sealed class Connection
     private readonly Action<Connection>? _onGoAway;
 
     /// <param name="link">The link; owned from here on.</param>
+    /// <param name="mode">Where user code runs that frames make due.</param>
     /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
     /// <param name="onGoAway">
     /// Runs when the peer takes no new calls; by the holder of the reader role, so it waits for nothing.
     /// </param>
-    public Connection(PeerLink link, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
+    public Connection(
+        PeerLink link, SchedulingMode mode, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
     {
         _link = link;
         _onGoAway = onGoAway;
@@ -32,7 +35,7 @@ internal sealed class Connection
         _sender = new FrameSender(link);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         var receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
-        _desk = new ReaderDesk(link, receiver, IsExpecting);
+        _desk = new ReaderDesk(link, receiver, _sender, mode, IsExpecting);
         _callers = new CallerReader(_desk);
         _standby = new StandbyReader(_desk, OnClosed);
     }
@@ -76,6 +79,12 @@ internal sealed class Connection
 
     /// <summary>The calls of the peer that have not ended.</summary>
     public ConnectionCall[] ServedSnapshot() => _served.Snapshot();
+
+    /// <summary>How often user code kept the reader role so long that it was taken away.</summary>
+    public long Rescues => _desk.Rescues;
+
+    /// <summary>Of the continuations of this connection's calls.</summary>
+    public InlineBudget Budget { get; } = new();
 
     /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
     public long BackstopsWithData => _link.BackstopsWithData;
@@ -172,6 +181,7 @@ internal sealed class Connection
     {
         _desk.StandbyWanted.Signal();
         _desk.SleepingCallers.SignalAll();
+        _standby.OnLinkEvent();
     }
 
     private void OnGoAway()
@@ -192,6 +202,10 @@ internal sealed class Connection
         foreach (ConnectionCall call in _started.Snapshot().Concat(_served.Snapshot()))
         {
             call.OnConnectionClosed(reason);
+            if (call.HasWork)
+            {
+                call.QueueWork();
+            }
         }
 
         _closed.SetResult();

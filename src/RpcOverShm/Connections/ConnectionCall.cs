@@ -1,15 +1,18 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; what a call does with its frames is the business of those who derive from it.
-/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they
-/// copy what they need, never wait, never run user code, and throw only what ends the connection.
+/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they copy
+/// what they need, never wait, never run user code, and throw only what ends the connection. User code that becomes due
+/// is noted as work; whoever reads runs it inline or queues it, after the record was given back.
 /// </summary>
-internal abstract class ConnectionCall
+internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
     private volatile bool _isDone;
+    private int _work;
 
     /// <summary>Which call it is on the wire; none before it was given an id.</summary>
     public CallId Id { get; set; }
@@ -27,6 +30,40 @@ internal abstract class ConnectionCall
 
     /// <summary>True once nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
+
+    /// <summary>True when user code is due.</summary>
+    public bool HasWork => Volatile.Read(ref _work) != 0;
+
+    /// <summary>Whether work of this kind runs inline.</summary>
+    public abstract InlineBudget Budget { get; }
+
+    /// <summary>Runs the work that is due, if nobody else has taken it. Not under any lock.</summary>
+    public void RunWork()
+    {
+        var work = (CallWork)Interlocked.Exchange(ref _work, 0);
+        if (work != CallWork.None)
+        {
+            Execute(work);
+        }
+    }
+
+    void IThreadPoolWorkItem.Execute() => RunWork();
+
+    /// <summary>Has the work that is due run on the thread pool.</summary>
+    public void QueueWork() => ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+
+    /// <summary>Notes work for the thread that holds the reader role, which is the calling one.</summary>
+    public void AddWork(CallWork work) => Interlocked.Or(ref _work, (int)work);
+
+    /// <summary>Has work run on the thread pool. For threads that do not hold the reader role.</summary>
+    public void QueueWork(CallWork work)
+    {
+        AddWork(work);
+        QueueWork();
+    }
+
+    /// <summary>Gives the peer credit for messages that were read.</summary>
+    public abstract void GrantCredit(uint bytes);
 
     /// <summary>The call begins. Only on the side that serves it.</summary>
     public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
@@ -63,6 +100,9 @@ internal abstract class ConnectionCall
     public virtual void OnEndWritten()
     {
     }
+
+    /// <summary>Runs what is due. User code runs in here.</summary>
+    protected abstract void Execute(CallWork work);
 
     protected void SetDone() => _isDone = true;
 

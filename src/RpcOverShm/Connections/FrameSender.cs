@@ -20,6 +20,7 @@ internal sealed class FrameSender
     private readonly FrameWriter _writer;
     private readonly SpaceWaiter _spaceWaiter;
     private readonly OutboundQueue _queue;
+    private volatile bool _hasHeld; // records in the ring are not published, because their writer reads on first
     private bool _isClosed;
     private bool _isGoAwaySent;
 
@@ -60,7 +61,7 @@ internal sealed class FrameSender
 
                 call.Sending.Window = _link.PeerLimits.CallWindow;
                 isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
-                mustWake = _writer.Publish();
+                mustWake = PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
@@ -92,7 +93,7 @@ internal sealed class FrameSender
                 }
 
                 isSent = _queue.TryWriteOrQueue(call, kind, flags, head, body);
-                mustWake = _writer.Publish();
+                mustWake = PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
@@ -132,7 +133,7 @@ internal sealed class FrameSender
                     _queue.Enqueue(call, queued);
                 }
 
-                mustWake = _writer.Publish();
+                mustWake = PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
@@ -264,6 +265,50 @@ internal sealed class FrameSender
         _link.Leave();
     }
 
+    /// <summary>
+    /// Publishes what was held back. By whoever has read all there is to read, takes the role anew, or has lost it.
+    /// </summary>
+    public void FlushHeld()
+    {
+        if (!_hasHeld)
+        {
+            return;
+        }
+
+        bool mustWake;
+        lock (_gate)
+        {
+            _hasHeld = false;
+            mustWake = !_isClosed && _writer.Publish();
+        }
+
+        WakePeer(mustWake);
+    }
+
+    /// <summary>
+    /// Under the gate, on an open link. Makes what was written visible, unless the writer is user code that runs inline
+    /// between two records that came together: then it is published with what the next ones bring.
+    /// </summary>
+    private bool PublishOrHold()
+    {
+        if (!InlineThread.IsHolderInUserCode(_link) || !_link.Reader.HasData)
+        {
+            _hasHeld = false;
+            return _writer.Publish();
+        }
+
+        // Whoever takes the role from this thread looks at the flag after that, and this thread at the role after the flag.
+        _hasHeld = true;
+        Interlocked.MemoryBarrier();
+        if (InlineThread.IsHolderInUserCode(_link))
+        {
+            return false;
+        }
+
+        _hasHeld = false;
+        return _writer.Publish();
+    }
+
     private void Finish(bool isSent, bool mustWake)
     {
         WakePeer(mustWake);
@@ -335,6 +380,7 @@ internal sealed class FrameSender
                 }
 
                 outcome = _queue.WriteTurn();
+                _hasHeld = false;
                 mustWake = _writer.Publish();
             }
         }

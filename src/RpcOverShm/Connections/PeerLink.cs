@@ -166,6 +166,9 @@ internal sealed class PeerLink
         }
     }
 
+    /// <summary>User code threw where nobody but this library could catch it.</summary>
+    public void LogUserCodeFailed(Exception exception) => ShmLog.UserCodeFailed(_logger, ConnectionId, exception);
+
     /// <summary>Called by the monitor: the peer sent a last word over the socket.</summary>
     public void OnPeerComplaint(string text) =>
         ShmLog.PeerComplained(_logger, ConnectionId, Identity.ToString(), text);

@@ -12,19 +12,34 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class ReaderDesk
 {
+    // With so many threads kept by user code, what comes next goes to the thread pool.
+    private const int MostStuckThreads = 2;
+
+    // Looks of the sentinel without anything happening before it turns away.
+    private const int QuietLooks = 4;
+
     private readonly FrameReceiver _receiver;
+    private readonly FrameSender _sender;
+    private readonly SchedulingMode _mode;
     private readonly Func<bool> _isExpecting;
-    private readonly Func<bool> _lookAsSentinel;
+    private readonly Func<SentinelLook> _lookAsSentinel;
     private volatile int _blocked;      // callers that wait for the role or for their answer
     private volatile int _standby;      // a StandbyState
     private volatile bool _isWatched;   // the sentinel will look
-    private long _watchedGeneration;    // of the role, when the sentinel looked last
+    private volatile int _stuck;        // threads whose user code has lost the role and not returned
+    private long _rescues;              // roles taken from user code
+    private InlineBudget? _running;     // of the user code that runs inline, for whoever takes the role from it
+    private long _seenWord;             // of the role, at the sentinel's last look
+    private int _quietLooks;            // of the sentinel, since something happened
 
-    public ReaderDesk(PeerLink link, FrameReceiver receiver, Func<bool> isExpecting)
+    public ReaderDesk(
+        PeerLink link, FrameReceiver receiver, FrameSender sender, SchedulingMode mode, Func<bool> isExpecting)
     {
         Link = link;
         Ring = link.Reader;
         _receiver = receiver;
+        _sender = sender;
+        _mode = mode;
         _isExpecting = isExpecting;
         _lookAsSentinel = LookAsSentinel;
     }
@@ -40,6 +55,12 @@ internal sealed class ReaderDesk
 
     /// <summary>The blocking callers that sleep while somebody else reads.</summary>
     public SleepingCallers SleepingCallers { get; } = new();
+
+    /// <summary>Starts, or wakes, a thread that takes the standby's place; set by the standby's maker.</summary>
+    public Action? BringSpare { get; set; }
+
+    /// <summary>How often the role was taken from user code that kept it.</summary>
+    public long Rescues => Interlocked.Read(ref _rescues);
 
     /// <summary>How the standby sleeps; written by it alone.</summary>
     public StandbyState Standby
@@ -72,12 +93,38 @@ internal sealed class ReaderDesk
         {
             AskForStandby();
         }
-        else if (!_isWatched)
+        else
+        {
+            EnsureWatched();
+        }
+    }
+
+    /// <summary>Sees to it that the sentinel looks. Comes after a full fence.</summary>
+    public void EnsureWatched()
+    {
+        if (!_isWatched)
         {
             _isWatched = true;
             Sentinel.Watch(_lookAsSentinel);
         }
     }
+
+    /// <summary>Whether user code of this kind runs on the thread that reads.</summary>
+    public bool IsInline(InlineBudget budget) => _mode switch
+    {
+        SchedulingMode.Inline => true,
+        SchedulingMode.Adaptive => _stuck < MostStuckThreads && budget.IsInline,
+        _ => false,
+    };
+
+    /// <summary>By the holder: user code of this kind is about to run inline.</summary>
+    public void NoteInline(InlineBudget budget) => _running = budget;
+
+    /// <summary>A thread is back from user code that had lost the role.</summary>
+    public void NoteReturn() => Interlocked.Decrement(ref _stuck);
+
+    /// <summary>Publishes what was written and held back while more was being read.</summary>
+    public void FlushHeld() => _sender.FlushHeld();
 
     /// <summary>Callers that sleep are to look at the role themselves, if it is free.</summary>
     public void SignalCallersIfFree()
@@ -102,29 +149,14 @@ internal sealed class ReaderDesk
         return Ring.Arm();
     }
 
-    /// <summary>
-    /// By the holder: takes records until there is none, or the caller's call is done, or the standby should give way.
-    /// </summary>
-    /// <param name="mine">The call of the caller that reads; null for the standby.</param>
-    /// <returns>True when there was a record.</returns>
-    public bool Receive(ConnectionCall? mine)
+    /// <summary>By the holder: takes the next record. What is wrong with it closes the link.</summary>
+    /// <param name="call">The call that it was for; null for none or one that has ended.</param>
+    /// <returns>False when there is none.</returns>
+    public bool TryReceive(out ConnectionCall? call)
     {
-        bool isAny = false;
         try
         {
-            while (mine is not { IsDone: true } && _receiver.TryReceive(out ConnectionCall? call))
-            {
-                isAny = true;
-                if (call is { IsDone: true, Waiter: { } waiter } && call != mine)
-                {
-                    waiter.Signal();
-                }
-
-                if (mine is null && (HasBlockedCallers || Link.IsClosed))
-                {
-                    break;
-                }
-            }
+            return _receiver.TryReceive(out call);
         }
         catch (Exception exception)
         {
@@ -132,9 +164,9 @@ internal sealed class ReaderDesk
                 ? CloseCause.PeerViolation
                 : CloseCause.InternalError;
             Link.Close(new CloseReason(cause, exception.Message, exception));
+            call = null;
+            return false;
         }
-
-        return isAny;
     }
 
     /// <summary>By the holder: what the peer wrote before its end was read, so that the link may close.</summary>
@@ -195,24 +227,61 @@ internal sealed class ReaderDesk
         }
     }
 
-    /// <summary>The sentinel's look: true while callers go on reading.</summary>
-    private bool LookAsSentinel()
+    /// <summary>
+    /// The sentinel's look: takes the role from user code that has kept it since the last look, and when nothing has
+    /// happened for a while sees to it that somebody is rung.
+    /// </summary>
+    private SentinelLook LookAsSentinel()
     {
-        long generation = Role.Generation;
-        if (generation != _watchedGeneration && !Link.IsClosed)
+        long word = Role.Word;
+        bool isInUserCode = ReaderRole.IsInUserCode(word);
+        if (isInUserCode && word == _seenWord)
         {
-            _watchedGeneration = generation;
-            return true;
+            Rescue(word);
         }
 
-        // First the flag, then the look, with a fence between: a caller that leaves later sees the flag and asks again.
+        _quietLooks = word == _seenWord ? _quietLooks + 1 : 0;
+        _seenWord = word;
+        if (isInUserCode)
+        {
+            return SentinelLook.Soon;
+        }
+
+        return _quietLooks < QuietLooks && !Link.IsClosed ? SentinelLook.Later : TurnAway();
+    }
+
+    private SentinelLook TurnAway()
+    {
+        // First the flag, then the look, with a fence between: whoever does something later sees the flag and asks again.
+        _quietLooks = 0;
         _isWatched = false;
         Interlocked.MemoryBarrier();
+        if (ReaderRole.IsInUserCode(Role.Word) && !_isWatched)
+        {
+            _isWatched = true;
+            return SentinelLook.Soon;
+        }
+
         if (!HasBlockedCallers)
         {
             AskForStandby();
         }
 
-        return false;
+        return SentinelLook.Done;
+    }
+
+    private void Rescue(long word)
+    {
+        // Counted first: the thread that has lost the role counts itself back when it returns.
+        Interlocked.Increment(ref _stuck);
+        if (!Role.TryRescue(word))
+        {
+            Interlocked.Decrement(ref _stuck);
+            return;
+        }
+
+        Interlocked.Increment(ref _rescues);
+        _running?.NoteRescue();
+        BringSpare!();
     }
 }

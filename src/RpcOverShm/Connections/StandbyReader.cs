@@ -5,60 +5,143 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A connection's own thread: reads while no caller reads for itself, sleeps armed or on its latch otherwise, and ends the
-/// reading side when the link is closed.
+/// A connection's own thread: reads while no caller reads for itself and runs user code inline where it may; sleeps armed or
+/// on its latch otherwise; ends the reading side when the link is closed. When user code keeps the role for too long it is
+/// taken away, and a spare takes this thread's place: another thread of this class, of which at most one waits idle.
 /// </summary>
 /// <param name="desk">What the reading threads share.</param>
-/// <param name="onClosed">Runs once, on this thread, when the link is closed and nobody reads any more.</param>
+/// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
 internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
 {
-    private const int StackBytes = 256 << 10;
+    private const int StackBytes = 512 << 10;
 
     private readonly PeerLink _link = desk.Link;
     private readonly RingReader _ring = desk.Ring;
     private readonly ReaderRole _role = desk.Role;
     private readonly SpinBudget _spin = new();
+    private readonly WakeLatch _spareWanted = new();
+    private int _idleSpares; // threads that wait to take the standby's place: 0 or 1
 
-    public void Start() => new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
+    private enum Outcome
+    {
+        Nothing,
+        Something,
+        RoleLost,
+    }
+
+    public void Start()
+    {
+        desk.BringSpare = BringSpare;
+        StartThread();
+    }
+
+    /// <summary>The link is closed: a spare that waits goes home.</summary>
+    public void OnLinkEvent() => _spareWanted.Signal();
+
+    private void StartThread() =>
+        new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
+
+    private void BringSpare()
+    {
+        if (Interlocked.Exchange(ref _idleSpares, 0) == 1)
+        {
+            _spareWanted.Signal();
+        }
+        else
+        {
+            StartThread();
+        }
+    }
 
     private void Run()
     {
+        var me = new InlineThread(desk);
+        InlineThread.Current = me;
+        do
+        {
+            if (ReadUntilLost(me))
+            {
+                onClosed();
+                _link.Leave();
+                return;
+            }
+        }
+        while (WaitAsSpare());
+    }
+
+    /// <summary>Is the standby until the connection ends (true) or the role is lost to another thread (false).</summary>
+    private bool ReadUntilLost(InlineThread me)
+    {
         while (true)
         {
-            if (!_role.TryTake(out ReaderRole.Token token))
+            if (!_role.TryTake(out me.Token))
             {
+                if (_role.IsRetired)
+                {
+                    return false;
+                }
+
                 SleepUntilWanted();
             }
             else if (_link.IsClosed)
             {
-                _role.Retire(token);
-                break;
+                _role.Retire(me.Token);
+                return true;
             }
-            else
+            else if (!Read(me))
             {
-                Read(token);
+                desk.NoteReturn();
+                desk.FlushHeld();
+                return false;
+            }
+        }
+    }
+
+    /// <summary>Waits until the standby's place is to be taken. False when that will not be: the thread goes home.</summary>
+    private bool WaitAsSpare()
+    {
+        if (_link.IsClosed || Interlocked.CompareExchange(ref _idleSpares, 1, 0) != 0)
+        {
+            return false;
+        }
+
+        while (Volatile.Read(ref _idleSpares) == 1)
+        {
+            _spareWanted.Wait(WaitBounds.Backstop);
+            if (_link.IsClosed && Interlocked.CompareExchange(ref _idleSpares, 0, 1) == 1)
+            {
+                return false;
             }
         }
 
-        onClosed();
-        _link.Leave();
+        return true;
     }
 
-    /// <summary>Reads until there is nothing to read, then gives the role up and sleeps.</summary>
-    private void Read(ReaderRole.Token token)
+    /// <summary>
+    /// Reads until there is nothing to read, then gives the role up and sleeps. False when the role was lost.
+    /// </summary>
+    private bool Read(InlineThread me)
     {
         _ring.Disarm();
+        desk.FlushHeld();
         while (!_link.IsClosed)
         {
             uint attention = _link.Attention;
             bool isPeerGone = _link.IsPeerGone;
             if (desk.HasBlockedCallers)
             {
-                HandOver(token);
-                return;
+                HandOver(me.Token);
+                return true;
             }
 
-            if (desk.Receive(null)
+            Outcome received = Receive(me);
+            if (received == Outcome.RoleLost)
+            {
+                return false;
+            }
+
+            desk.FlushHeld();
+            if (received == Outcome.Something
                 || desk.CloseIfPeerGone(isPeerGone)
                 || _spin.SpinUntil(new Condition(_ring, desk)))
             {
@@ -67,14 +150,82 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
 
             if (desk.Arm(out long position))
             {
-                SleepArmed(token, position, attention);
-                return;
+                SleepArmed(me.Token, position, attention);
+                return true;
             }
 
             _ring.Disarm();
         }
 
-        _role.Release(token);
+        _role.Release(me.Token);
+        return true;
+    }
+
+    /// <summary>Takes records and runs or queues the user code that they make due, until there is none.</summary>
+    private Outcome Receive(InlineThread me)
+    {
+        var outcome = Outcome.Nothing;
+        while (desk.TryReceive(out ConnectionCall? call))
+        {
+            outcome = Outcome.Something;
+            if (call is null)
+            {
+                continue;
+            }
+
+            if (call.HasWork)
+            {
+                if (!desk.IsInline(call.Budget))
+                {
+                    call.QueueWork();
+                }
+                else if (!RunInline(me, call))
+                {
+                    return Outcome.RoleLost;
+                }
+            }
+            else if (call.IsDone)
+            {
+                call.Waiter?.Signal();
+            }
+
+            if (desk.HasBlockedCallers || _link.IsClosed)
+            {
+                break;
+            }
+        }
+
+        return outcome;
+    }
+
+    /// <summary>Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.</summary>
+    private bool RunInline(InlineThread me, ConnectionCall call)
+    {
+        InlineBudget budget = call.Budget;
+        long begun = budget.Begin();
+        desk.NoteInline(budget);
+        _role.EnterUserCode(ref me.Token);
+        desk.EnsureWatched();
+        me.IsInUserCode = true;
+        try
+        {
+            call.RunWork();
+        }
+        catch (Exception exception)
+        {
+            // Tasks keep their exceptions; this is a synchronization context or scheduler of the user's that throws.
+            _link.LogUserCodeFailed(exception);
+        }
+
+        me.IsInUserCode = false;
+        CleanContext.Restore();
+        if (!_role.TryReturn(ref me.Token))
+        {
+            return false;
+        }
+
+        budget.End(begun);
+        return true;
     }
 
     private void SleepArmed(ReaderRole.Token token, long position, uint attention)

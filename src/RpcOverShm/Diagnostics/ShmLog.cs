@@ -63,6 +63,12 @@ internal static partial class ShmLog
         107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
     public static partial void PeerComplained(ILogger logger, Guid connectionId, string peer, string reason);
 
+    [LoggerMessage(
+        108,
+        LogLevel.Error,
+        "Connection {ConnectionId}: code that ran inline threw. Its task scheduler or synchronization context is to blame.")]
+    public static partial void UserCodeFailed(ILogger logger, Guid connectionId, Exception exception);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

@@ -1,25 +1,29 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// One thread per process that looks after connections whose reader has left in a hurry. A blocking caller that gives
-/// the role up does not pay for asking to be rung when nothing is expected: while calls follow one another somebody
-/// reads every few microseconds anyway. The sentinel looks a little later, and where nobody has read since, it sees to
-/// it that somebody is rung. It sleeps while nobody is watched.
+/// One thread per process that looks after connections on which something happens: whether user code keeps a reader role
+/// for too long, and whether somebody will read where a caller has left in a hurry. Whoever is looked after says whether to
+/// be looked at again; while nobody is, the sentinel sleeps. So the hot paths pay for a look at a flag.
 /// </summary>
 internal static class Sentinel
 {
     private const int StackBytes = 128 << 10;
-    private static readonly TimeSpan s_period = TimeSpan.FromMilliseconds(5);
+
+    // User code that keeps a role is noticed at the second look: after 1 to 2 of these.
+    private static readonly TimeSpan s_shortPeriod = TimeSpan.FromMilliseconds(1);
+
+    // Where no user code runs there is less of a hurry.
+    private static readonly TimeSpan s_longPeriod = TimeSpan.FromMilliseconds(5);
 
     private static readonly object s_gate = new();
-    private static readonly List<Func<bool>> s_watched = [];
+    private static readonly List<Func<SentinelLook>> s_watched = [];
     private static bool s_isRunning;
 
     /// <summary>
-    /// Calls <paramref name="look"/> every few milliseconds until it returns false, on the sentinel's thread: it waits
-    /// for nothing. What was added twice is called twice.
+    /// Calls <paramref name="look"/> every few milliseconds until it is done with, on the sentinel's thread: it waits for
+    /// nothing. What was added twice is called twice.
     /// </summary>
-    public static void Watch(Func<bool> look)
+    public static void Watch(Func<SentinelLook> look)
     {
         lock (s_gate)
         {
@@ -36,29 +40,40 @@ internal static class Sentinel
 
     private static void Run()
     {
+        TimeSpan period = s_shortPeriod;
         while (true)
         {
-            Func<bool>[] watched;
+            Func<SentinelLook>[] watched;
             lock (s_gate)
             {
                 while (s_watched.Count == 0)
                 {
                     Monitor.Wait(s_gate);
+                    period = s_shortPeriod;
                 }
 
-                // A new entry may end this early, which only means one look more.
-                Monitor.Wait(s_gate, s_period);
+                // A new entry ends this early, which only means one look more.
+                Monitor.Wait(s_gate, period);
                 watched = [.. s_watched];
             }
 
-            foreach (Func<bool> look in watched)
+            period = s_longPeriod;
+            foreach (Func<SentinelLook> look in watched)
             {
-                if (!look())
+                switch (look())
                 {
-                    lock (s_gate)
-                    {
-                        s_watched.Remove(look);
-                    }
+                    case SentinelLook.Soon:
+                        period = s_shortPeriod;
+                        break;
+                    case SentinelLook.Done:
+                        lock (s_gate)
+                        {
+                            s_watched.Remove(look);
+                        }
+
+                        break;
+                    default:
+                        break;
                 }
             }
         }

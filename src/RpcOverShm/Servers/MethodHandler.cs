@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
 
@@ -17,6 +18,9 @@ internal abstract class MethodHandler
     public string ServiceName { get; }
 
     public bool IsRequestStream { get; }
+
+    /// <summary>Whether the method runs inline, learned from its runs.</summary>
+    public InlineBudget Budget { get; } = new();
 
     /// <summary>The names of the codecs that clients may ask for.</summary>
     public abstract IEnumerable<string> CodecNames { get; }

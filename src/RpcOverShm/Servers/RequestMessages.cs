@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -18,9 +19,9 @@ internal sealed class RequestMessages
     /// <param name="flags">The flags of the first frame.</param>
     /// <param name="isStream">Whether the method takes a stream of requests.</param>
     /// <param name="settings">The server's.</param>
-    /// <param name="grant">Sends the client credit.</param>
+    /// <param name="call">The call.</param>
     public RequestMessages(
-        ReadOnlySpan<byte> message, FrameFlags flags, bool isStream, ServerSettings settings, Action<uint> grant)
+        ReadOnlySpan<byte> message, FrameFlags flags, bool isStream, ServerSettings settings, ConnectionCall call)
     {
         _hasFirst = (flags & FrameFlags.HasMessage) != 0;
         _first = _hasFirst ? new MessageBytes(message) : default;
@@ -28,7 +29,7 @@ internal sealed class RequestMessages
         if (!isHalfClosed)
         {
             _inbound = new InboundMessages(
-                settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: !isStream, grant);
+                call, settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: !isStream);
         }
     }
 
@@ -74,6 +75,9 @@ internal sealed class RequestMessages
             _first.Release();
         }
     }
+
+    /// <summary>Completes the wait of a reader that may go on; see <see cref="InboundMessages.CompleteWait"/>.</summary>
+    public void CompleteWait() => _inbound?.CompleteWait();
 
     /// <summary>Drops what waits and what still comes.</summary>
     public void Abort() => _inbound?.Abort();

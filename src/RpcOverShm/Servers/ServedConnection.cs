@@ -18,7 +18,7 @@ internal sealed class ServedConnection
     public ServedConnection(PeerLink link, ServerSettings settings)
     {
         Settings = settings;
-        Connection = new Connection(link, _ => new ServerCall(this), onGoAway: null);
+        Connection = new Connection(link, settings.Scheduling, _ => new ServerCall(this), onGoAway: null);
     }
 
     public Connection Connection { get; }

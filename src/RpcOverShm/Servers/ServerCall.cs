@@ -3,6 +3,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
 
@@ -11,7 +12,7 @@ namespace RpcOverShm.Servers;
 /// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
 /// of the connection race for that; the first wins, what comes later is dropped.
 /// </summary>
-internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThreadPoolWorkItem
+internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 {
     private readonly CallToken _token = new();
     private MethodHandler? _handler;
@@ -37,6 +38,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     public RequestMessages Requests { get; private set; } = null!;
 
     public CancellationToken CancellationToken => _token.Token;
+
+    public override InlineBudget Budget => _handler!.Budget;
 
     public PeerIdentity Peer => Connection.Peer;
 
@@ -64,14 +67,16 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         }
 
         Requests = new RequestMessages(
-            message, flags, _handler!.IsRequestStream, Settings, bytes => Connection.SendCredit(this, bytes));
+            message, flags, _handler!.IsRequestStream, Settings, this);
         if (request.Timeout is { } timeout)
         {
             StartDeadline(timeout);
         }
 
-        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        AddWork(CallWork.Start);
     }
+
+    public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
 
     public override void OnHeadTooLarge(FrameKind kind) => TryEnd(
         StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes),
@@ -118,8 +123,20 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         }
     }
 
-    /// <summary>On the thread pool, on a clean execution context: runs the method.</summary>
-    public async void Execute()
+    protected override void Execute(CallWork work)
+    {
+        if ((work & CallWork.Start) != 0)
+        {
+            RunMethod();
+        }
+
+        if ((work & CallWork.WakeReader) != 0)
+        {
+            Requests.CompleteWait();
+        }
+    }
+
+    private async void RunMethod()
     {
         var context = new ShmServerCallContext(this);
         try

@@ -1,4 +1,5 @@
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
 
@@ -26,6 +27,9 @@ internal sealed record ServerSettings
 
     /// <summary>Whether clients are told what a handler threw.</summary>
     public required bool HasDetailedErrors { get; init; }
+
+    /// <summary>Where methods run.</summary>
+    public required SchedulingMode Scheduling { get; init; }
 
     public required MethodTable Methods { get; init; }
 
