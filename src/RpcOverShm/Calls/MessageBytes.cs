@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Diagnostics;
 
 namespace RpcOverShm.Calls;
 
@@ -9,10 +8,9 @@ namespace RpcOverShm.Calls;
 /// </summary>
 internal struct MessageBytes
 {
-    private byte[]? _array;    // the only array, or the last of a chain
-    private Segment? _first;   // set for a chain
-    private Segment? _last;
-    private int _inArray;      // bytes in the last array
+    private byte[]? _array;  // the only array, or the last of a chain
+    private Segment? _last;  // the last array that is in the chain; it knows the first
+    private int _inArray;    // bytes in the last array
 
     public MessageBytes(ReadOnlySpan<byte> bytes)
         : this(bytes.Length)
@@ -53,13 +51,13 @@ internal struct MessageBytes
 
     public ReadOnlySequence<byte> AsSequence()
     {
-        if (_first is null)
+        if (_last is null)
         {
             return new ReadOnlySequence<byte>(_array!, 0, Length);
         }
 
         CloseArray();
-        return new ReadOnlySequence<byte>(_first, 0, _last!, _last!.Memory.Length);
+        return new ReadOnlySequence<byte>(_last.First, 0, _last, _last.Memory.Length);
     }
 
     /// <summary>A new array of exactly the message.</summary>
@@ -68,7 +66,7 @@ internal struct MessageBytes
     /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
     public void Release()
     {
-        for (Segment? segment = _first; segment is not null; segment = segment.NextSegment)
+        for (Segment? segment = _last?.First; segment is not null; segment = segment.NextSegment)
         {
             if (!ReferenceEquals(segment.Array, _array))
             {
@@ -91,10 +89,7 @@ internal struct MessageBytes
             return;
         }
 
-        var segment = new Segment(_array!, _inArray, _last);
-        _first ??= segment;
-        _last = segment;
-        Debug.Assert(_first is not null, "A closed array stands in the chain.");
+        _last = new Segment(_array!, _inArray, _last);
     }
 
     private sealed class Segment : ReadOnlySequenceSegment<byte>
@@ -103,6 +98,7 @@ internal struct MessageBytes
         {
             Array = array;
             Memory = array.AsMemory(0, length);
+            First = previous?.First ?? this;
             if (previous is not null)
             {
                 RunningIndex = previous.RunningIndex + previous.Memory.Length;
@@ -111,6 +107,8 @@ internal struct MessageBytes
         }
 
         public byte[] Array { get; }
+
+        public Segment First { get; }
 
         public Segment? NextSegment => (Segment?)Next;
     }

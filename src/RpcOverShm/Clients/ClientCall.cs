@@ -9,89 +9,99 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end
-/// it (the server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to
-/// settle the outcome. Tasks that users await are completed on the thread pool, never by the thread that reads
-/// the ring or that cancels.
+/// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end it (the
+/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the outcome.
+/// Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may run user
+/// code, or on the thread pool; never by the thread that cancels.
 /// </summary>
-internal abstract class ClientCall : ConnectionCall
+internal abstract class ClientCall(ClientSettings settings, string methodName) : ConnectionCall
 {
-    private readonly ResponseHeaders _headers = new();
-    private CallOutcome _outcome;
-    private StatusTrailer _end;
-    private volatile bool _hasEnded;
-    private bool _isEndFromServer;
-    private CallDeadline? _deadline;
-    private CancellationTokenRegistration _cancellation;
+    private CallEnd? _outcome;      // how the call has ended for its user; set once
+    private volatile CallEnd? _end; // how the server, or the connection, has ended it; the user may not be there yet
+    private object? _headers;       // the response's metadata, or the task source of whoever asked for it early
+    private CallGuards? _guards;
     private Connection? _connection;
 
-    protected ClientCall(ClientSettings settings, string methodName, in CallOptions options)
-    {
-        Settings = settings;
-        MethodName = methodName;
-        Options = options;
-    }
+    public string MethodName { get; } = methodName;
 
-    public string MethodName { get; }
+    public bool IsFinished => Volatile.Read(ref _outcome) is not null;
 
-    public bool IsFinished => _outcome.IsSettled;
+    public Status Status => (Volatile.Read(ref _outcome)
+        ?? throw new InvalidOperationException("Unable to get the status because the call is not complete.")).Status;
 
-    public Status Status => _outcome.Status;
-
-    public Metadata Trailers => _outcome.Trailers;
-
-    public Task<Metadata> HeadersAsync => _headers.GetAsync();
+    public Metadata Trailers => (Volatile.Read(ref _outcome)
+        ?? throw new InvalidOperationException(
+            "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
     public override InlineBudget Budget => _connection!.Budget;
 
-    protected ClientSettings Settings { get; }
+    /// <summary>True when nothing more can be sent: the call has ended, though its user may not know yet.</summary>
+    public bool IsOver => IsFinished || _end is not null;
 
-    protected CallOptions Options { get; }
+    /// <summary>What is left until the deadline; null without one.</summary>
+    public TimeSpan? Remaining => _guards?.Remaining;
+
+    protected ClientSettings Settings { get; private set; } = settings;
 
     /// <summary>The connection, once the call was started on one.</summary>
     protected Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>
-    /// True once the server has ended the call, or the connection has. The outcome may not be settled yet.
-    /// </summary>
-    public bool HasEnded => _hasEnded;
+    /// <summary>How the server, or the connection, has ended the call; null before.</summary>
+    protected CallEnd? End => _end;
 
-    /// <summary>True when nothing more can be sent.</summary>
-    public bool IsOver => IsFinished || HasEnded;
+    /// <summary>The outcome of a call that has ended for its user.</summary>
+    protected CallEnd Outcome => Volatile.Read(ref _outcome)!;
 
-    /// <summary>What is left until the deadline; null without one.</summary>
-    public TimeSpan? Remaining => _deadline?.Remaining;
-
-    /// <summary>How the call was ended by the server or with the connection, once it was.</summary>
-    protected Status EndStatus => _end.Status;
+    /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
+    protected bool IsPlain => _guards is null && _headers is not TaskCompletionSource<Metadata>;
 
     /// <summary>What a call that is over throws at whoever waits for it.</summary>
-    public RpcException ToException() => IsFinished
-        ? _outcome.ToException()
-        : new RpcException(_end.Status, _end.Metadata ?? Metadata.Empty);
+    public RpcException ToException() => (Volatile.Read(ref _outcome) ?? _end)!.ToException();
+
+    /// <summary>The response's metadata: with the first frame of the answer, or failed where none came.</summary>
+    public Task<Metadata> GetHeadersAsync()
+    {
+        object? known = Volatile.Read(ref _headers);
+        if (known is null)
+        {
+            var source = new TaskCompletionSource<Metadata>(TaskCreationOptions.RunContinuationsAsynchronously);
+            known = Interlocked.CompareExchange(ref _headers, source, null) ?? source;
+        }
+
+        if (known is Metadata headers)
+        {
+            return Task.FromResult(headers);
+        }
+
+        FailHeadersIfFinished();
+        return ((TaskCompletionSource<Metadata>)known).Task;
+    }
 
     /// <summary>
     /// Arms the deadline and the cancellation. False when the call has ended with that: it is not to be started.
     /// </summary>
     /// <param name="timeout">What is left until the deadline; null for none.</param>
-    public bool TryArm(TimeSpan? timeout)
+    /// <param name="cancellationToken">The caller's.</param>
+    public bool TryArm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
         if (timeout <= TimeSpan.Zero)
         {
             Finish(StatusMapping.ClientDeadline, isCancel: false);
         }
-        else if (Options.CancellationToken.IsCancellationRequested)
+        else if (cancellationToken.IsCancellationRequested)
         {
             Finish(StatusMapping.ClientCancelled, isCancel: false);
         }
-        else
+        else if (timeout is not null || cancellationToken.CanBeCanceled)
         {
-            _deadline = timeout is { } time ? new CallDeadline(time, OnDeadline) : null;
-            _cancellation = Options.CancellationToken.UnsafeRegister(
-                static call => ((ClientCall)call!).Finish(StatusMapping.ClientCancelled, isCancel: true), this);
-
-            // Either may have fired before it was stored.
-            ReleaseTimersIfFinished();
+            var guards = new CallGuards(this);
+            Volatile.Write(ref _guards, guards);
+            guards.Arm(timeout, cancellationToken);
+            if (IsFinished)
+            {
+                // Whoever has ended it meanwhile may have released what was not armed yet.
+                guards.Release();
+            }
         }
 
         return !IsFinished;
@@ -107,7 +117,7 @@ internal abstract class ClientCall : ConnectionCall
     /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
     public bool Finish(in Status status, bool isCancel)
     {
-        if (!TrySettle(status, null, isCancel))
+        if (IsFinished || !TrySettle(CallEnd.Local(status), isCancel))
         {
             return false;
         }
@@ -123,12 +133,22 @@ internal abstract class ClientCall : ConnectionCall
         Finish(status, isCancel: false);
     }
 
+    /// <summary>The deadline has passed.</summary>
+    public void OnDeadline()
+    {
+        if (Finish(StatusMapping.ClientDeadline, isCancel: true))
+        {
+            ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
+        }
+    }
+
     /// <summary>
     /// Notes the connection before the call is started on it. False when the call has ended: then it must not be
     /// started. A call that ends later finds the connection, and is given up there.
     /// </summary>
     public bool TryAttach(Connection connection)
     {
+        // A full fence: whoever ends the call looks for the connection after that, and this thread for the end after this.
         Interlocked.Exchange(ref _connection, connection);
         return !IsFinished;
     }
@@ -146,7 +166,7 @@ internal abstract class ClientCall : ConnectionCall
             return;
         }
 
-        _headers.Set(headers);
+        SetHeaders(headers);
     }
 
     public override void OnHeadTooLarge(FrameKind kind)
@@ -155,7 +175,7 @@ internal abstract class ClientCall : ConnectionCall
         Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
         if (kind == FrameKind.End)
         {
-            SetEnd(new StatusTrailer(status, null), default, hasMessage: false);
+            SetEnd(CallEnd.Local(status), default, hasMessage: false);
         }
         else
         {
@@ -165,6 +185,14 @@ internal abstract class ClientCall : ConnectionCall
 
     public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
+        NoteAnswer();
+        bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
+        if (head.IsEmpty)
+        {
+            SetEnd(CallEnd.Success, message, hasMessage);
+            return;
+        }
+
         StatusTrailer end = StatusTrailer.Decode(head);
         if (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata)
         {
@@ -172,29 +200,34 @@ internal abstract class ClientCall : ConnectionCall
             return;
         }
 
-        SetEnd(end, message, (flags & FrameFlags.HasMessage) != 0);
+        SetEnd(CallEnd.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
     {
         // What came before counts; a stream can still be read to where it broke off.
-        if (!_hasEnded)
+        if (_end is null)
         {
-            Status status = StatusMapping.FromClose(reason);
-            _headers.Fail(new RpcException(status));
-            SetEnd(new StatusTrailer(status, null), default, hasMessage: false, isFromServer: false);
+            SetEnd(CallEnd.Local(StatusMapping.FromClose(reason)), default, hasMessage: false);
+            FailHeadersIfFinished();
             Waiter?.Signal();
         }
 
-        Connection?.DropQueued(this);
+        _connection?.DropQueued(this);
     }
 
     /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
-    protected void NoteAnswer() => _headers.Set(Metadata.Empty);
+    protected void NoteAnswer()
+    {
+        if (_headers is not Metadata)
+        {
+            SetHeaders(Metadata.Empty);
+        }
+    }
 
     /// <summary>
-    /// The server has ended the call: <see cref="EndStatus"/> is set. By the holder of the reader role, or by the
-    /// standby after a close.
+    /// The call was ended by the server or with the connection: <see cref="End"/> is set. By the holder of the reader role,
+    /// or by the standby after a close.
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
@@ -202,27 +235,25 @@ internal abstract class ClientCall : ConnectionCall
     protected abstract void OnFinished();
 
     /// <summary>Settles the outcome, unless it is settled, and frees what the call holds.</summary>
-    protected bool TrySettle(in Status status, Metadata? trailers, bool isCancel)
+    /// <param name="outcome">How the call has ended.</param>
+    /// <param name="isCancel">Whether the server must hear of it.</param>
+    protected bool TrySettle(CallEnd outcome, bool isCancel)
     {
-        if (!_outcome.TrySettle(status, trailers))
+        // A full fence: see TryAttach.
+        if (Interlocked.CompareExchange(ref _outcome, outcome, null) is not null)
         {
             return false;
         }
 
-        ReleaseTimersIfFinished();
-        _headers.Fail(ToException());
-        Connection?.Abandon(this, isCancel);
+        Volatile.Read(ref _guards)?.Release();
+        if (isCancel || !IsAllSent)
+        {
+            Connection?.Abandon(this, isCancel);
+        }
+
+        FailHeadersIfFinished();
         OnFinished();
         return true;
-    }
-
-    /// <summary>
-    /// Settles the outcome as the server has ended the call, or worse where its message could not be read.
-    /// </summary>
-    protected bool TrySettleAsEnded(in Status status)
-    {
-        Debug.Assert(_hasEnded, "The server's end was read.");
-        return TrySettle(status, _end.Metadata ?? (_isEndFromServer ? [] : null), isCancel: false);
     }
 
     /// <summary>Wakes the caller that blocks, or has completed what users await, on the thread pool.</summary>
@@ -240,38 +271,53 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    private int LimitOfMetadata => (int)_connection!.OwnLimits.MaxMetadataBytes;
-
-    private void SetEnd(in StatusTrailer end, ReadOnlySpan<byte> message, bool hasMessage, bool isFromServer = true)
+    /// <summary>Makes the call as new, for its thread's next call of the same kind. It is finished, plain and all sent.</summary>
+    protected void Reset()
     {
-        if (isFromServer)
-        {
-            NoteAnswer();
-        }
+        Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
+        _outcome = null;
+        _end = null;
+        _headers = null;
+        _connection = null;
+        ResetForReuse();
+    }
 
-        _isEndFromServer = isFromServer;
+    private long LimitOfMetadata => _connection!.OwnLimits.MaxMetadataBytes;
+
+    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the same.
+    private Status Localize(in Status status) =>
+        status.StatusCode == StatusCode.DeadlineExceeded
+        && status.Detail == StatusMapping.ServerDeadlineDetail
+        && Remaining <= TimeSpan.Zero
+            ? StatusMapping.ClientDeadline
+            : status;
+
+    private void SetEnd(CallEnd end, ReadOnlySpan<byte> message, bool hasMessage)
+    {
         _end = end;
-        _hasEnded = true;
         if (!IsFinished)
         {
             OnEnded(message, hasMessage);
         }
     }
 
-    private void OnDeadline()
+    private void SetHeaders(Metadata headers)
     {
-        if (Finish(StatusMapping.ClientDeadline, isCancel: true))
+        // Only the holder of the reader role sets them, and only once unless they are repeated, which is ignored.
+        if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
         {
-            ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
+            source.TrySetResult(headers);
         }
     }
 
-    private void ReleaseTimersIfFinished()
+    private void FailHeadersIfFinished()
     {
-        if (IsFinished)
+        if (IsOver && Volatile.Read(ref _headers) is TaskCompletionSource<Metadata> source)
         {
-            _deadline?.Dispose();
-            _cancellation.Unregister();
+            source.TrySetException(ToException());
+
+            // Whoever never looks at the headers is not to be punished with an unobserved exception.
+            _ = source.Task.Exception;
         }
     }
 }

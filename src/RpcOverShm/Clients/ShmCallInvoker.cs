@@ -15,9 +15,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(
-            settings, method.FullName, options, bound.ResponseMarshaller, WakeLatch.OfThisThread);
-        if (call.TryArm(CallTimeout.Of(options)) && TrySerialize(call, bound, request) is { } context)
+        var call = SingleResponseCall<TResponse>.ForThisThread(settings, method.FullName, bound.ResponseMarshaller);
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken) && TrySerialize(call, bound, request) is { } context)
         {
             using (context)
             {
@@ -33,7 +32,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(
-            settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+            settings, method.FullName, bound.ResponseMarshaller, waiter: null);
         StartWithRequest(call, bound, host, options, request);
         return new AsyncUnaryCall<TResponse>(
             call.ResponseAsync,
@@ -48,7 +47,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller);
+        var call = new StreamResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller);
         StartWithRequest(call, bound, host, options, request);
         return new AsyncServerStreamingCall<TResponse>(
             call.Responses,
@@ -64,7 +63,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new SingleResponseCall<TResponse>(
-            settings, method.FullName, options, bound.ResponseMarshaller, waiter: null);
+            settings, method.FullName, bound.ResponseMarshaller, waiter: null);
         RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
             requests,
@@ -80,7 +79,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(settings, method.FullName, options, bound.ResponseMarshaller);
+        var call = new StreamResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller);
         RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
         return new AsyncDuplexStreamingCall<TRequest, TResponse>(
             requests,
@@ -109,7 +108,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        if (call.TryArm(CallTimeout.Of(options)) && TrySerialize(call, method, request) is { } context)
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken) && TrySerialize(call, method, request) is { } context)
         {
             using (context)
             {
@@ -123,7 +122,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        Task<Connection?> started = call.TryArm(CallTimeout.Of(options))
+        Task<Connection?> started = call.TryArm(CallTimeout.Of(options), options.CancellationToken)
             ? _starter.Start(call, method.FullName, host, options, request: null)
             : Task.FromResult<Connection?>(null);
         return new RequestStreamWriter<TRequest>(

@@ -6,32 +6,30 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it;
-/// the message is read by whoever completes the call, on the thread pool or in the blocked thread.
+/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it; the
+/// message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object for call
+/// after call.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
-    private readonly Marshaller<TResponse> _marshaller;
+    [ThreadStatic]
+    private static SingleResponseCall<TResponse>? s_spare;
+
     private readonly TaskCompletionSource<TResponse>? _response;
+    private Marshaller<TResponse> _marshaller;
     private MessageBytes _message;      // a response that came with the end
-    private bool _hasMessage;
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
     private int _isEndTaken;
 
     /// <param name="settings">The channel's.</param>
     /// <param name="methodName">For logging.</param>
-    /// <param name="options">The call's.</param>
     /// <param name="marshaller">Reads the response.</param>
     /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
     public SingleResponseCall(
-        ClientSettings settings,
-        string methodName,
-        in CallOptions options,
-        Marshaller<TResponse> marshaller,
-        WakeLatch? waiter)
-        : base(settings, methodName, options)
+        ClientSettings settings, string methodName, Marshaller<TResponse> marshaller, WakeLatch? waiter)
+        : base(settings, methodName)
     {
         _marshaller = marshaller;
         Waiter = waiter;
@@ -40,12 +38,42 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     public Task<TResponse> ResponseAsync => _response!.Task;
 
-    /// <summary>The response of a call that a thread blocks for, once it is done.</summary>
+    /// <summary>A call for this thread to block for: the one that it used last, where that can be.</summary>
+    public static SingleResponseCall<TResponse> ForThisThread(
+        ClientSettings settings, string methodName, Marshaller<TResponse> marshaller)
+    {
+        SingleResponseCall<TResponse>? spare = s_spare;
+        if (spare is null || spare.Settings != settings || spare.MethodName != methodName)
+        {
+            return new SingleResponseCall<TResponse>(settings, methodName, marshaller, WakeLatch.OfThisThread);
+        }
+
+        s_spare = null;
+        spare._marshaller = marshaller;
+        return spare;
+    }
+
+    /// <summary>The response of a call that a thread blocks for, once it is done. The call is not used afterwards.</summary>
     /// <exception cref="RpcException">The call has failed.</exception>
     public TResponse TakeResponse()
     {
         TakeEnd();
-        return Status.StatusCode == StatusCode.OK ? _result! : throw ToException();
+        CallEnd outcome = Outcome;
+        if (!outcome.IsOk)
+        {
+            throw outcome.ToException();
+        }
+
+        TResponse result = _result!;
+        if (IsPlain && IsAllSent && _inbound is null)
+        {
+            Reset();
+            _result = null;
+            _isEndTaken = 0;
+            s_spare = this;
+        }
+
+        return result;
     }
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
@@ -82,19 +110,19 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     protected override void Execute(CallWork work)
     {
         TakeEnd();
-
         if (!IsFinished)
         {
             return;
         }
 
-        if (Status.StatusCode == StatusCode.OK)
+        CallEnd outcome = Outcome;
+        if (outcome.IsOk)
         {
             _response!.TrySetResult(_result!);
         }
         else
         {
-            _response!.TrySetException(ToException());
+            _response!.TrySetException(outcome.ToException());
 
             // The status tells the same: whoever only looks there is not to be punished with an unobserved exception.
             _ = _response.Task.Exception;
@@ -117,7 +145,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         if (hasMessage)
         {
-            _hasMessage = true;
             _message = new MessageBytes(message);
         }
 
@@ -135,26 +162,26 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     private void TakeEnd()
     {
-        if (!HasEnded || Interlocked.Exchange(ref _isEndTaken, 1) != 0)
+        if (End is not { } end || Interlocked.Exchange(ref _isEndTaken, 1) != 0)
         {
             return;
         }
 
-        Status status = EndStatus;
-        if (status.StatusCode == StatusCode.OK && !IsFinished)
+        if (end.IsOk && !IsFinished && ReadResponse() is { } problem)
         {
-            status = ReadResponse();
+            end = end.With(problem);
         }
 
         _message.Release();
-        TrySettleAsEnded(status);
+        TrySettle(end, isCancel: false);
     }
 
-    private Status ReadResponse()
+    /// <summary>Null when the response was read, else what is wrong with it.</summary>
+    private Status? ReadResponse()
     {
         MessageBytes bytes = _message;
         _message = default;
-        if (!_hasMessage && _inbound?.TryTake(out bytes) != true)
+        if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)
         {
             return new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail);
         }
@@ -162,7 +189,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         try
         {
             _result = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
-            return Status.DefaultSuccess;
+            return null;
         }
         catch (Exception exception)
         {

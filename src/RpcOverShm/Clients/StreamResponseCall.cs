@@ -14,9 +14,8 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 {
     private readonly InboundMessages _inbound;
 
-    public StreamResponseCall(
-        ClientSettings settings, string methodName, in CallOptions options, Marshaller<TResponse> marshaller)
-        : base(settings, methodName, options)
+    public StreamResponseCall(ClientSettings settings, string methodName, Marshaller<TResponse> marshaller)
+        : base(settings, methodName)
     {
         _inbound = new InboundMessages(
             this, settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: false);
@@ -48,7 +47,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     }
 
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
-    public void FinishAtEnd() => TrySettleAsEnded(EndStatus);
+    public void FinishAtEnd() => TrySettle(End!, isCancel: false);
 
     /// <summary>What is awaited besides the headers is a read.</summary>
     protected override void Execute(CallWork work) => _inbound.CompleteWait();

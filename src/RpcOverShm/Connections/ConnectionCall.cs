@@ -28,6 +28,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public WakeLatch? Waiter { get; protected set; }
 
+    /// <summary>
+    /// True when all that this side sends went into the ring with the first frame: nothing waits, and nothing will.
+    /// Written under the sender's gate, before the frame is visible.
+    /// </summary>
+    public bool IsAllSent { get; set; }
+
     /// <summary>True once nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
 
@@ -105,6 +111,17 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     protected abstract void Execute(CallWork work);
 
     protected void SetDone() => _isDone = true;
+
+    /// <summary>Makes the call as new. It has ended on both sides, and nothing of it waits to be sent or run.</summary>
+    protected void ResetForReuse()
+    {
+        _isDone = false;
+        IsAllSent = false;
+        _work = 0;
+        Id = CallId.None;
+        PartialHead = null;
+        Sending = default;
+    }
 
     private ProtocolException NotExpected(string what) =>
         new($"A {what} for call {Id} from the side that may not send it.");

@@ -62,6 +62,7 @@ internal sealed class FrameWriter(PeerLink link)
         }
 
         NotePhase(call, kind, isLast: true);
+        call.IsAllSent = kind == FrameKind.CallStart && (flags & FrameFlags.HalfClose) != 0;
         PublishIfMuch();
         return true;
     }

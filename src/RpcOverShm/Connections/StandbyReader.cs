@@ -9,18 +9,30 @@ namespace RpcOverShm.Connections;
 /// on its latch otherwise; ends the reading side when the link is closed. When user code keeps the role for too long it is
 /// taken away, and a spare takes this thread's place: another thread of this class, of which at most one waits idle.
 /// </summary>
-/// <param name="desk">What the reading threads share.</param>
-/// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
-internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
+internal sealed class StandbyReader
 {
     private const int StackBytes = 512 << 10;
 
-    private readonly PeerLink _link = desk.Link;
-    private readonly RingReader _ring = desk.Ring;
-    private readonly ReaderRole _role = desk.Role;
+    private readonly ReaderDesk _desk;
+    private readonly PeerLink _link;
+    private readonly RingReader _ring;
+    private readonly ReaderRole _role;
+    private readonly Action _onClosed;
+    private readonly SpareThreads _spares;
     private readonly SpinBudget _spin = new();
-    private readonly WakeLatch _spareWanted = new();
-    private int _idleSpares; // threads that wait to take the standby's place: 0 or 1
+
+    /// <param name="desk">What the reading threads share.</param>
+    /// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
+    public StandbyReader(ReaderDesk desk, Action onClosed)
+    {
+        _desk = desk;
+        _link = desk.Link;
+        _ring = desk.Ring;
+        _role = desk.Role;
+        _onClosed = onClosed;
+        _spares = new SpareThreads(StartThread);
+        desk.BringSpare = _spares.Bring;
+    }
 
     private enum Outcome
     {
@@ -29,44 +41,34 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
         RoleLost,
     }
 
-    public void Start()
-    {
-        desk.BringSpare = BringSpare;
-        StartThread();
-    }
+    public void Start() => StartThread();
 
-    /// <summary>The link is closed: a spare that waits goes home.</summary>
-    public void OnLinkEvent() => _spareWanted.Signal();
+    /// <summary>The link is closed, or its peer is gone: spares go home.</summary>
+    public void OnLinkEvent()
+    {
+        if (_link.IsClosed)
+        {
+            _spares.Close();
+        }
+    }
 
     private void StartThread() =>
         new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
 
-    private void BringSpare()
-    {
-        if (Interlocked.Exchange(ref _idleSpares, 0) == 1)
-        {
-            _spareWanted.Signal();
-        }
-        else
-        {
-            StartThread();
-        }
-    }
-
     private void Run()
     {
-        var me = new InlineThread(desk);
+        var me = new InlineThread(_desk);
         InlineThread.Current = me;
         do
         {
             if (ReadUntilLost(me))
             {
-                onClosed();
+                _onClosed();
                 _link.Leave();
                 return;
             }
         }
-        while (WaitAsSpare());
+        while (_spares.WaitUntilWanted());
     }
 
     /// <summary>Is the standby until the connection ends (true) or the role is lost to another thread (false).</summary>
@@ -90,31 +92,11 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
             }
             else if (!Read(me))
             {
-                desk.NoteReturn();
-                desk.FlushHeld();
+                _desk.NoteReturn();
+                _desk.FlushHeld();
                 return false;
             }
         }
-    }
-
-    /// <summary>Waits until the standby's place is to be taken. False when that will not be: the thread goes home.</summary>
-    private bool WaitAsSpare()
-    {
-        if (_link.IsClosed || Interlocked.CompareExchange(ref _idleSpares, 1, 0) != 0)
-        {
-            return false;
-        }
-
-        while (Volatile.Read(ref _idleSpares) == 1)
-        {
-            _spareWanted.Wait(WaitBounds.Backstop);
-            if (_link.IsClosed && Interlocked.CompareExchange(ref _idleSpares, 0, 1) == 1)
-            {
-                return false;
-            }
-        }
-
-        return true;
     }
 
     /// <summary>
@@ -123,12 +105,12 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
     private bool Read(InlineThread me)
     {
         _ring.Disarm();
-        desk.FlushHeld();
+        _desk.FlushHeld();
         while (!_link.IsClosed)
         {
             uint attention = _link.Attention;
             bool isPeerGone = _link.IsPeerGone;
-            if (desk.HasBlockedCallers)
+            if (_desk.HasBlockedCallers)
             {
                 HandOver(me.Token);
                 return true;
@@ -140,15 +122,15 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
                 return false;
             }
 
-            desk.FlushHeld();
+            _desk.FlushHeld();
             if (received == Outcome.Something
-                || desk.CloseIfPeerGone(isPeerGone)
-                || _spin.SpinUntil(new Condition(_ring, desk)))
+                || _desk.CloseIfPeerGone(isPeerGone)
+                || _spin.SpinUntil(new Condition(_ring, _desk)))
             {
                 continue;
             }
 
-            if (desk.Arm(out long position))
+            if (_desk.Arm(out long position))
             {
                 SleepArmed(me.Token, position, attention);
                 return true;
@@ -165,7 +147,7 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
     private Outcome Receive(InlineThread me)
     {
         var outcome = Outcome.Nothing;
-        while (desk.TryReceive(out ConnectionCall? call))
+        while (_desk.TryReceive(out ConnectionCall? call))
         {
             outcome = Outcome.Something;
             if (call is null)
@@ -175,7 +157,7 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
 
             if (call.HasWork)
             {
-                if (!desk.IsInline(call.Budget))
+                if (!_desk.IsInline(call.Budget))
                 {
                     call.QueueWork();
                 }
@@ -189,7 +171,7 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
                 call.Waiter?.Signal();
             }
 
-            if (desk.HasBlockedCallers || _link.IsClosed)
+            if (_desk.HasBlockedCallers || _link.IsClosed)
             {
                 break;
             }
@@ -203,9 +185,9 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
     {
         InlineBudget budget = call.Budget;
         long begun = budget.Begin();
-        desk.NoteInline(budget);
+        _desk.NoteInline(budget);
         _role.EnterUserCode(ref me.Token);
-        desk.EnsureWatched();
+        _desk.EnsureWatched();
         me.IsInUserCode = true;
         try
         {
@@ -230,14 +212,14 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
 
     private void SleepArmed(ReaderRole.Token token, long position, uint attention)
     {
-        desk.Standby = StandbyState.Armed;
+        _desk.Standby = StandbyState.Armed;
         _role.Release(token);
-        desk.SignalCallersIfFree();
+        _desk.SignalCallersIfFree();
 
         // CRASH reader-armed: the peer rings a process that is gone, which harms nobody.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
         bool isBackstop = !_link.SleepForData(position, attention);
-        desk.Standby = StandbyState.Awake;
+        _desk.Standby = StandbyState.Awake;
         if (isBackstop)
         {
             CheckBackstop(position);
@@ -259,23 +241,23 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
     /// </summary>
     private void HandOver(ReaderRole.Token token)
     {
-        desk.Standby = StandbyState.OnLatch;
+        _desk.Standby = StandbyState.OnLatch;
         _role.Release(token);
-        desk.LookForReader();
-        desk.StandbyWanted.Wait(WaitBounds.Backstop);
-        desk.Standby = StandbyState.Awake;
+        _desk.LookForReader();
+        _desk.StandbyWanted.Wait(WaitBounds.Backstop);
+        _desk.Standby = StandbyState.Awake;
     }
 
     private void SleepUntilWanted()
     {
         // The fence orders the announcement before the look at the role: whoever frees it sees the one or is seen.
-        desk.AnnounceStandby(StandbyState.OnLatch);
+        _desk.AnnounceStandby(StandbyState.OnLatch);
         if (!_role.IsFree)
         {
-            desk.StandbyWanted.Wait(WaitBounds.Backstop);
+            _desk.StandbyWanted.Wait(WaitBounds.Backstop);
         }
 
-        desk.Standby = StandbyState.Awake;
+        _desk.Standby = StandbyState.Awake;
     }
 
     private readonly struct Condition(RingReader ring, ReaderDesk desk) : ISpinCondition

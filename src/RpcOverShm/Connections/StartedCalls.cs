@@ -1,116 +1,151 @@
+using System.Runtime.CompilerServices;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's
-/// End was read, not before: a given-up call keeps its slot until then. Any thread may add; the holder of the reader
-/// role finds and removes.
+/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's End
+/// was read, not before: a given-up call keeps its slot until then. Calls are added under the sender's gate; the holder of
+/// the reader role finds and removes. Free slots go from the one to the other over a stack that neither locks.
 /// </summary>
 internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 {
-    private const int FirstSize = 64;
+    private const int BlockSize = 256;
+    private const int NoSlot = -1;
 
-    private readonly Lock _gate = new();
-    private ConnectionCall?[] _calls = [];
-    private uint[] _generations = [];
-    private readonly Stack<int> _free = new();
-    private int _used;
+    // Blocks never move once made: the reader looks while others add.
+    private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
+    private readonly Lock _drainGate = new();
+    private long _freeTop = NoSlot; // the topmost free slot in the low half, a count against reuse in the high one
+    private int _used;              // slots given out at least once
     private volatile int _count;
     private TaskCompletionSource? _drained;
 
     public int Count => _count;
 
-    /// <summary>Gives the call an id, or returns false when as many calls live as the peer takes.</summary>
+    /// <summary>Gives the call an id, or returns false when as many calls live as the peer takes. Under the gate.</summary>
     public bool TryAdd(ConnectionCall call)
     {
-        lock (_gate)
+        int slot = PopFree();
+        if (slot == NoSlot)
         {
-            if (!TryTakeSlot(out int slot))
+            if (_used >= maxCalls)
             {
                 return false;
             }
 
-            _generations[slot] = CallId.NextGeneration(_generations[slot]);
-            call.Id = new CallId(slot, _generations[slot], isFromAcceptor);
-            Volatile.Write(ref _calls[slot], call);
-            Interlocked.Increment(ref _count);
-            return true;
+            slot = _used++;
+            if (slot % BlockSize == 0)
+            {
+                Volatile.Write(ref _blocks[slot / BlockSize], new Block());
+            }
         }
+
+        ref Entry entry = ref EntryOf(slot);
+        entry.Generation = CallId.NextGeneration(entry.Generation);
+        call.Id = new CallId(slot, entry.Generation, isFromAcceptor);
+        Interlocked.Increment(ref _count);
+        Volatile.Write(ref entry.Call, call);
+        return true;
     }
 
-    /// <summary>
-    /// The call with this id. A frame for any other is the peer's fault: it has ended the call itself.
-    /// </summary>
+    /// <summary>The call with this id. A frame for any other is the peer's fault: it has ended the call itself.</summary>
     /// <exception cref="ProtocolException">There is no such call.</exception>
     public ConnectionCall Find(CallId id)
     {
-        ConnectionCall?[] calls = Volatile.Read(ref _calls);
-        ConnectionCall? call = id.Slot < calls.Length ? Volatile.Read(ref calls[id.Slot]) : null;
-        return call is not null && call.Id == id
-            ? call
-            : throw new ProtocolException($"A frame for call {id}, which is not open.");
+        Block? block = id.Slot < maxCalls ? Volatile.Read(ref _blocks[id.Slot / BlockSize]) : null;
+        ConnectionCall? call = block is null ? null : Volatile.Read(ref block.Entries[id.Slot % BlockSize].Call);
+        return call is not null && call.Id == id ? call : throw NotOpen(id);
     }
 
+    /// <summary>Forgets the call: its id may be used again.</summary>
     public void Remove(ConnectionCall call)
     {
-        lock (_gate)
+        int slot = call.Id.Slot;
+        ref Entry entry = ref EntryOf(slot);
+        entry.Call = null;
+        PushFree(slot, ref entry);
+        if (Interlocked.Decrement(ref _count) == 0 && Volatile.Read(ref _drained) is not null)
         {
-            _calls[call.Id.Slot] = null;
-            _free.Push(call.Id.Slot);
-            if (Interlocked.Decrement(ref _count) == 0)
-            {
-                _drained?.TrySetResult();
-            }
+            NoteDrained();
         }
     }
 
     /// <summary>Completes when no call lives. Calls that begin meanwhile are waited for too.</summary>
     public Task WhenEmptyAsync()
     {
-        lock (_gate)
+        lock (_drainGate)
         {
-            if (_count == 0)
-            {
-                return Task.CompletedTask;
-            }
-
-            _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            return _drained.Task;
+            // Made before the look: a call that ends meanwhile sees it.
+            Interlocked.CompareExchange(
+                ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
+            return Count == 0 ? Task.CompletedTask : _drained.Task;
         }
     }
 
     /// <summary>All calls that live.</summary>
-    public ConnectionCall[] Snapshot()
+    public ConnectionCall[] Snapshot() =>
+        [.. _blocks.OfType<Block>().SelectMany(block => block.Entries).Select(entry => entry.Call).OfType<ConnectionCall>()];
+
+    private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
+
+    private void NoteDrained()
     {
-        lock (_gate)
+        lock (_drainGate)
         {
-            return [.. _calls.OfType<ConnectionCall>()];
+            _drained?.TrySetResult();
         }
     }
 
-    private bool TryTakeSlot(out int slot)
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    private ref Entry EntryOf(int slot) => ref _blocks[slot / BlockSize]!.Entries[slot % BlockSize];
+
+    // One thread at a time takes, one at a time gives; the count in the high half tells a top that has come back.
+    private int PopFree()
     {
-        if (_free.TryPop(out slot))
+        long top = Volatile.Read(ref _freeTop);
+        while ((int)top != NoSlot)
         {
-            return true;
+            long next = NextTop(top, EntryOf((int)top).NextFree);
+            long seen = Interlocked.CompareExchange(ref _freeTop, next, top);
+            if (seen == top)
+            {
+                return (int)top;
+            }
+
+            top = seen;
         }
 
-        if (_used >= maxCalls)
-        {
-            return false;
-        }
+        return NoSlot;
+    }
 
-        if (_used == _calls.Length)
+    private void PushFree(int slot, ref Entry entry)
+    {
+        long top = Volatile.Read(ref _freeTop);
+        while (true)
         {
-            int size = Math.Max(FirstSize, _calls.Length * 2);
-            var larger = new ConnectionCall?[size];
-            _calls.CopyTo(larger, 0);
-            Array.Resize(ref _generations, size);
-            Volatile.Write(ref _calls, larger);
-        }
+            entry.NextFree = (int)top;
+            long seen = Interlocked.CompareExchange(ref _freeTop, NextTop(top, slot), top);
+            if (seen == top)
+            {
+                return;
+            }
 
-        slot = _used++;
-        return true;
+            top = seen;
+        }
+    }
+
+    private static long NextTop(long top, int slot) => (((top >> 32) + 1) << 32) | (uint)slot;
+
+    private struct Entry
+    {
+        public ConnectionCall? Call;
+        public uint Generation;
+        public int NextFree;
+    }
+
+    private sealed class Block
+    {
+        public readonly Entry[] Entries = new Entry[BlockSize];
     }
 }

@@ -22,6 +22,9 @@ internal sealed class InlineBudget
 
     private static readonly long s_slowTicks = Stopwatch.Frequency * SlowMicroseconds / 1_000_000;
 
+    // What one run counts for at most, so that one outlier makes nothing slow.
+    private static readonly long s_longestTicks = s_slowTicks * 8;
+
     private long _averageTicks;
     private int _runs;
     private int _pause;          // runs that go to the pool before the next try
@@ -50,14 +53,22 @@ internal sealed class InlineBudget
     /// <summary>Ends an inline run that kept its role.</summary>
     public void End(long begun)
     {
-        if (begun == 0)
+        if (begun != 0)
         {
-            return;
+            Note(Stopwatch.GetTimestamp() - begun);
         }
+    }
 
+    /// <summary>
+    /// The role was taken from an inline run. It counts as a very slow one and no more: on a busy machine the thread may
+    /// just not have been given a processor.
+    /// </summary>
+    public void NoteRescue() => Note(s_longestTicks);
+
+    private void Note(long ticks)
+    {
         // An eighth of the new and seven of the old; the first run includes the compiler's work and counts for little.
-        long ticks = Stopwatch.GetTimestamp() - begun;
-        _averageTicks += (Math.Min(ticks, s_slowTicks * 8) - _averageTicks) / 8;
+        _averageTicks += (Math.Min(ticks, s_longestTicks) - _averageTicks) / 8;
         if (_averageTicks > s_slowTicks)
         {
             BecomeSlow();
@@ -67,9 +78,6 @@ internal sealed class InlineBudget
             _nextPause = FirstPause;
         }
     }
-
-    /// <summary>The role was taken from an inline run: nothing proves slowness better.</summary>
-    public void NoteRescue() => BecomeSlow();
 
     private void BecomeSlow()
     {

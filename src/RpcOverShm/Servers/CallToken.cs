@@ -6,42 +6,35 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class CallToken : IThreadPoolWorkItem
 {
-    private static readonly CancellationToken s_fired = new(canceled: true);
+    private static readonly CallToken s_fired = new(new CancellationTokenSource());
 
-    private CancellationTokenSource? _source;
-    private volatile bool _isFired;
+    private readonly CancellationTokenSource _source;
 
-    public CancellationToken Token
+    static CallToken() => s_fired._source.Cancel();
+
+    private CallToken(CancellationTokenSource source) => _source = source;
+
+    /// <summary>The token of a call, made if nobody has asked for it before.</summary>
+    /// <param name="field">Where the call keeps it.</param>
+    public static CancellationToken Get(ref CallToken? field)
     {
-        get
+        CallToken? token = Volatile.Read(ref field);
+        if (token is null)
         {
-            if (_source is null)
-            {
-                if (_isFired)
-                {
-                    return s_fired;
-                }
-
-                Interlocked.CompareExchange(ref _source, new CancellationTokenSource(), null);
-                if (_isFired)
-                {
-                    // Fired in between: whoever fired may have seen no source.
-                    Fire();
-                }
-            }
-
-            return _source.Token;
+            var made = new CallToken(new CancellationTokenSource());
+            token = Interlocked.CompareExchange(ref field, made, null) ?? made;
         }
+
+        return token._source.Token;
     }
 
-    /// <summary>Cancels the token, if there is one, and any that is asked for later.</summary>
-    public void Fire()
+    /// <summary>Cancels the token of a call, or the one that will be asked for.</summary>
+    /// <param name="field">Where the call keeps it.</param>
+    public static void Fire(ref CallToken? field)
     {
-        _isFired = true;
-        Interlocked.MemoryBarrier();
-        if (_source is not null)
+        if (Interlocked.CompareExchange(ref field, s_fired, null) is { } token && token != s_fired)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(token, preferLocal: false);
         }
     }
 
@@ -50,7 +43,7 @@ internal sealed class CallToken : IThreadPoolWorkItem
     {
         try
         {
-            _source!.Cancel();
+            _source.Cancel();
         }
         catch (AggregateException)
         {

@@ -6,8 +6,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The requests of one call: the one that came with the first frame, and those that come by themselves. Most calls have
-/// just the former and pay for nothing else. The holder of the reader role adds, the method takes.
+/// The requests of one call: one that may have come with the first frame, and those that come by themselves. The holder of the reader role adds, the method takes.
 /// </summary>
 internal sealed class RequestMessages
 {

@@ -11,6 +11,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     private static readonly Task<bool> s_true = Task.FromResult(true);
     private static readonly Task<bool> s_false = Task.FromResult(false);
 
+    private readonly RequestMessages _requests = call.Requests!;
     private int _isReading;
 
     public TRequest Current { get; private set; } = null!;
@@ -44,7 +45,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             while (true)
             {
                 // A token that fires here takes back this read, not the call.
-                await call.Requests.WaitAsync(cancellationToken).ConfigureAwait(false);
+                await _requests.WaitAsync(cancellationToken).ConfigureAwait(false);
                 if (TryRead() is { } read)
                 {
                     return await read.ConfigureAwait(false);
@@ -60,7 +61,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     /// <summary>Null when there is nothing to read yet.</summary>
     private Task<bool>? TryRead()
     {
-        if (!call.IsEnded && call.Requests.TryTake(out MessageBytes bytes))
+        if (!call.IsEnded && _requests.TryTake(out MessageBytes bytes))
         {
             try
             {
@@ -73,7 +74,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             }
         }
 
-        if (!call.IsEnded && !call.Requests.IsAtEnd)
+        if (!call.IsEnded && !_requests.IsAtEnd)
         {
             return null;
         }

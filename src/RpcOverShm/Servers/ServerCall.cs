@@ -14,7 +14,8 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 {
-    private readonly CallToken _token = new();
+    private CallToken? _token;        // made when somebody asks for it
+    private MessageBytes _request;    // the request of a call that has just one, and had it in its first frame
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
     private int _ended;
@@ -34,10 +35,12 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <summary>Null for the generated marshallers.</summary>
     public string? Codec { get; private set; }
 
-    /// <summary>The requests; set before the method runs.</summary>
-    public RequestMessages Requests { get; private set; } = null!;
+    /// <summary>
+    /// The requests, but for a call that has just one and had it in its first frame. Set before the method runs.
+    /// </summary>
+    public RequestMessages? Requests { get; private set; }
 
-    public CancellationToken CancellationToken => _token.Token;
+    public CancellationToken CancellationToken => CallToken.Get(ref _token);
 
     public override InlineBudget Budget => _handler!.Budget;
 
@@ -66,8 +69,16 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
             return;
         }
 
-        Requests = new RequestMessages(
-            message, flags, _handler!.IsRequestStream, Settings, this);
+        const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+        if (_handler!.IsRequestStream || (flags & Whole) != Whole)
+        {
+            Requests = new RequestMessages(message, flags, _handler.IsRequestStream, Settings, this);
+        }
+        else
+        {
+            _request = new MessageBytes(message);
+        }
+
         if (request.Timeout is { } timeout)
         {
             StartDeadline(timeout);
@@ -132,28 +143,60 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 
         if ((work & CallWork.WakeReader) != 0)
         {
-            Requests.CompleteWait();
+            Requests!.CompleteWait();
         }
     }
 
-    private async void RunMethod()
+    private void RunMethod()
     {
         var context = new ShmServerCallContext(this);
         try
         {
-            if (!IsEnded)
+            Task running = IsEnded ? Task.CompletedTask : _handler!.InvokeAsync(this, context);
+            if (!running.IsCompletedSuccessfully)
             {
-                await _handler!.InvokeAsync(this, context).ConfigureAwait(false);
-                EndWith(context.Status, context.SetTrailers);
+                AwaitMethod(running, context);
+                return;
             }
+
+            EndWith(context.Status, context.SetTrailers);
         }
         catch (Exception exception)
         {
             EndWith(exception, context);
         }
 
-        Requests.ReleaseFirst();
+        NoteDone();
+    }
+
+    private async void AwaitMethod(Task running, ShmServerCallContext context)
+    {
+        try
+        {
+            await running.ConfigureAwait(false);
+            EndWith(context.Status, context.SetTrailers);
+        }
+        catch (Exception exception)
+        {
+            EndWith(exception, context);
+        }
+
+        NoteDone();
+    }
+
+    private void NoteDone()
+    {
+        _request.Release();
+        Requests?.ReleaseFirst();
         owner.NoteDone();
+    }
+
+    /// <summary>Takes the request of a call that has just one, where it came with the first frame.</summary>
+    public bool TryTakeRequest(out MessageBytes bytes)
+    {
+        bytes = _request;
+        _request = default;
+        return !bytes.IsEmpty;
     }
 
     /// <summary>Sends response metadata ahead of the first message.</summary>
@@ -284,7 +327,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         Requests?.Abort();
         if (isToldMethod)
         {
-            _token.Fire();
+            CallToken.Fire(ref _token);
         }
     }
 

@@ -14,7 +14,11 @@ internal sealed class ServerStreamingHandler<TRequest, TResponse>(
 {
     public override async Task InvokeAsync(ServerCall call, ShmServerCallContext context)
     {
-        TRequest request = await ReadRequestAsync(call).ConfigureAwait(false);
+        if (!TryReadRequest(call, out TRequest? request))
+        {
+            request = await ReadRequestAsync(call).ConfigureAwait(false);
+        }
+
         var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
         await NotNull(invoke(request, responses, context)).ConfigureAwait(false);
         responses.Complete();

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using RpcOverShm.Calls;
 
@@ -25,10 +26,23 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
 
     public override bool Offers(string? codec) => codec is null || _byCodec.ContainsKey(codec);
 
-    /// <summary>The request of a method that takes one.</summary>
-    protected async ValueTask<TRequest> ReadRequestAsync(ServerCall call)
+    /// <summary>The request of a method that takes one, where it is there already.</summary>
+    protected bool TryReadRequest(ServerCall call, [NotNullWhen(true)] out TRequest? request)
     {
-        MessageBytes bytes = await call.Requests.TakeSingleAsync().ConfigureAwait(false);
+        if (call.TryTakeRequest(out MessageBytes bytes))
+        {
+            request = FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
+            return true;
+        }
+
+        request = null;
+        return false;
+    }
+
+    /// <summary>The request of a method that takes one, which is still on its way.</summary>
+    protected async Task<TRequest> ReadRequestAsync(ServerCall call)
+    {
+        MessageBytes bytes = await call.Requests!.TakeSingleAsync().ConfigureAwait(false);
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 

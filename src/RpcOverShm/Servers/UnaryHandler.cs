@@ -12,10 +12,30 @@ internal sealed class UnaryHandler<TRequest, TResponse>(
     where TRequest : class
     where TResponse : class
 {
-    public override async Task InvokeAsync(ServerCall call, ShmServerCallContext context)
+    // No state machine where nothing is to be waited for: most calls are over when the method returns.
+    public override Task InvokeAsync(ServerCall call, ShmServerCallContext context)
+    {
+        if (!TryReadRequest(call, out TRequest? request))
+        {
+            return InvokeLaterAsync(call, context);
+        }
+
+        Task<TResponse> running = NotNull(invoke(request, context));
+        if (!running.IsCompletedSuccessfully)
+        {
+            return EndLaterAsync(call, context, running);
+        }
+
+        call.EndWith(ResponseMarshaller(call), running.Result, context);
+        return Task.CompletedTask;
+    }
+
+    private async Task InvokeLaterAsync(ServerCall call, ShmServerCallContext context)
     {
         TRequest request = await ReadRequestAsync(call).ConfigureAwait(false);
-        TResponse response = await NotNull(invoke(request, context)).ConfigureAwait(false);
-        call.EndWith(ResponseMarshaller(call), response, context);
+        await EndLaterAsync(call, context, NotNull(invoke(request, context))).ConfigureAwait(false);
     }
+
+    private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running) =>
+        call.EndWith(ResponseMarshaller(call), await running.ConfigureAwait(false), context);
 }

@@ -1,0 +1,72 @@
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The threads that may take the place of a connection's reader: at most one waits idle, others are started when they are
+/// wanted. Any thread may call.
+/// </summary>
+internal sealed class SpareThreads(Action startThread)
+{
+    private const int MostIdle = 1;
+
+    private readonly object _gate = new();
+    private int _idle;    // threads that wait and are not wanted yet
+    private int _wanted;  // places that are to be taken by threads that wait
+    private bool _isClosed;
+
+    /// <summary>A place is to be taken: wakes a thread that waits, or starts one.</summary>
+    public void Bring()
+    {
+        lock (_gate)
+        {
+            if (_idle > 0)
+            {
+                // One is counted out here, not when it wakes: another that comes to wait meanwhile is not the one.
+                _idle--;
+                _wanted++;
+                Monitor.Pulse(_gate);
+                return;
+            }
+        }
+
+        startThread();
+    }
+
+    /// <summary>Waits until a place is to be taken (true). False when the thread is not needed: it goes home.</summary>
+    public bool WaitUntilWanted()
+    {
+        lock (_gate)
+        {
+            if (_isClosed || _idle >= MostIdle)
+            {
+                return false;
+            }
+
+            _idle++;
+            while (_wanted == 0 && !_isClosed)
+            {
+                Monitor.Wait(_gate, WaitBounds.Backstop);
+            }
+
+            if (_wanted == 0)
+            {
+                return false;
+            }
+
+            _wanted--;
+            return true;
+        }
+    }
+
+    /// <summary>
+    /// Sends home whoever waits idle. A place is still taken when it is to be: somebody must end the reading.
+    /// </summary>
+    public void Close()
+    {
+        lock (_gate)
+        {
+            _isClosed = true;
+            _idle = 0;
+            Monitor.PulseAll(_gate);
+        }
+    }
+}
