@@ -14,6 +14,7 @@ namespace RpcOverShm;
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
     private readonly ConnectionSource _connections;
+    private readonly ClientSettings _settings;
     private readonly ShmCallInvoker _invoker;
     private Task? _shutdown;
 
@@ -28,7 +29,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             options.ConnectTimeout,
             maxCalls: 0,
             logger);
-        var settings = new ClientSettings
+        _settings = new ClientSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
@@ -37,8 +38,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             Logger = logger,
         };
-        _connections = new ConnectionSource(address, connection, settings.Scheduling);
-        _invoker = new ShmCallInvoker(_connections, settings);
+        _connections = new ConnectionSource(address, connection, _settings.Scheduling);
+        _invoker = new ShmCallInvoker(_connections, _settings);
     }
 
     /// <summary>Makes a channel. Does not connect yet, so it does not fail for a server that is not there.</summary>
@@ -64,6 +65,15 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         return _invoker;
+    }
+
+    /// <summary>Makes a batch: unary calls that go to the server together. The caller disposes it.</summary>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    public ShmCallBatch CreateBatch()
+    {
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        var batch = new CallBatch(_connections, _settings);
+        return new ShmCallBatch(batch, new BatchCallInvoker(_invoker, _settings, batch));
     }
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits for it.</summary>

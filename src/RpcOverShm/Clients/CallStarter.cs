@@ -1,4 +1,3 @@
-using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
@@ -6,59 +5,57 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// How a call gets from the invoker onto a connection: the deadline is checked, the request serialised, a connection
-/// found or awaited, the head encoded, and what goes wrong becomes the call's status. Holds nothing of a call.
+/// How a call gets from the invoker onto a connection: a connection is found or awaited, the head encoded, and what goes
+/// wrong becomes the call's status. Holds nothing of a call.
 /// </summary>
 internal sealed class CallStarter(ConnectionSource connections, ClientSettings settings)
 {
+    private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+
     // A connection may close between being found and being used; a call that was not sent may try another.
     private const int MaxAttempts = 3;
 
-    [ThreadStatic]
-    private static PooledBufferWriter? s_head;
+    /// <summary>No connection: the call ended before it was started.</summary>
+    public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
 
     /// <summary>Starts a call that nobody blocks for.</summary>
     /// <param name="call">The call.</param>
-    /// <param name="fullName">The method, as bytes.</param>
-    /// <param name="host">The authority that the caller has set; null for none.</param>
-    /// <param name="options">The call's.</param>
-    /// <param name="request">The serialised request; null where requests are a stream.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="request">The serialised request; null where requests are a stream. Used until this returns.</param>
     /// <returns>The connection that the call was started on; null when it ended before.</returns>
-    public Task<Connection?> Start(
-        ClientCall call, byte[] fullName, string? host, in CallOptions options, PooledBufferWriter? request)
+    public Task<Connection?> Start(ClientCall call, in CallTarget target, PooledBufferWriter? request)
     {
         ValueTask<Connection> connecting = connections.GetAsync();
         if (!connecting.IsCompletedSuccessfully)
         {
-            return StartLaterAsync(connecting.AsTask(), call, fullName, host, options, TakeOver(request));
+            return StartLaterAsync(connecting.AsTask(), call, target, TakeOver(request));
         }
 
         Connection connection = connecting.Result;
-        StartOutcome outcome = StartOn(connection, call, fullName, host, options, request);
-        return outcome == StartOutcome.Closed
-            ? StartLaterAsync(connections.GetAsync().AsTask(), call, fullName, host, options, TakeOver(request))
-            : Task.FromResult(outcome == StartOutcome.Started ? connection : null);
+        StartOutcome outcome = StartOn(connection, call, target, request);
+        return outcome switch
+        {
+            StartOutcome.Started => connection.AsResult,
+            StartOutcome.Closed => StartLaterAsync(connections.GetAsync().AsTask(), call, target, TakeOver(request)),
+            _ => None,
+        };
     }
 
     /// <summary>Starts a call and returns when it is done.</summary>
-    public void Run(ClientCall call, byte[] fullName, string? host, in CallOptions options, PooledBufferWriter request)
+    public void Run(ClientCall call, in CallTarget target, PooledBufferWriter request)
     {
         for (int attempt = 1; ; attempt++)
         {
-            if (WaitForConnection(call) is not { } connection || !call.TryAttach(connection))
+            if (WaitForConnection(call) is not { } connection
+                || !call.TryAttach(connection)
+                || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
             {
                 return;
             }
 
-            if (!TryEncodeHead(connection, call, fullName, host, options, out PooledBufferWriter head))
-            {
-                return;
-            }
-
-            bool isInline = head.Length + request.Length <= connection.InlineBytes;
-            StartOutcome outcome = isInline
-                ? connection.RunCall(
-                    call, FrameFlags.HasMessage | FrameFlags.HalfClose, head.WrittenSpan, request.WrittenSpan, null)
+            bool isWhole = head.Length + request.Length <= connection.InlineBytes;
+            StartOutcome outcome = isWhole
+                ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
                 : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
             if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
             {
@@ -68,7 +65,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
     }
 
-    private static async Task<Connection?> AwaitConnectionAsync(Task<Connection> connecting, ClientCall call)
+    /// <summary>The connection for a call; null when there is none and the call has ended with that.</summary>
+    public static async Task<Connection?> AwaitConnectionAsync(Task<Connection> connecting, ClientCall call)
     {
         try
         {
@@ -91,6 +89,20 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         return null;
     }
 
+    /// <summary>Ends a call that was not started, with what kept it from that.</summary>
+    public static void FinishUnlessStarted(StartOutcome outcome, Connection connection, ClientCall call)
+    {
+        if (outcome == StartOutcome.TooManyCalls)
+        {
+            call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
+        }
+        else if (outcome == StartOutcome.Closed)
+        {
+            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason!));
+        }
+    }
+
+    // The context that holds the request is its thread's; what outlives this call needs bytes of its own.
     private static PooledBufferWriter? TakeOver(PooledBufferWriter? request)
     {
         if (request is null)
@@ -104,12 +116,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     }
 
     private async Task<Connection?> StartLaterAsync(
-        Task<Connection> connecting,
-        ClientCall call,
-        byte[] fullName,
-        string? host,
-        CallOptions options,
-        PooledBufferWriter? request)
+        Task<Connection> connecting, ClientCall call, CallTarget target, PooledBufferWriter? request)
     {
         using (request)
         {
@@ -121,7 +128,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
                     return null;
                 }
 
-                StartOutcome outcome = StartOn(connection, call, fullName, host, options, request);
+                StartOutcome outcome = StartOn(connection, call, target, request);
                 if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
                 {
                     FinishUnlessStarted(outcome, connection, call);
@@ -134,60 +141,28 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     }
 
     private StartOutcome StartOn(
-        Connection connection,
-        ClientCall call,
-        byte[] fullName,
-        string? host,
-        in CallOptions options,
-        PooledBufferWriter? request)
+        Connection connection, ClientCall call, in CallTarget target, PooledBufferWriter? request)
     {
         if (!call.TryAttach(connection)
-            || !TryEncodeHead(connection, call, fullName, host, options, out PooledBufferWriter head))
+            || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
         {
             return StartOutcome.GivenUp;
         }
 
-        if (request is not null && head.Length + request.Length <= connection.InlineBytes)
-        {
-            return Checked(
-                connection.StartCall(
-                    call, FrameFlags.HasMessage | FrameFlags.HalfClose, head.WrittenSpan, request.WrittenSpan),
-                connection,
-                call);
-        }
-
-        StartOutcome outcome = Checked(
-            connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default),
-            connection,
-            call);
-        if (outcome == StartOutcome.Started && request is not null)
+        bool isWhole = request is not null && head.Length + request.Length <= connection.InlineBytes;
+        StartOutcome outcome = isWhole
+            ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan)
+            : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
+        if (outcome == StartOutcome.Started && request is not null && !isWhole)
         {
             _ = connection.SendMessageAsync(call, FrameFlags.HalfClose, request);
         }
-
-        return outcome;
-    }
-
-    private static StartOutcome Checked(StartOutcome outcome, Connection connection, ClientCall call)
-    {
-        if (outcome == StartOutcome.TooManyCalls)
+        else if (outcome == StartOutcome.TooManyCalls)
         {
             FinishUnlessStarted(outcome, connection, call);
         }
 
         return outcome;
-    }
-
-    private static void FinishUnlessStarted(StartOutcome outcome, Connection connection, ClientCall call)
-    {
-        if (outcome == StartOutcome.TooManyCalls)
-        {
-            call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
-        }
-        else if (outcome == StartOutcome.Closed)
-        {
-            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason!));
-        }
     }
 
     /// <summary>
@@ -210,45 +185,4 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
 
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();
     }
-
-    private bool TryEncodeHead(
-        Connection connection,
-        ClientCall call,
-        byte[] fullName,
-        string? host,
-        in CallOptions options,
-        out PooledBufferWriter head)
-    {
-        head = s_head ??= new PooledBufferWriter();
-        head.Clear();
-        Metadata? metadata = options.Headers is { Count: > 0 } headers ? headers : null;
-        if (metadata is not null)
-        {
-            if (MetadataCodec.Check(metadata) is { } problem)
-            {
-                call.FinishUnsent(new Status(StatusCode.Internal, problem));
-                return false;
-            }
-
-            if (MetadataCodec.MeasureBytes(metadata) > connection.PeerLimits.MaxMetadataBytes)
-            {
-                call.FinishUnsent(StatusMapping.MetadataTooLarge(
-                    "The request's metadata", connection.PeerLimits.MaxMetadataBytes));
-                return false;
-            }
-        }
-
-        var content = new RequestHead
-        {
-            Method = fullName,
-            Timeout = call.Remaining is { } remaining ? Max(remaining, TimeSpan.FromTicks(1)) : null,
-            Codec = settings.Codec?.Name,
-            Host = host,
-            Metadata = metadata,
-        };
-        content.Encode(head);
-        return true;
-    }
-
-    private static TimeSpan Max(TimeSpan one, TimeSpan other) => one > other ? one : other;
 }

@@ -20,7 +20,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         {
             using (context)
             {
-                _starter.Run(call, bound.FullName, host, options, context.Bytes);
+                _starter.Run(call, new CallTarget(bound.FullName, host, options.Headers), context.Bytes);
             }
         }
 
@@ -34,13 +34,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         var call = new SingleResponseCall<TResponse>(
             settings, method.FullName, bound.ResponseMarshaller, waiter: null);
         StartWithRequest(call, bound, host, options, request);
-        return new AsyncUnaryCall<TResponse>(
-            call.ResponseAsync,
-            CallAccess.GetHeaders,
-            CallAccess.GetStatus,
-            CallAccess.GetTrailers,
-            CallAccess.Dispose,
-            call);
+        return Present(call);
     }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
@@ -91,7 +85,20 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
             call);
     }
 
-    private ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
+    /// <summary>The call as gRPC presents it to users.</summary>
+    public static AsyncUnaryCall<TResponse> Present<TResponse>(SingleResponseCall<TResponse> call)
+        where TResponse : class =>
+        new(
+            call.ResponseAsync,
+            CallAccess.GetHeaders,
+            CallAccess.GetStatus,
+            CallAccess.GetTrailers,
+            CallAccess.Dispose,
+            call);
+
+    /// <summary>The method as this channel calls it.</summary>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
         where TResponse : class
     {
@@ -112,7 +119,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         {
             using (context)
             {
-                _ = _starter.Start(call, method.FullName, host, options, context.Bytes);
+                _ = _starter.Start(call, new CallTarget(method.FullName, host, options.Headers), context.Bytes);
             }
         }
     }
@@ -123,13 +130,14 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         Task<Connection?> started = call.TryArm(CallTimeout.Of(options), options.CancellationToken)
-            ? _starter.Start(call, method.FullName, host, options, request: null)
-            : Task.FromResult<Connection?>(null);
+            ? _starter.Start(call, new CallTarget(method.FullName, host, options.Headers), request: null)
+            : CallStarter.None;
         return new RequestStreamWriter<TRequest>(
             call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, options.WriteOptions);
     }
 
-    private FrameSerializationContext? TrySerialize<TRequest, TResponse>(
+    /// <summary>Serialises a request; null when the call has ended with that.</summary>
+    public FrameSerializationContext? TrySerialize<TRequest, TResponse>(
         ClientCall call, ClientMethod<TRequest, TResponse> method, TRequest request)
         where TRequest : class
         where TResponse : class

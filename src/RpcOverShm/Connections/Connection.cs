@@ -38,7 +38,11 @@ internal sealed class Connection
         _desk = new ReaderDesk(link, receiver, _sender, mode, IsExpecting);
         _callers = new CallerReader(_desk);
         _standby = new StandbyReader(_desk, OnClosed);
+        AsResult = Task.FromResult<Connection?>(this);
     }
+
+    /// <summary>This connection as a completed task: made once, for the many calls that give it away.</summary>
+    public Task<Connection?> AsResult { get; }
 
     public PeerIdentity Peer => _link.Identity;
 
@@ -107,6 +111,13 @@ internal sealed class Connection
         }
 
         return outcome;
+    }
+
+    /// <summary>Starts many calls whose callers do not block; see <see cref="FrameSender.StartMany"/>.</summary>
+    public void StartCalls(Span<BatchEntry> entries, ReadOnlySpan<byte> bytes)
+    {
+        _sender.StartMany(_started, entries, bytes);
+        _desk.LookForReader();
     }
 
     /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>

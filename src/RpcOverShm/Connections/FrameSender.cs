@@ -12,6 +12,9 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class FrameSender
 {
+    // How many calls of a batch are written while the gate is held.
+    private const int CallsPerSlice = 64;
+
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
@@ -72,6 +75,27 @@ internal sealed class FrameSender
 
         Finish(isSent, mustWake);
         return StartOutcome.Started;
+    }
+
+    /// <summary>
+    /// Sends the first frames of many calls as one publication, as far as the ring holds them; what does not fit is queued
+    /// and follows. Each entry says what became of it.
+    /// </summary>
+    /// <param name="calls">Where the calls are entered.</param>
+    /// <param name="entries">The calls.</param>
+    /// <param name="bytes">Their heads and messages.</param>
+    public void StartMany(StartedCalls calls, Span<BatchEntry> entries, ReadOnlySpan<byte> bytes)
+    {
+        bool isAllSent = true;
+        while (!entries.IsEmpty)
+        {
+            // Others get a turn between the slices; only the last one publishes, or the ring's own need for it.
+            int count = Math.Min(entries.Length, CallsPerSlice);
+            isAllSent &= StartSlice(calls, entries[..count], bytes, isLast: count == entries.Length);
+            entries = entries[count..];
+        }
+
+        Finish(isAllSent, mustWake: false);
     }
 
     /// <summary>
@@ -307,6 +331,58 @@ internal sealed class FrameSender
 
         _hasHeld = false;
         return _writer.Publish();
+    }
+
+    private bool StartSlice(
+        StartedCalls calls, Span<BatchEntry> entries, ReadOnlySpan<byte> bytes, bool isLast)
+    {
+        bool isAllSent = true;
+        bool mustWake = false;
+        try
+        {
+            lock (_gate)
+            {
+                _writer.IsBatching = true;
+                foreach (ref BatchEntry entry in entries)
+                {
+                    isAllSent &= StartEntry(calls, ref entry, bytes);
+                }
+
+                _writer.IsBatching = false;
+                mustWake = !_isClosed && (isLast || !isAllSent) && _writer.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+        }
+
+        WakePeer(mustWake);
+        return isAllSent;
+    }
+
+    // Under the gate. True when nothing of the entry waits.
+    private bool StartEntry(StartedCalls calls, ref BatchEntry entry, ReadOnlySpan<byte> bytes)
+    {
+        ConnectionCall call = entry.Call;
+        if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+        {
+            entry.Outcome = _isClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
+            return true;
+        }
+
+        if (!calls.TryAdd(call))
+        {
+            entry.Outcome = StartOutcome.TooManyCalls;
+            return true;
+        }
+
+        entry.Outcome = StartOutcome.Started;
+        call.Sending.Window = _link.PeerLimits.CallWindow;
+        ReadOnlySpan<byte> head = bytes.Slice(entry.Offset, entry.HeadLength);
+        ReadOnlySpan<byte> message = bytes.Slice(entry.Offset + entry.HeadLength, entry.MessageLength);
+        FrameFlags flags = entry.IsWhole ? FrameFlags.HasMessage | FrameFlags.HalfClose : FrameFlags.None;
+        return _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
     }
 
     private void Finish(bool isSent, bool mustWake)

@@ -25,7 +25,11 @@ internal sealed class FrameWriter(PeerLink link)
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
+    private readonly long _batchPublishBytes = link.OwnLimits.RingCapacity / 4;
     private bool _mustWake;
+
+    /// <summary>True while a batch is written: it is published in one, unless it is a good part of the ring.</summary>
+    public bool IsBatching { get; set; }
 
     /// <summary>The longest payload of one record.</summary>
     public int MaxPayloadBytes => _ring.MaxPayloadBytes;
@@ -202,7 +206,7 @@ internal sealed class FrameWriter(PeerLink link)
     // After the phase was noted: once the peer can see the end of a call, it may start the next under the same id.
     private void PublishIfMuch()
     {
-        if (_ring.UnpublishedBytes >= PublishBytes)
+        if (_ring.UnpublishedBytes >= (IsBatching ? _batchPublishBytes : PublishBytes))
         {
             _mustWake |= _ring.Publish();
         }

@@ -1,0 +1,48 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>Records the unary calls that a generated client makes through it; any other shape is refused at once.</summary>
+internal sealed class BatchCallInvoker(ShmCallInvoker invoker, ClientSettings settings, CallBatch batch) : CallInvoker
+{
+    public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
+        var call = new SingleResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller, waiter: null);
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
+            && invoker.TrySerialize(call, bound, request) is { } context)
+        {
+            using (context)
+            {
+                var target = new CallTarget(bound.FullName, host, options.Headers);
+                if (!batch.TryRecord(call, target, context.Bytes.WrittenSpan))
+                {
+                    call.Dispose();
+                    throw new InvalidOperationException("The batch was sent or disposed; no more calls can be recorded.");
+                }
+            }
+        }
+
+        return ShmCallInvoker.Present(call);
+    }
+
+    public override TResponse BlockingUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        throw NotInBatch("A blocking call would wait for ever: the batch is sent after it");
+
+    public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        throw NotInBatch("A stream cannot be recorded");
+
+    public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
+        throw NotInBatch("A stream cannot be recorded");
+
+    public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
+        throw NotInBatch("A stream cannot be recorded");
+
+    private static InvalidOperationException NotInBatch(string why) =>
+        new($"{why}. A batch takes asynchronous unary calls only; make others through the channel itself.");
+}

@@ -1,0 +1,166 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// Unary calls that were recorded and go out together. Each has its request serialised and its deadline running from when
+/// it was recorded, and ends by itself. Sent once, or given up. Any thread may record.
+/// </summary>
+internal sealed class CallBatch(ConnectionSource connections, ClientSettings settings) : IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly PooledBufferWriter _requests = new();
+    private List<Recorded>? _recorded = [];
+
+    /// <summary>Records a call. False when the batch was sent or given up.</summary>
+    public bool TryRecord(ClientCall call, in CallTarget target, ReadOnlySpan<byte> request)
+    {
+        lock (_gate)
+        {
+            if (_recorded is null)
+            {
+                return false;
+            }
+
+            _recorded.Add(new Recorded(call, target, _requests.Length, request.Length));
+            _requests.Write(request);
+            return true;
+        }
+    }
+
+    /// <summary>Sends the calls. Completes when all that were not ended before are on their way. False when sent before.</summary>
+    public async Task<bool> TrySendAsync()
+    {
+        if (Close() is not { } recorded)
+        {
+            return false;
+        }
+
+        using (_requests)
+        {
+            if (recorded.Count > 0)
+            {
+                await SendAsync(recorded).ConfigureAwait(false);
+            }
+        }
+
+        return true;
+    }
+
+    /// <summary>Gives up what was not sent: the calls end cancelled.</summary>
+    public void Dispose()
+    {
+        if (Close() is not { } recorded)
+        {
+            return;
+        }
+
+        foreach (Recorded one in recorded)
+        {
+            one.Call.Dispose();
+        }
+
+        _requests.Dispose();
+    }
+
+    private List<Recorded>? Close()
+    {
+        lock (_gate)
+        {
+            List<Recorded>? recorded = _recorded;
+            _recorded = null;
+            return recorded;
+        }
+    }
+
+    private async Task SendAsync(List<Recorded> recorded)
+    {
+        Connection connection;
+        try
+        {
+            connection = await connections.GetAsync().ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            Status status = exception switch
+            {
+                ConnectException failure => StatusMapping.FromConnectFailure(failure),
+                ObjectDisposedException => StatusMapping.Disposed,
+                _ => StatusMapping.FromUnexpected(exception),
+            };
+            recorded.ForEach(one => one.Call.FinishUnsent(status));
+            return;
+        }
+
+        await Task.WhenAll(Send(connection, recorded)).ConfigureAwait(false);
+    }
+
+    /// <summary>Writes the first frames in one, then what was too large for them. Returns the writes that wait.</summary>
+    private List<Task> Send(Connection connection, List<Recorded> recorded)
+    {
+        using var bytes = new PooledBufferWriter();
+        var entries = new List<BatchEntry>(recorded.Count);
+        var large = new List<Recorded>();
+        bytes.Reserve(_requests.Length);
+        foreach (Recorded one in recorded)
+        {
+            Append(connection, one, bytes, entries, large);
+        }
+
+        BatchEntry[] all = [.. entries];
+        connection.StartCalls(all, bytes.WrittenSpan);
+        foreach (BatchEntry entry in all)
+        {
+            CallStarter.FinishUnlessStarted(entry.Outcome, connection, (ClientCall)entry.Call);
+        }
+
+        return large.ConvertAll(one => SendLarge(connection, one));
+    }
+
+    private void Append(
+        Connection connection,
+        Recorded one,
+        PooledBufferWriter bytes,
+        List<BatchEntry> entries,
+        List<Recorded> large)
+    {
+        int offset = bytes.Length;
+        if (!one.Call.TryAttach(connection)
+            || !RequestHeads.TryAppend(bytes, connection, one.Call, one.Target, settings.Codec?.Name))
+        {
+            return;
+        }
+
+        int headLength = bytes.Length - offset;
+        bool isWhole = headLength + one.Length <= connection.InlineBytes;
+        if (isWhole)
+        {
+            bytes.Write(_requests.Written(one.Offset, one.Length));
+        }
+        else
+        {
+            large.Add(one);
+        }
+
+        entries.Add(new BatchEntry
+        {
+            Call = one.Call,
+            Offset = offset,
+            HeadLength = headLength,
+            MessageLength = isWhole ? one.Length : 0,
+            IsWhole = isWhole,
+        });
+    }
+
+    private Task SendLarge(Connection connection, Recorded one)
+    {
+        using var request = new PooledBufferWriter();
+        request.Write(_requests.Written(one.Offset, one.Length));
+        return connection.SendMessageAsync(one.Call, FrameFlags.HalfClose, request);
+    }
+
+    private readonly record struct Recorded(ClientCall Call, CallTarget Target, int Offset, int Length);
+}

@@ -1,0 +1,59 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>Encodes the heads of calls. What cannot be sent ends the call, and nothing else.</summary>
+internal static class RequestHeads
+{
+    [ThreadStatic]
+    private static PooledBufferWriter? s_head;
+
+    /// <summary>Encodes a head into a buffer of this thread, which is used before the next one is encoded.</summary>
+    public static bool TryEncode(
+        Connection connection, ClientCall call, in CallTarget target, string? codec, out PooledBufferWriter head)
+    {
+        head = s_head ??= new PooledBufferWriter();
+        head.Clear();
+        return TryAppend(head, connection, call, target, codec);
+    }
+
+    /// <summary>Appends a head. False when the call has ended with it.</summary>
+    public static bool TryAppend(
+        PooledBufferWriter to, Connection connection, ClientCall call, in CallTarget target, string? codec)
+    {
+        Metadata? headers = target.Headers is { Count: > 0 } some ? some : null;
+        if (headers is not null && FindProblem(headers, connection.PeerLimits.MaxMetadataBytes) is { } problem)
+        {
+            call.FinishUnsent(problem);
+            return false;
+        }
+
+        var content = new RequestHead
+        {
+            Method = target.FullName,
+            Timeout = call.Remaining is { } remaining ? Max(remaining, TimeSpan.FromTicks(1)) : null,
+            Codec = codec,
+            Host = target.Host,
+            Metadata = headers,
+        };
+        content.Encode(to);
+        return true;
+    }
+
+    private static Status? FindProblem(Metadata headers, long limitBytes)
+    {
+        if (MetadataCodec.Check(headers) is { } problem)
+        {
+            return new Status(StatusCode.Internal, problem);
+        }
+
+        return MetadataCodec.MeasureBytes(headers) > limitBytes
+            ? StatusMapping.MetadataTooLarge("The request's metadata", limitBytes)
+            : null;
+    }
+
+    private static TimeSpan Max(TimeSpan one, TimeSpan other) => one > other ? one : other;
+}
