@@ -184,10 +184,12 @@ internal sealed class StandbyReader
     private bool RunInline(InlineThread me, ConnectionCall call)
     {
         InlineBudget budget = call.Budget;
-        long begun = budget.Begin();
         _desk.NoteInline(budget);
         _role.EnterUserCode(ref me.Token);
         _desk.EnsureWatched();
+
+        // Only now: waking the sentinel takes its time, which is not the user code's.
+        long begun = budget.Begin();
         me.IsInUserCode = true;
         try
         {
