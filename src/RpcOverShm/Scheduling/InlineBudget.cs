@@ -1,12 +1,11 @@
-using System.Diagnostics;
-
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
 /// Whether one kind of user code (a served method, the continuations of a connection) runs inline on the reading thread or
-/// on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Runs vote, so that a
-/// thread which was not given a processor for a while makes nothing slow by itself. Only some runs are timed: looking at
-/// the clock costs a tenth of a fast call. Any thread may use it; races cost a wrong guess, which the next runs correct.
+/// on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Slow is what takes
+/// much processor time, or keeps the reader role until it is taken away. Runs vote, so that one outlier makes nothing slow.
+/// Only some are timed: that clock is a system call. Any thread may use this; races cost a wrong guess, which the next runs
+/// correct.
 /// </summary>
 internal sealed class InlineBudget
 {
@@ -18,13 +17,16 @@ internal sealed class InlineBudget
     private const int VotesForSlow = 8;
 
     // Of how many inline runs one is timed while no vote stands against them.
-    private const int TimeEvery = 16;
+    private const int TimeEvery = 64;
 
     // How many runs go to the pool before inline is tried again; doubled each time that it proves slow once more.
     private const int FirstPause = 64;
     private const int LongestPause = 1 << 12;
 
-    private static readonly long s_slowTicks = Stopwatch.Frequency * SlowMicroseconds / 1_000_000;
+    private const long SlowTicks = SlowMicroseconds * ThreadClock.TicksPerMicrosecond;
+
+    // How many timed runs in a row must be fast before slowness is forgotten.
+    private const int FastRunsToForget = 16;
 
     private int _votes;
     private int _runs;
@@ -50,14 +52,14 @@ internal sealed class InlineBudget
 
     /// <summary>Begins an inline run. The result goes to <see cref="End"/>.</summary>
     /// <returns>A time stamp when this run is timed, else 0.</returns>
-    public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? Stopwatch.GetTimestamp() : 0;
+    public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
 
-    /// <summary>Ends an inline run that kept its role.</summary>
+    /// <summary>Ends an inline run that kept its role, on the same thread.</summary>
     public void End(long begun)
     {
         if (begun != 0)
         {
-            Note(isSlow: Stopwatch.GetTimestamp() - begun > s_slowTicks);
+            Note(isSlow: ThreadClock.Now - begun > SlowTicks);
         }
     }
 
@@ -69,7 +71,7 @@ internal sealed class InlineBudget
         if (!isSlow)
         {
             _votes = Math.Max(0, _votes - 1);
-            if (++_fastRuns >= TimeEvery)
+            if (++_fastRuns >= FastRunsToForget)
             {
                 _nextPause = FirstPause;
             }
