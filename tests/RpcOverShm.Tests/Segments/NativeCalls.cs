@@ -19,4 +19,7 @@ internal static partial class NativeCalls
 
     [LibraryImport("libc", EntryPoint = "pwrite", SetLastError = true)]
     public static partial nint WriteAt(SafeFileHandle descriptor, ReadOnlySpan<byte> bytes, nint count, long offset);
+
+    [LibraryImport("libc", EntryPoint = "chown", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int ChangeOwner(string path, uint user, uint group);
 }
