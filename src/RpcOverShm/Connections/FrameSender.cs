@@ -216,7 +216,7 @@ internal sealed class FrameSender
 
             if (phase == CallSendPhase.New && !call.Id.IsNone)
             {
-                calls.Remove(call);
+                calls.Withdraw(call);
             }
 
             if (phase == CallSendPhase.New || !isCancel)

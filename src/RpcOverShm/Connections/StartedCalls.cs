@@ -65,6 +65,19 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         }
     }
 
+    /// <summary>
+    /// Forgets a call that the peer has never heard of. The peer counts the generations of a slot, so the next call
+    /// takes this one's id.
+    /// </summary>
+    public void Withdraw(ConnectionCall call)
+    {
+        lock (_gate)
+        {
+            _generations[call.Id.Slot] = call.Id.Generation - 1;
+            Remove(call);
+        }
+    }
+
     /// <summary>Completes when no call lives. Calls that begin meanwhile are waited for too.</summary>
     public Task WhenEmptyAsync()
     {

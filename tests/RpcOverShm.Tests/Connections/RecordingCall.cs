@@ -1,0 +1,94 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>A call that notes what happens to it. The notes are read by the test's thread.</summary>
+internal sealed class RecordingCall : ConnectionCall
+{
+    private readonly List<string> _events = [];
+
+    public RecordingCall(WakeLatch? waiter = null) => Waiter = waiter;
+
+    /// <summary>Runs after each note, on the thread that made it.</summary>
+    public Action<RecordingCall, string>? OnEvent { get; set; }
+
+    /// <summary>The bytes of all messages, one after the other.</summary>
+    public List<byte> MessageBytes { get; } = [];
+
+    public byte[] LastHead { get; private set; } = [];
+
+    public CloseReason? CloseReason { get; private set; }
+
+    public string[] Events
+    {
+        get
+        {
+            lock (_events)
+            {
+                return [.. _events];
+            }
+        }
+    }
+
+    public void Complete() => SetDone();
+
+    public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        LastHead = head.ToArray();
+        MessageBytes.AddRange(message);
+        Note($"start {flags}: {head.Length}, {message.Length}");
+    }
+
+    public override void OnHeadTooLarge(FrameKind kind) => Note($"head too large: {kind}");
+
+    public override void OnHeaders(ReadOnlySpan<byte> head)
+    {
+        LastHead = head.ToArray();
+        Note($"headers: {head.Length}");
+    }
+
+    public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        MessageBytes.AddRange(bytes);
+        Note($"message {flags}: {bytes.Length} of {wholeLength}");
+    }
+
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        MessageBytes.AddRange(bytes);
+        Note($"chunk {flags}: {bytes.Length}");
+    }
+
+    public override void OnHalfClose() => Note("half-close");
+
+    public override void OnCancel() => Note("cancel");
+
+    public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        LastHead = head.ToArray();
+        MessageBytes.AddRange(message);
+        SetDone();
+        Note($"end {flags}: {head.Length}, {message.Length}");
+    }
+
+    public override void OnConnectionClosed(CloseReason reason)
+    {
+        CloseReason = reason;
+        SetDone();
+        Note($"closed: {reason.Cause}");
+        Waiter?.Signal();
+    }
+
+    public override void OnEndWritten() => Note("end written");
+
+    private void Note(string what)
+    {
+        lock (_events)
+        {
+            _events.Add(what);
+        }
+
+        OnEvent?.Invoke(this, what);
+    }
+}
