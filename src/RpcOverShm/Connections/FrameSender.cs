@@ -300,12 +300,21 @@ internal sealed class FrameSender
                 return null;
             }
 
-            lock (_gate)
+            try
             {
-                if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
+                lock (_gate)
                 {
-                    return head;
+                    if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
+                    {
+                        return head;
+                    }
                 }
+            }
+            catch (RingCorruptedException exception)
+            {
+                // Parking looks at the peer's head as well, and an exception must not leave the waiter's thread.
+                CloseFor(exception);
+                return null;
             }
         }
     }
