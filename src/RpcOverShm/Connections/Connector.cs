@@ -121,7 +121,7 @@ internal static class Connector
                 $"What listens at {Name(address)} is no RpcOverShm server: {exception.Message}",
                 exception);
         }
-        catch (SocketException exception)
+        catch (Exception exception) when (exception is SocketException or IOException)
         {
             throw new ConnectException(
                 ConnectFailure.Refused,
