@@ -60,7 +60,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
             _free.Push(call.Id.Slot);
             if (Interlocked.Decrement(ref _count) == 0)
             {
+                // Whoever asks later waits for the calls of then.
                 _drained?.TrySetResult();
+                _drained = null;
             }
         }
     }
