@@ -21,12 +21,10 @@ internal sealed class LinkPair : IDisposable
         long serverRing = SmallRing,
         uint callWindow = 64 << 10,
         uint maxCalls = 100,
-        ConnectionPurpose purpose = ConnectionPurpose.Calls,
-        ILogger? logger = null)
+        ConnectionPurpose purpose = ConnectionPurpose.Calls)
     {
         ClientSegment = new MappedSegment(clientRing);
         ServerSegment = new MappedSegment(serverRing);
-        ILogger log = logger ?? new RecordingLogger();
         var clientLimits = new PeerLimits(clientRing, callWindow, 0, 64 << 10);
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
@@ -36,7 +34,7 @@ internal sealed class LinkPair : IDisposable
             ServerSegment.View,
             PeerIdentity.Of(_sockets.Client),
             id,
-            Settings(purpose, clientLimits, log),
+            Settings(purpose, clientLimits, Logger),
             serverLimits,
             isAcceptor: false);
         Server = new PeerLink(
@@ -45,7 +43,7 @@ internal sealed class LinkPair : IDisposable
             ClientSegment.View,
             PeerIdentity.Of(_sockets.Server),
             id,
-            Settings(purpose, serverLimits, log),
+            Settings(purpose, serverLimits, Logger),
             clientLimits,
             isAcceptor: true);
     }
@@ -53,6 +51,9 @@ internal sealed class LinkPair : IDisposable
     public PeerLink Client { get; }
 
     public PeerLink Server { get; }
+
+    /// <summary>Where both ends log.</summary>
+    public RecordingLogger Logger { get; } = new();
 
     /// <summary>What the client writes, for tests that spoil it.</summary>
     public MappedSegment ClientSegment { get; }

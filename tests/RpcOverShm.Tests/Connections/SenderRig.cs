@@ -7,10 +7,9 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>A sender at one end of a link, and a peer at the other that reads only when the test does.</summary>
 internal sealed class SenderRig : IDisposable
 {
-    public SenderRig(
-        uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing, RecordingLogger? logger = null)
+    public SenderRig(uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing)
     {
-        Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls, logger: logger);
+        Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls);
         Peer = new RawPeer(Links.Server);
         Sender = new FrameSender(Links.Client);
         Calls = new StartedCalls(maxCalls, isFromAcceptor: false);
