@@ -172,6 +172,11 @@ internal sealed class FrameReceiver
             call.PartialHead = null;
             if (whole.IsTooLarge)
             {
+                if (whole.Kind == FrameKind.End)
+                {
+                    Forget(call);
+                }
+
                 call.OnHeadTooLarge(whole.Kind);
             }
             else
@@ -205,12 +210,22 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is free from here on: the peer sends nothing more for it.
-                _started.Remove(call);
+                Forget(call);
                 call.OnEnd(head, message, flags);
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");
         }
+    }
+
+    // The peer has ended the call and sends nothing more for it: the slot is free from here on.
+    private void Forget(ConnectionCall call)
+    {
+        if (call.Id.IsFromAcceptor != _link.IsAcceptor)
+        {
+            throw new ProtocolException($"An end of call {call.Id} from the side that may not send it.");
+        }
+
+        _started.Remove(call);
     }
 }

@@ -3,12 +3,20 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>A call that notes what happens to it. The notes are read by the test's thread.</summary>
+/// <summary>
+/// A call that notes what happens to it; the notes are read by the test's thread. Of the side that serves it or of the
+/// side that started it: each leaves what may not happen to it to the base class.
+/// </summary>
 internal sealed class RecordingCall : ConnectionCall
 {
     private readonly List<string> _events = [];
+    private readonly bool _isServed;
 
-    public RecordingCall(WakeLatch? waiter = null) => Waiter = waiter;
+    public RecordingCall(bool isServed = false, WakeLatch? waiter = null)
+    {
+        _isServed = isServed;
+        Waiter = waiter;
+    }
 
     /// <summary>Runs after each note, on the thread that made it.</summary>
     public Action<RecordingCall, string>? OnEvent { get; set; }
@@ -35,6 +43,11 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
+        if (!_isServed)
+        {
+            base.OnStart(head, message, flags);
+        }
+
         LastHead = head.ToArray();
         MessageBytes.AddRange(message);
         Note($"start {flags}: {head.Length}, {message.Length}");
@@ -44,6 +57,11 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
+        if (_isServed)
+        {
+            base.OnHeaders(head);
+        }
+
         LastHead = head.ToArray();
         Note($"headers: {head.Length}");
     }
@@ -60,12 +78,33 @@ internal sealed class RecordingCall : ConnectionCall
         Note($"chunk {flags}: {bytes.Length}");
     }
 
-    public override void OnHalfClose() => Note("half-close");
+    public override void OnHalfClose()
+    {
+        if (!_isServed)
+        {
+            base.OnHalfClose();
+        }
 
-    public override void OnCancel() => Note("cancel");
+        Note("half-close");
+    }
+
+    public override void OnCancel()
+    {
+        if (!_isServed)
+        {
+            base.OnCancel();
+        }
+
+        Note("cancel");
+    }
 
     public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
+        if (_isServed)
+        {
+            base.OnEnd(head, message, flags);
+        }
+
         LastHead = head.ToArray();
         MessageBytes.AddRange(message);
         SetDone();
