@@ -23,6 +23,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     private bool _isReaderWaiting;
     private bool _isEnded;          // no message follows those in the queue
     private volatile bool _isAborted;
+    private bool _isRefusing;       // a message ends the call; until then its parts still come
     private long _consumed;         // credit's worth that the reader has taken, or waits for
     private long _granted;          // credit's worth that the peer got back
     private long _received;         // credit's worth that came; the reader role's own
@@ -48,7 +49,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted)
+        if (_isAborted || _isRefusing)
         {
             return null;
         }
@@ -57,12 +58,14 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         long cost = Charge(bytes.Length);
         if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
         {
+            _isRefusing = true;
             return StatusMapping.ReceivedTooLarge;
         }
 
         // Where one message is waited for, credit comes back as it arrives: a second one must not be kept.
         if (isAlwaysWanted && _hasBegun)
         {
+            _isRefusing = true;
             return StatusMapping.AdditionalMessage;
         }
 
@@ -79,7 +82,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
     public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted)
+        if (_isAborted || _isRefusing)
         {
             return;
         }
@@ -98,6 +101,12 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
     /// <exception cref="ProtocolException">A message is not complete.</exception>
     public void End()
     {
+        if (_isRefusing)
+        {
+            // The reader must not take this for the end of a stream: the call's own end follows.
+            return;
+        }
+
         if (!_isAborted && !_partial.IsEmpty)
         {
             throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
