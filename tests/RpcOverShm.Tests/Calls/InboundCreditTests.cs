@@ -1,0 +1,177 @@
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Calls;
+
+/// <summary>The credit of received messages: what the peer may use, and when it gets it back.</summary>
+public class InboundCreditTests
+{
+    private const int Window = 1000;
+    private const int Record = 16;
+
+    private readonly List<uint> _grants = [];
+
+    [Test]
+    public void TryAdd_UpToTheWindow_IsTakenAndBeyondIsTheProtocolsFault()
+    {
+        InboundMessages messages = New();
+        Assert.That(Add(messages, Window - Record));
+
+        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>().With.Message.Contains("allowed"));
+    }
+
+    [Test]
+    public void TryAdd_OfEmptyMessages_IsBoundedToo()
+    {
+        InboundMessages messages = New();
+        for (int i = 0; i < Window / Record; i++)
+        {
+            Assert.That(Add(messages, 0));
+        }
+
+        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void AddChunk_BeyondTheWindow_IsTheProtocolsFault()
+    {
+        InboundMessages messages = New();
+        messages.TryAdd(5000, new byte[500], 0);
+
+        Assert.That(() => messages.AddChunk(new byte[500], 0), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void TryTake_OfLessThanHalfAWindow_GivesNothingBackYet()
+    {
+        InboundMessages messages = New();
+        Add(messages, 100);
+
+        Take(messages);
+
+        Assert.That(_grants, Is.Empty);
+    }
+
+    [Test]
+    public void TryTake_OfHalfAWindow_GivesAllOfItBack()
+    {
+        InboundMessages messages = New();
+        for (int i = 0; i < 5; i++)
+        {
+            Add(messages, 100 - Record);
+        }
+
+        for (int i = 0; i < 5; i++)
+        {
+            Take(messages);
+        }
+
+        Assert.That(_grants, Is.EqualTo((uint[])[500]));
+    }
+
+    [Test]
+    public void Messages_OfAnEndlessStream_NeverNeedMoreThanTheWindow()
+    {
+        InboundMessages messages = New();
+        long allowed = Window;
+        var random = new Random(1);
+        for (int i = 0; i < 10_000; i++)
+        {
+            int length = random.Next(300);
+            if (allowed >= length + Record)
+            {
+                allowed -= length + Record;
+                Assert.That(Add(messages, length));
+            }
+            else
+            {
+                Take(messages);
+                allowed += _grants.Sum(grant => grant);
+                _grants.Clear();
+            }
+        }
+    }
+
+    [Test]
+    public void WaitAsync_ForAMessageLargerThanTheWindow_GivesItsPartsBack()
+    {
+        InboundMessages messages = New();
+        messages.TryAdd(5000, new byte[Window - Record], 0);
+        Assert.That(_grants, Is.Empty, "Nobody reads yet: the peer waits.");
+
+        ValueTask wait = messages.WaitAsync();
+        Assert.That(_grants, Is.EqualTo((uint[])[Window]));
+        int rest = 5000 - (Window - Record);
+        while (rest > 0)
+        {
+            int part = Math.Min(rest, (Window / 2) - Record);
+            messages.AddChunk(new byte[part], 0);
+            rest -= part;
+        }
+
+        Assert.That(wait.IsCompleted);
+        Assert.That(messages.TryTake(out MessageBytes bytes));
+        Assert.That(bytes.Length, Is.EqualTo(5000));
+        bytes.Release();
+    }
+
+    [Test]
+    public void AddChunk_WithoutAReader_GivesNothingBack()
+    {
+        InboundMessages messages = New();
+        messages.TryAdd(900, new byte[400], 0);
+        messages.AddChunk(new byte[400], 0);
+
+        Assert.That(_grants, Is.Empty, "A reader that pauses stalls its own call.");
+    }
+
+    [Test]
+    public void TryAdd_WhereOneMessageIsAlwaysWanted_GivesBackAtOnce()
+    {
+        InboundMessages messages = New(isAlwaysWanted: true);
+        messages.TryAdd(5000, new byte[500], 0);
+
+        Assert.That(_grants, Is.EqualTo((uint[])[500 + Record]));
+    }
+
+    [Test]
+    public void TryTake_AfterTheEnd_GivesNothingBack()
+    {
+        InboundMessages messages = New();
+        Add(messages, 900);
+        messages.End();
+
+        Take(messages);
+
+        Assert.That(_grants, Is.Empty, "Nothing more is sent.");
+    }
+
+    [Test]
+    public void TryTake_OfEverything_GivesBackExactlyWhatItCost()
+    {
+        InboundMessages messages = New();
+        long sent = 0;
+        var random = new Random(2);
+        for (int i = 0; i < 1000; i++)
+        {
+            int length = random.Next(200);
+            Assert.That(Add(messages, length));
+            sent += length + Record;
+            Take(messages);
+        }
+
+        Assert.That(sent - _grants.Sum(grant => (long)grant), Is.InRange(0, Window / 2));
+    }
+
+    private InboundMessages New(bool isAlwaysWanted = false) => new(null, Window, isAlwaysWanted, _grants.Add);
+
+    private static bool Add(InboundMessages messages, int length) => messages.TryAdd((uint)length, new byte[length], 0);
+
+    private static void Take(InboundMessages messages)
+    {
+        if (messages.TryTake(out MessageBytes bytes))
+        {
+            bytes.Release();
+        }
+    }
+}
