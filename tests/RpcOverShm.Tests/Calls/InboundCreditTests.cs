@@ -12,7 +12,7 @@ public class InboundCreditTests
     private readonly List<uint> _grants = [];
 
     [Test]
-    public void TryAdd_UpToTheWindow_IsTakenAndBeyondIsTheProtocolsFault()
+    public void Add_UpToTheWindow_IsTakenAndBeyondIsTheProtocolsFault()
     {
         InboundMessages messages = New();
         Assert.That(Add(messages, Window - Record));
@@ -21,7 +21,7 @@ public class InboundCreditTests
     }
 
     [Test]
-    public void TryAdd_OfEmptyMessages_IsBoundedToo()
+    public void Add_OfEmptyMessages_IsBoundedToo()
     {
         InboundMessages messages = New();
         for (int i = 0; i < Window / Record; i++)
@@ -36,7 +36,7 @@ public class InboundCreditTests
     public void AddChunk_BeyondTheWindow_IsTheProtocolsFault()
     {
         InboundMessages messages = New();
-        messages.TryAdd(5000, new byte[500], 0);
+        messages.Add(5000, new byte[500], 0);
 
         Assert.That(() => messages.AddChunk(new byte[500], 0), Throws.TypeOf<ProtocolException>());
     }
@@ -96,7 +96,7 @@ public class InboundCreditTests
     public void WaitAsync_ForAMessageLargerThanTheWindow_GivesItsPartsBack()
     {
         InboundMessages messages = New();
-        messages.TryAdd(5000, new byte[Window - Record], 0);
+        messages.Add(5000, new byte[Window - Record], 0);
         Assert.That(_grants, Is.Empty, "Nobody reads yet: the peer waits.");
 
         ValueTask wait = messages.WaitAsync();
@@ -119,17 +119,17 @@ public class InboundCreditTests
     public void AddChunk_WithoutAReader_GivesNothingBack()
     {
         InboundMessages messages = New();
-        messages.TryAdd(900, new byte[400], 0);
+        messages.Add(900, new byte[400], 0);
         messages.AddChunk(new byte[400], 0);
 
         Assert.That(_grants, Is.Empty, "A reader that pauses stalls its own call.");
     }
 
     [Test]
-    public void TryAdd_WhereOneMessageIsAlwaysWanted_GivesBackAtOnce()
+    public void Add_WhereOneMessageIsAlwaysWanted_GivesBackAtOnce()
     {
         InboundMessages messages = New(isAlwaysWanted: true);
-        messages.TryAdd(5000, new byte[500], 0);
+        messages.Add(5000, new byte[500], 0);
 
         Assert.That(_grants, Is.EqualTo((uint[])[500 + Record]));
     }
@@ -165,7 +165,8 @@ public class InboundCreditTests
 
     private InboundMessages New(bool isAlwaysWanted = false) => new(null, Window, isAlwaysWanted, _grants.Add);
 
-    private static bool Add(InboundMessages messages, int length) => messages.TryAdd((uint)length, new byte[length], 0);
+    private static bool Add(InboundMessages messages, int length) =>
+        messages.Add((uint)length, new byte[length], 0) is null;
 
     private static void Take(InboundMessages messages)
     {

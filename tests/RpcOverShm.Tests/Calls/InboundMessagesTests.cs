@@ -1,3 +1,4 @@
+using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Testing;
@@ -26,7 +27,7 @@ public class InboundMessagesTests
     [Test]
     public void TryTake_OfAMessageInParts_TakesItOnceItIsWhole()
     {
-        Assert.That(_messages.TryAdd(6, "ab"u8, 0));
+        Assert.That(_messages.Add(6, "ab"u8, 0), Is.Null);
         Assert.That(_messages.TryTake(out _), Is.False);
         _messages.AddChunk("cd"u8, 0);
         _messages.AddChunk([], 0);
@@ -49,9 +50,9 @@ public class InboundMessagesTests
     }
 
     [Test]
-    public void TryAdd_WithTheHalfClose_EndsTheMessages()
+    public void Add_WithTheHalfClose_EndsTheMessages()
     {
-        Assert.That(_messages.TryAdd(1, "x"u8, FrameFlags.HalfClose));
+        Assert.That(_messages.Add(1, "x"u8, FrameFlags.HalfClose), Is.Null);
 
         Assert.That(Take(), Is.EqualTo("x"));
         Assert.That(_messages.IsAtEnd);
@@ -60,7 +61,7 @@ public class InboundMessagesTests
     [Test]
     public void AddChunk_WithTheHalfClose_EndsTheMessages()
     {
-        _messages.TryAdd(2, "x"u8, 0);
+        _messages.Add(2, "x"u8, 0);
         _messages.AddChunk("y"u8, FrameFlags.HalfClose);
 
         Assert.That(Take(), Is.EqualTo("xy"));
@@ -69,26 +70,28 @@ public class InboundMessagesTests
 
     [TestCase(100_000, true)]
     [TestCase(100_001, false)]
-    public void TryAdd_UpToTheLimit_IsTaken(int length, bool isTaken)
+    public void Add_UpToTheLimit_IsTaken(int length, bool isTaken)
     {
-        Assert.That(_messages.TryAdd((uint)length, new byte[1000], 0), Is.EqualTo(isTaken));
+        Status? status = _messages.Add((uint)length, new byte[1000], 0);
+
+        Assert.That(status, Is.EqualTo(isTaken ? null : (Status?)StatusMapping.ReceivedTooLarge));
     }
 
     [Test]
-    public void TryAdd_WithoutALimit_TakesWhatAnArrayCanHold()
+    public void Add_WithoutALimit_TakesWhatAnArrayCanHold()
     {
         _messages = new InboundMessages(null, Window, isAlwaysWanted: false, static _ => { });
 
-        Assert.That(_messages.TryAdd(uint.MaxValue, [], 0), Is.False);
+        Assert.That(_messages.Add(uint.MaxValue, [], 0), Is.Not.Null);
         _messages = new InboundMessages(null, Window, isAlwaysWanted: false, static _ => { });
-        Assert.That(_messages.TryAdd(int.MaxValue, [], 0));
+        Assert.That(_messages.Add(int.MaxValue, [], 0), Is.Null);
     }
 
     [Test]
-    public void TryAdd_OfTooLargeAMessage_DropsItsOtherPartsToo()
+    public void Add_OfTooLargeAMessage_DropsItsOtherPartsToo()
     {
         // The call is about to be ended for it, by this thread or by another that was faster; until then its parts come.
-        Assert.That(_messages.TryAdd(200_000, new byte[100], 0), Is.False);
+        Assert.That(_messages.Add(200_000, new byte[100], 0), Is.Not.Null);
 
         Assert.That(() => _messages.AddChunk(new byte[100], 0), Throws.Nothing);
         Assert.That(() => _messages.AddChunk(new byte[100], FrameFlags.HalfClose), Throws.Nothing);
@@ -97,12 +100,12 @@ public class InboundMessagesTests
     }
 
     [Test]
-    public void TryAdd_OfTooLargeAMessage_LeavesTheReaderWaitingForTheCallsEnd()
+    public void Add_OfTooLargeAMessage_LeavesTheReaderWaitingForTheCallsEnd()
     {
         // To end the messages here would look to the reader like the peer's half-close.
         ValueTask wait = _messages.WaitAsync();
 
-        _messages.TryAdd(200_000, new byte[100], 0);
+        _messages.Add(200_000, new byte[100], 0);
 
         Assert.That(wait.IsCompleted, Is.False);
         Assert.That(_messages.IsAtEnd, Is.False);
@@ -110,11 +113,24 @@ public class InboundMessagesTests
     }
 
     [Test]
-    public void TryAdd_BeforeTheLastMessageIsWhole_IsTheProtocolsFault()
+    public void Add_OfASecondMessageWhereOneIsWanted_EndsTheCallAndDropsIt()
     {
-        _messages.TryAdd(5, "ab"u8, 0);
+        _messages = new InboundMessages(null, Window, isAlwaysWanted: true, static _ => { });
+        Assert.That(_messages.Add(4, "ab"u8, 0), Is.Null);
+        _messages.AddChunk("cd"u8, 0);
 
-        AssertWrong(() => _messages.TryAdd(1, "c"u8, 0));
+        Assert.That(_messages.Add(4, "ef"u8, 0), Is.EqualTo((Status?)StatusMapping.AdditionalMessage));
+        Assert.That(() => _messages.AddChunk("gh"u8, FrameFlags.HalfClose), Throws.Nothing);
+        Assert.That(Take(), Is.EqualTo("abcd"));
+        Assert.That(_messages.TryTake(out _), Is.False);
+    }
+
+    [Test]
+    public void Add_BeforeTheLastMessageIsWhole_IsTheProtocolsFault()
+    {
+        _messages.Add(5, "ab"u8, 0);
+
+        AssertWrong(() => _messages.Add(1, "c"u8, 0));
     }
 
     [Test]
@@ -128,7 +144,7 @@ public class InboundMessagesTests
     [Test]
     public void AddChunk_BeyondTheAnnouncedLength_IsTheProtocolsFault()
     {
-        _messages.TryAdd(3, "ab"u8, 0);
+        _messages.Add(3, "ab"u8, 0);
 
         AssertWrong(() => _messages.AddChunk("cd"u8, 0));
     }
@@ -136,30 +152,30 @@ public class InboundMessagesTests
     [Test]
     public void HalfClose_InTheMiddleOfAMessage_IsTheProtocolsFault()
     {
-        AssertWrong(() => _messages.TryAdd(3, "ab"u8, FrameFlags.HalfClose));
+        AssertWrong(() => _messages.Add(3, "ab"u8, FrameFlags.HalfClose));
     }
 
     [Test]
     public void End_InTheMiddleOfAMessage_IsTheProtocolsFault()
     {
-        _messages.TryAdd(3, "ab"u8, 0);
+        _messages.Add(3, "ab"u8, 0);
 
         AssertWrong(() => _messages.End());
     }
 
     [Test]
-    public void TryAdd_AfterTheEnd_IsTheProtocolsFault()
+    public void Add_AfterTheEnd_IsTheProtocolsFault()
     {
         _messages.End();
 
-        AssertWrong(() => _messages.TryAdd(1, "x"u8, 0));
+        AssertWrong(() => _messages.Add(1, "x"u8, 0));
     }
 
     [Test]
     public void EndAbruptly_InTheMiddleOfAMessage_KeepsWhatIsWhole()
     {
         Add("whole"u8);
-        _messages.TryAdd(3, "ab"u8, 0);
+        _messages.Add(3, "ab"u8, 0);
 
         _messages.EndAbruptly();
 
@@ -171,14 +187,14 @@ public class InboundMessagesTests
     public void Abort_WithMessages_DropsThemAndWhatStillComes()
     {
         Add("one"u8);
-        _messages.TryAdd(3, "ab"u8, 0);
+        _messages.Add(3, "ab"u8, 0);
 
         _messages.Abort();
 
         Assert.That(_messages.TryTake(out _), Is.False);
         Assert.That(_messages.IsAtEnd);
         Assert.That(() => _messages.AddChunk("c"u8, 0), Throws.Nothing);
-        Assert.That(_messages.TryAdd(1, "x"u8, 0));
+        Assert.That(_messages.Add(1, "x"u8, 0), Is.Null);
         Assert.That(() => _messages.AddChunk("never begun"u8, 0), Throws.Nothing);
         Assert.That(() => _messages.End(), Throws.Nothing);
         Assert.That(_messages.TryTake(out _), Is.False);
@@ -198,7 +214,7 @@ public class InboundMessagesTests
         ValueTask wait = _messages.WaitAsync();
         Assert.That(wait.IsCompleted, Is.False);
         Task bounded = wait.Bounded();
-        _messages.TryAdd(2, "x"u8, 0);
+        _messages.Add(2, "x"u8, 0);
         Assert.That(bounded.IsCompleted, Is.False, "Half a message is none.");
 
         _messages.AddChunk("y"u8, 0);
@@ -301,7 +317,7 @@ public class InboundMessagesTests
             {
                 for (int i = 0; i < 50; i++)
                 {
-                    messages.TryAdd(4, "ab"u8, 0);
+                    messages.Add(4, "ab"u8, 0);
                     messages.AddChunk("cd"u8, 0);
                 }
 
@@ -320,7 +336,7 @@ public class InboundMessagesTests
 
     private static void AssertWrong(Action action) => Assert.That(() => action(), Throws.TypeOf<ProtocolException>());
 
-    private void Add(ReadOnlySpan<byte> message) => Assert.That(_messages.TryAdd((uint)message.Length, message, 0));
+    private void Add(ReadOnlySpan<byte> message) => Assert.That(_messages.Add((uint)message.Length, message, 0), Is.Null);
 
     private string Take()
     {

@@ -178,12 +178,34 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void CountBackstopWithData_IsCountedAndLogged()
+    public void OnBackstop_WithDataThatNobodyWasRungFor_IsCountedAndLogged()
     {
-        Link.CountBackstopWithData();
+        Link.OnBackstop(isDataUnrung: true);
+        Link.OnBackstop(isDataUnrung: false);
 
         Assert.That(Link.BackstopsWithData, Is.EqualTo(1));
         Assert.That(Logger.Messages.Single().Text, Does.Contain("Please report this"));
+    }
+
+    [Test]
+    public void OnBackstop_WhenThePeerHasGone_SeesItWithoutTheMonitor()
+    {
+        Link.OnBackstop(isDataUnrung: false);
+        Assert.That(Link.IsPeerGone, Is.False);
+
+        _links.Sockets.Server.Dispose();
+        Link.OnBackstop(isDataUnrung: false);
+
+        Assert.That(Link.IsPeerGone);
+    }
+
+    [Test]
+    public void OnBackstop_OfAClosedLink_DoesNothing()
+    {
+        Link.Close(new CloseReason(CloseCause.Local, "over"));
+
+        Assert.That(() => Link.OnBackstop(isDataUnrung: false), Throws.Nothing);
+        Assert.That(Link.IsPeerGone, Is.False);
     }
 
     [TestCase(true, "PeerClosed")]

@@ -117,6 +117,37 @@ public class DescriptorPassingTests
     }
 
     [Test]
+    public void IsAtEnd_OfAnOpenSocket_IsFalseAndTakesNothing()
+    {
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+
+        DescriptorPassing.Send(_sockets.Client, "x"u8, descriptor: null);
+
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+        Assert.That(Receive(), Is.EqualTo(1));
+    }
+
+    [Test]
+    public void IsAtEnd_AfterThePeersClose_IsTrueOnceAllIsReceived()
+    {
+        DescriptorPassing.Send(_sockets.Client, "x"u8, descriptor: null);
+        _sockets.Client.Dispose();
+
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server), Is.False);
+        Receive();
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server));
+    }
+
+    [Test]
+    public void IsAtEnd_AfterAReset_IsTrue()
+    {
+        DescriptorPassing.Send(_sockets.Server, "unread"u8, descriptor: null);
+        _sockets.Client.Dispose();
+
+        Assert.That(DescriptorPassing.IsAtEnd(_sockets.Server));
+    }
+
+    [Test]
     public async Task Receive_OnASocketThatWasUsedAsynchronously_Works()
     {
         ValueTask<int> readable = _sockets.Server.ReceiveAsync(Memory<byte>.Empty, CancellationToken.None);
