@@ -1,0 +1,34 @@
+namespace RpcOverShm.Testing;
+
+/// <summary>
+/// A directory of one test, with the access rights and the short path that a runtime directory needs. Its owner disposes
+/// it, and with it what is left inside.
+/// </summary>
+public sealed class TestDirectory : IDisposable
+{
+    public TestDirectory()
+    {
+        Path = System.IO.Path.Combine(System.IO.Path.GetTempPath(), UniqueName.Next("ros"));
+        Directory.CreateDirectory(Path);
+        if (!OperatingSystem.IsWindows())
+        {
+            System.IO.File.SetUnixFileMode(Path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        }
+    }
+
+    public string Path { get; }
+
+    /// <summary>The names of the files inside, sorted.</summary>
+    public string[] FileNames =>
+        [.. Directory.EnumerateFileSystemEntries(Path).Select(path => System.IO.Path.GetFileName(path)).Order(StringComparer.Ordinal)];
+
+    public string Combine(string name) => System.IO.Path.Combine(Path, name);
+
+    public void Dispose()
+    {
+        if (Directory.Exists(Path))
+        {
+            Directory.Delete(Path, recursive: true);
+        }
+    }
+}
