@@ -23,4 +23,7 @@ internal static class CallFailure
 
     /// <summary>The same for a call that blocks, made on a thread of its own.</summary>
     public static Task<RpcException> OfBlocking(Action call) => OfAsync(Timeouts.OnThread(call));
+
+    /// <summary>Code and detail only: what the exception behind a status is differs between transports.</summary>
+    public static Status Plain(this Status status) => new(status.StatusCode, status.Detail);
 }
