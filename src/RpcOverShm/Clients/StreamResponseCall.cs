@@ -64,7 +64,8 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             throw new ProtocolException($"A message in the end of call {Id}, whose responses are a stream.");
         }
 
-        if (Connection!.CloseReason is null)
+        // A call that fails may end in the middle of a message.
+        if (Connection!.CloseReason is null && EndStatus.StatusCode == StatusCode.OK)
         {
             _inbound.End();
         }

@@ -145,6 +145,9 @@ internal sealed class Connection
     /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
     public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(_started, call, isCancel);
 
+    /// <summary>Sends no more messages of a call of the peer; see <see cref="FrameSender.CutShort"/>.</summary>
+    public void CutShort(ConnectionCall call) => _sender.CutShort(call);
+
     /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
 

@@ -123,7 +123,7 @@ internal sealed class FrameSender
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished || call.Sending.IsCutShort)
                 {
                     return Task.CompletedTask;
                 }
@@ -198,6 +198,26 @@ internal sealed class FrameSender
             call.Sending.Phase = CallSendPhase.Finished;
             DropQueue(call);
         }
+    }
+
+    /// <summary>
+    /// Sends no more messages of a call that this side serves, so that its end need not wait for credit that a peer
+    /// which has given it up, or does not read, never gives.
+    /// </summary>
+    public void CutShort(ConnectionCall call)
+    {
+        lock (_gate)
+        {
+            call.Sending.CutShort();
+            if (_isClosed || !call.Sending.HasQueued)
+            {
+                return;
+            }
+
+            EnterReady(call);
+        }
+
+        SendReady();
     }
 
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>

@@ -92,6 +92,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     {
         PartialHead?.Dispose();
         PartialHead = null;
+
+        // Also where the method has ended: what it answered may wait for credit that nobody gives any more.
+        Connection.CutShort(this);
         Stop(Status.DefaultCancelled);
     }
 
@@ -110,8 +113,11 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
     {
-        if (TryEnd(status, null))
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
+            // The end must not wait behind a message that has no credit: a client that does not read gives none.
+            Connection.CutShort(this);
+            ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, null), message: null);
             AfterEnd(isToldMethod: true);
         }
     }
