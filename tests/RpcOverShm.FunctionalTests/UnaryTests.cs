@@ -36,7 +36,7 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task GeneratedClient_EveryUnaryForm_Works()
     {
-        CallRig rig = await StartAsync(null, Testing.Protos.Conformance.BindService(new ConformanceService()));
+        CallRig rig = await StartAsync(null, ConformanceContract.BindService(new ConformanceService()));
 
         Payload blocking = await Timeouts.OnThread(() => rig.Conformance.Echo(Payloads.Of("a"))).Bounded();
         Payload awaited = await rig.Conformance.EchoAsync(Payloads.Of("b")).ResponseAsync.Bounded();
