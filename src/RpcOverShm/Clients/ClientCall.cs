@@ -62,10 +62,14 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     /// <summary>How the call was ended by the server or with the connection, once it was.</summary>
     protected Status EndStatus => _end.Status;
 
-    /// <summary>What a call that is over throws at whoever waits for it.</summary>
+    /// <summary>
+    /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
+    /// </summary>
     public RpcException ToException() => IsFinished
         ? _outcome.ToException()
-        : new RpcException(_end.Status, _end.Metadata ?? Metadata.Empty);
+        : HasEnded || Connection?.CloseReason is not { } reason
+            ? new RpcException(_end.Status, _end.Metadata ?? Metadata.Empty)
+            : new RpcException(StatusMapping.FromClose(reason));
 
     /// <summary>
     /// Arms the deadline and the cancellation. False when the call has ended with that: it is not to be started.

@@ -137,7 +137,7 @@ internal sealed class Connection
         _sender.Send(call, kind, flags, head, body);
 
     /// <summary>Sends a message of a call that has begun; see <see cref="FrameSender.SendMessageAsync"/>.</summary>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.SendMessageAsync(call, flags, message);
 
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);

@@ -18,6 +18,9 @@ internal sealed class FrameSender
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
+    private static readonly Task<bool> s_sent = Task.FromResult(true);
+    private static readonly Task<bool> s_dropped = Task.FromResult(false);
+
     private readonly Lock _gate = new();
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
@@ -112,11 +115,11 @@ internal sealed class FrameSender
     /// <param name="flags">Half-close, when no message follows.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
     /// <returns>
-    /// Completes when the message is in the ring, or was dropped because its call has finished: the caller looks at its
-    /// call.
+    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
     /// </returns>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
+        bool isSent = false;
         bool mustWake = false;
         OutboundFrame? queued = null;
         try
@@ -125,10 +128,12 @@ internal sealed class FrameSender
             {
                 if (_isClosed || call.Sending.Phase == CallSendPhase.Finished || call.Sending.IsCutShort)
                 {
-                    return Task.CompletedTask;
+                    return s_dropped;
                 }
 
-                if (!CanGoNow(call) || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
+                isSent = CanGoNow(call)
+                    && _writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan);
+                if (!isSent)
                 {
                     byte[] buffer = message.Detach(out int length);
                     queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
@@ -145,7 +150,7 @@ internal sealed class FrameSender
         }
 
         Finish(isSent: queued is null, mustWake);
-        return queued is null ? Task.CompletedTask : queued.WaitUntilFinishedAsync();
+        return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
     }
 
     /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>

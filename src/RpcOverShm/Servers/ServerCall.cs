@@ -164,9 +164,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     }
 
     /// <summary>
-    /// Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.
+    /// Sends a message of a response stream. Completes with true when it is in the ring, with false when it was dropped
+    /// with its call.
     /// </summary>
-    public Task SendMessageAsync(PooledBufferWriter bytes)
+    public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
