@@ -147,6 +147,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     /// <exception cref="InvalidOperationException">
     /// Headers or a message went out before, or the metadata cannot be sent.
     /// </exception>
+    /// <exception cref="RpcException">The metadata is larger than the client takes.</exception>
     public void SendHeaders(Metadata headers)
     {
         if (IsEnded)
