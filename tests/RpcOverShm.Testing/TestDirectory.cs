@@ -6,14 +6,13 @@ namespace RpcOverShm.Testing;
 /// </summary>
 public sealed class TestDirectory : IDisposable
 {
+    private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
+
     public TestDirectory()
     {
         Path = System.IO.Path.Combine(System.IO.Path.GetTempPath(), UniqueName.Next("ros"));
         Directory.CreateDirectory(Path);
-        if (!OperatingSystem.IsWindows())
-        {
-            System.IO.File.SetUnixFileMode(Path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
-        }
+        SetMode(OwnerOnly);
     }
 
     public string Path { get; }
@@ -24,11 +23,22 @@ public sealed class TestDirectory : IDisposable
 
     public string Combine(string name) => System.IO.Path.Combine(Path, name);
 
+    /// <summary>What no runtime directory may be.</summary>
+    public void OpenToOthers() => SetMode(OwnerOnly | UnixFileMode.OtherExecute);
+
     public void Dispose()
     {
         if (Directory.Exists(Path))
         {
             Directory.Delete(Path, recursive: true);
+        }
+    }
+
+    private void SetMode(UnixFileMode mode)
+    {
+        if (!OperatingSystem.IsWindows())
+        {
+            File.SetUnixFileMode(Path, mode);
         }
     }
 }
