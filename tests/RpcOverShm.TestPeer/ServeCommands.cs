@@ -28,11 +28,12 @@ internal sealed class ServeCommands : IAsyncDisposable
                 await Task.Delay(Timeout.Infinite, context.CancellationToken);
                 return request;
             },
-            Duplex = async (requests, responses, context) =>
+            ServerStream = async (request, responses, context) =>
             {
-                while (await requests.MoveNext(CancellationToken.None))
+                await responses.WriteAsync(request);
+                if (request.Text() == "hold")
                 {
-                    await responses.WriteAsync(requests.Current);
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
                 }
             },
         };

@@ -25,6 +25,7 @@ public sealed class PeerProcess : IAsyncDisposable
     private readonly Channel<string> _events = Channel.CreateUnbounded<string>();
     private readonly ConcurrentQueue<string> _errors = new();
     private readonly SemaphoreSlim _asking = new(1);
+    private bool _isDisposed;
 
     private PeerProcess(Process process)
     {
@@ -110,6 +111,12 @@ public sealed class PeerProcess : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        if (_isDisposed)
+        {
+            return;
+        }
+
+        _isDisposed = true;
         if (!_process.HasExited)
         {
             _process.Kill();

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Rings;
@@ -106,6 +107,7 @@ internal sealed unsafe class RingReader
     {
         // CRASH record-read: the record was taken and the head does not say so yet. The peer sees a reader that died
         // with data unread; nobody else ever reads this ring, so nothing is repaired.
+        CrashPoint.Reach(CrashPoint.RecordRead);
         _head = _next;
         return (_head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace()) && PublishHead();
     }
