@@ -10,7 +10,7 @@ namespace RpcOverShm.Testing;
 public static class Timeouts
 {
     /// <summary>Longer than anything that works takes, even on a machine that does other things.</summary>
-    public static readonly TimeSpan Hang = TimeSpan.FromSeconds(30);
+    public static readonly TimeSpan Hang = TimeSpan.FromSeconds(8);
 
     private static readonly TimeSpan s_pollPause = TimeSpan.FromMilliseconds(5);
 

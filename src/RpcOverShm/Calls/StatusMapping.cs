@@ -38,6 +38,9 @@ internal static class StatusMapping
 
     public static Status ReceivedTooLarge => new(StatusCode.ResourceExhausted, ReceivedTooLargeDetail);
 
+    /// <summary>A second message where one was to come.</summary>
+    public static Status AdditionalMessage => new(StatusCode.Internal, AdditionalMessageDetail);
+
     /// <summary>The end of a connection, for a call that lived on it.</summary>
     public static Status FromClose(CloseReason reason) => reason.Cause switch
     {

@@ -174,7 +174,13 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
             return;
         }
 
-        SetEnd(end, message, (flags & FrameFlags.HasMessage) != 0);
+        bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
+        if (!IsFinished)
+        {
+            CheckEnd(end.Status, hasMessage);
+        }
+
+        SetEnd(end, message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
@@ -193,6 +199,12 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
 
     /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
     protected void NoteAnswer() => _headers.Set(Metadata.Empty);
+
+    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
+    /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
+    protected virtual void CheckEnd(in Status status, bool hasMessage)
+    {
+    }
 
     /// <summary>
     /// The server has ended the call: <see cref="EndStatus"/> is set. By the holder of the reader role, or by the

@@ -56,7 +56,14 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         NoteAnswer();
-        _inbound ??= new InboundMessages(
+        if (_inbound is not null)
+        {
+            // Not kept until the end: a server that goes on would fill this process's memory.
+            Finish(StatusMapping.AdditionalMessage, isCancel: true);
+            return;
+        }
+
+        _inbound = new InboundMessages(
             Settings.MaxReceiveMessageBytes,
             Settings.CallWindow,
             isAlwaysWanted: true,

@@ -168,8 +168,12 @@ internal sealed class Connection
 
     private void OnGoAway()
     {
-        _link.IsPeerLeaving = true;
-        _onGoAway?.Invoke(this);
+        // Once: whatever is done about it is not to be done for each of a flood.
+        if (!_link.IsPeerLeaving)
+        {
+            _link.IsPeerLeaving = true;
+            _onGoAway?.Invoke(this);
+        }
     }
 
     private void OnClosed()

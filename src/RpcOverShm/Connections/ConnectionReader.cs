@@ -401,7 +401,8 @@ internal sealed class ConnectionReader
                     waiter.Signal();
                 }
 
-                if (mine is null && (_blocked > 0 || _link.IsClosed))
+                // A peer that never stops must not keep this thread from a close.
+                if (_link.IsClosed || (mine is null && _blocked > 0))
                 {
                     break;
                 }

@@ -150,6 +150,12 @@ internal sealed class FrameReceiver
 
     private void ReceiveHead(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
+        if (frame.Kind is FrameKind.Headers or FrameKind.End && !isStartedHere)
+        {
+            throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
+        }
+
         bool isChunk = frame.Kind == FrameKind.HeadChunk;
         if (isChunk != call.PartialHead is not null)
         {
@@ -172,12 +178,26 @@ internal sealed class FrameReceiver
             call.PartialHead = null;
             if (whole.IsTooLarge)
             {
-                call.OnHeadTooLarge(whole.Kind);
+                DropHead(call, whole.Kind);
             }
             else
             {
                 DeliverHead(call, whole.Kind, whole.Flags & ~FrameFlags.HeadContinues, whole.Bytes, default);
             }
+        }
+    }
+
+    private void DropHead(ConnectionCall call, FrameKind kind)
+    {
+        if (kind == FrameKind.End)
+        {
+            call.NoteEndedByPeer();
+        }
+
+        call.OnHeadTooLarge(kind);
+        if (kind == FrameKind.End)
+        {
+            _started.Remove(call);
         }
     }
 
@@ -205,9 +225,11 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is free from here on: the peer sends nothing more for it.
-                _started.Remove(call);
+                // First the call: where its end is no legal one, it is still to hear of the end of the connection. Then
+                // the slot is free, and the peer sends nothing more for it.
+                call.NoteEndedByPeer();
                 call.OnEnd(head, message, flags);
+                _started.Remove(call);
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");

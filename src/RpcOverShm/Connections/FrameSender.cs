@@ -93,7 +93,7 @@ internal sealed class FrameSender
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || IsOver(call))
                 {
                     return;
                 }
@@ -126,7 +126,7 @@ internal sealed class FrameSender
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished || call.Sending.IsCutShort)
+                if (_isClosed || IsOver(call) || call.Sending.IsCutShort)
                 {
                     return s_dropped;
                 }
@@ -158,7 +158,7 @@ internal sealed class FrameSender
     {
         lock (_gate)
         {
-            if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+            if (_isClosed || IsOver(call))
             {
                 return;
             }
@@ -293,6 +293,10 @@ internal sealed class FrameSender
         _spaceWaiter.Close();
         _link.Leave();
     }
+
+    // Under the gate, which whoever takes over the call's slot has to pass as well: looked at here, and not before.
+    private static bool IsOver(ConnectionCall call) =>
+        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
 
     // Whoever waits goes first; a frame of a call that waits itself goes behind it.
     private bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
@@ -432,6 +436,11 @@ internal sealed class FrameSender
             if (!_ready.TryPeek(out ConnectionCall? call))
             {
                 return TurnOutcome.Idle;
+            }
+
+            if (IsOver(call))
+            {
+                DropQueue(call);
             }
 
             WriteOutcome outcome = call.Sending.HasQueued ? _writer.WriteNext(call) : WriteOutcome.NoCredit;

@@ -79,9 +79,11 @@ internal sealed unsafe class RingReader
                 return true;
             }
 
-            if (length != _capacity - index)
+            // At the start every record fits, so padding there is no writer's; and without it a peer could keep this
+            // loop busy for ever.
+            if (length != _capacity - index || index == 0)
             {
-                throw Corrupted($"padding of {length} bytes does not end at the end of the ring");
+                throw Corrupted($"padding of {length} bytes is not between a record and the end of the ring");
             }
 
             _head += length;

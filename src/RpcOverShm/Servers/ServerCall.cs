@@ -18,6 +18,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     private CallDeadline? _deadline;
     private int _ended;
     private int _hasAnswered; // headers or a message went out
+    private bool _hasRequest; // one has begun to come; the reader role's own
 
     /// <summary>The full name, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -63,6 +64,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
             return;
         }
 
+        _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         Requests = new RequestMessages(
             message, flags, _handler!.IsRequestStream, Settings, bytes => Connection.SendCredit(this, bytes));
         if (request.Timeout is { } timeout)
@@ -78,15 +80,28 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (!Inbound().TryAdd(wholeLength, bytes, flags))
+        if (Inbound() is not { } inbound)
+        {
+            return;
+        }
+
+        if (_hasRequest && !_handler!.IsRequestStream)
+        {
+            // Not kept until it is read: a client that goes on would fill this process's memory.
+            Stop(StatusMapping.AdditionalMessage);
+            return;
+        }
+
+        _hasRequest = true;
+        if (!inbound.TryAdd(wholeLength, bytes, flags))
         {
             Stop(StatusMapping.ReceivedTooLarge);
         }
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound().AddChunk(bytes, flags);
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound()?.AddChunk(bytes, flags);
 
-    public override void OnHalfClose() => Inbound().End();
+    public override void OnHalfClose() => Inbound()?.End();
 
     public override void OnCancel()
     {
@@ -293,7 +308,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         }
     }
 
-    // A message frame before the call has begun, or for one that was refused, is the peer's fault.
-    private InboundMessages Inbound() =>
-        Requests?.Inbound ?? throw new ProtocolException($"A message of call {Id} before its start.");
+    // Null for a call that was refused: its end may wait for space while its requests still come. A request before the
+    // call has begun is the peer's fault.
+    private InboundMessages? Inbound() => Requests is not null
+        ? Requests.Inbound
+        : IsEnded ? null : throw new ProtocolException($"A message of call {Id} before its start.");
 }
