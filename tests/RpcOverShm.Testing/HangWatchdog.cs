@@ -12,13 +12,13 @@ public static class HangWatchdog
 {
     private static readonly TimeSpan s_period = TimeSpan.FromSeconds(1);
 
-    private static readonly ConcurrentDictionary<string, long> s_running = new();
+    private static readonly ConcurrentDictionary<string, Run> s_running = new();
     private static int s_isWatching;
 
-    /// <summary>A test begins. The name tells it from every other test.</summary>
-    public static void Begin(string test)
+    /// <summary>A test begins, which may take so long. The name tells it from every other test.</summary>
+    public static void Begin(string test, TimeSpan bound)
     {
-        s_running[test] = Stopwatch.GetTimestamp();
+        s_running[test] = new Run(Stopwatch.GetTimestamp(), bound);
         if (Interlocked.Exchange(ref s_isWatching, 1) == 0)
         {
             // A thread of its own: a test may keep every thread of the pool busy.
@@ -34,11 +34,11 @@ public static class HangWatchdog
         while (true)
         {
             Thread.Sleep(s_period);
-            foreach ((string test, long start) in s_running)
+            foreach ((string test, Run run) in s_running)
             {
-                if (Stopwatch.GetElapsedTime(start) > Timeouts.Hang)
+                if (Stopwatch.GetElapsedTime(run.Start) > run.Bound)
                 {
-                    string report = Describe(test);
+                    string report = Describe(test, run.Bound);
                     Console.Error.WriteLine(report);
                     Environment.FailFast(report);
                 }
@@ -46,10 +46,10 @@ public static class HangWatchdog
         }
     }
 
-    private static string Describe(string test)
+    private static string Describe(string test, TimeSpan bound)
     {
         var text = new StringBuilder();
-        text.AppendLine($"The test {test} has run for more than {Timeouts.Hang.TotalSeconds} s.");
+        text.AppendLine($"The test {test} has run for more than {bound.TotalSeconds} s.");
         text.AppendLine($"Running tests: {string.Join(", ", s_running.Keys)}");
         text.AppendLine($"Thread pool: {ThreadPool.ThreadCount} threads, {ThreadPool.PendingWorkItemCount} items wait.");
         foreach (string task in Directory.Exists("/proc/self/task") ? Directory.GetDirectories("/proc/self/task") : [])
@@ -72,4 +72,6 @@ public static class HangWatchdog
             return "?";
         }
     }
+
+    private readonly record struct Run(long Start, TimeSpan Bound);
 }

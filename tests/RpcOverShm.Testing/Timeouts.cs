@@ -1,4 +1,6 @@
+using System.Diagnostics;
 using System.Globalization;
+using System.Runtime.CompilerServices;
 
 namespace RpcOverShm.Testing;
 
@@ -14,21 +16,69 @@ public static class Timeouts
     /// <summary>How long a whole test may take before the run is ended.</summary>
     public static TimeSpan Hang { get; } = FromEnvironment("RPCOVERSHM_TEST_HANG_SECONDS", 60);
 
-    /// <summary>Waits for the task, but not for ever.</summary>
-    /// <exception cref="TimeoutException">The task has not completed in time.</exception>
-    public static Task Bounded(this Task task) => task.WaitAsync(Wait);
+    private static readonly TimeSpan s_pollPause = TimeSpan.FromMilliseconds(5);
 
-    /// <summary>Waits for the task's result, but not for ever.</summary>
-    /// <exception cref="TimeoutException">The task has not completed in time.</exception>
-    public static Task<T> Bounded<T>(this Task<T> task) => task.WaitAsync(Wait);
+    public static Task Bounded(this Task task, [CallerArgumentExpression(nameof(task))] string what = "") =>
+        task.Within(Wait, what);
 
-    /// <summary>Waits for the task, but not for ever.</summary>
-    /// <exception cref="TimeoutException">The task has not completed in time.</exception>
-    public static Task Bounded(this ValueTask task) => task.AsTask().WaitAsync(Wait);
+    public static Task<T> Bounded<T>(this Task<T> task, [CallerArgumentExpression(nameof(task))] string what = "") =>
+        task.Within(Wait, what);
 
-    /// <summary>Waits for the task's result, but not for ever.</summary>
-    /// <exception cref="TimeoutException">The task has not completed in time.</exception>
-    public static Task<T> Bounded<T>(this ValueTask<T> task) => task.AsTask().WaitAsync(Wait);
+    public static Task Bounded(this ValueTask task, [CallerArgumentExpression(nameof(task))] string what = "") =>
+        task.AsTask().Within(Wait, what);
+
+    public static Task<T> Bounded<T>(this ValueTask<T> task, [CallerArgumentExpression(nameof(task))] string what = "") =>
+        task.AsTask().Within(Wait, what);
+
+    public static async Task Within(
+        this Task task, TimeSpan bound, [CallerArgumentExpression(nameof(task))] string what = "")
+    {
+        if (await Task.WhenAny(task, Task.Delay(bound)) != task)
+        {
+            throw new TimeoutException($"This did not end within {bound.TotalSeconds} s: {what}");
+        }
+
+        await task;
+    }
+
+    public static async Task<T> Within<T>(
+        this Task<T> task, TimeSpan bound, [CallerArgumentExpression(nameof(task))] string what = "")
+    {
+        await Within((Task)task, bound, what);
+        return await task;
+    }
+
+    /// <summary>Waits for a state that no event announces, looking every few milliseconds.</summary>
+    public static Task Eventually(
+        Func<bool> condition, [CallerArgumentExpression(nameof(condition))] string what = "") =>
+        Eventually(condition, Wait, what);
+
+    /// <summary>Waits for a state that no event announces, looking every few milliseconds.</summary>
+    public static async Task Eventually(
+        Func<bool> condition, TimeSpan bound, [CallerArgumentExpression(nameof(condition))] string what = "")
+    {
+        long start = Stopwatch.GetTimestamp();
+        while (!condition())
+        {
+            if (Stopwatch.GetElapsedTime(start) > bound)
+            {
+                throw new TimeoutException($"This did not come true within {bound.TotalSeconds} s: {what}");
+            }
+
+            await Task.Delay(s_pollPause);
+        }
+    }
+
+    /// <summary>
+    /// Runs what blocks on a thread of its own, so that a test that makes many threads block does not wait for the
+    /// pool to grow.
+    /// </summary>
+    public static Task<T> OnThread<T>(Func<T> blocking) => Task.Factory.StartNew(
+        blocking, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+    /// <summary>The same for what returns nothing.</summary>
+    public static Task OnThread(Action blocking) => Task.Factory.StartNew(
+        blocking, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
     private static TimeSpan FromEnvironment(string name, int defaultSeconds) =>
         int.TryParse(Environment.GetEnvironmentVariable(name), CultureInfo.InvariantCulture, out int seconds)

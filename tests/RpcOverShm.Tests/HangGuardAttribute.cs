@@ -9,7 +9,7 @@ public sealed class HangGuardAttribute : Attribute, ITestAction
 {
     public ActionTargets Targets => ActionTargets.Test;
 
-    public void BeforeTest(ITest test) => HangWatchdog.Begin(test.FullName);
+    public void BeforeTest(ITest test) => HangWatchdog.Begin(test.FullName, Timeouts.Hang);
 
     public void AfterTest(ITest test) => HangWatchdog.End(test.FullName);
 }

@@ -107,11 +107,7 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
             return;
         }
 
-        if (!_isAborted && !_partial.IsEmpty)
-        {
-            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
-        }
-
+        ThrowIfIncomplete();
         lock (_gate)
         {
             _isEnded = true;
@@ -119,7 +115,16 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         }
     }
 
-    /// <summary>The connection is gone: what is complete can still be read, nothing follows.</summary>
+    /// <exception cref="ProtocolException">A message is not complete.</exception>
+    public void ThrowIfIncomplete()
+    {
+        if (!_isAborted && !_partial.IsEmpty)
+        {
+            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+        }
+    }
+
+    /// <summary>The connection is gone, or the call has failed: what is complete can still be read, nothing follows.</summary>
     public void EndAbruptly()
     {
         _partial.Release();

@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -13,6 +14,10 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
 {
     // A connection may close between being found and being used; a call that was not sent may try another.
     private const int MaxAttempts = 3;
+
+    // Its length has 16 bits on the wire.
+    private const int LongestHostBytes = ushort.MaxValue;
+    private const int LongestUtf8Char = 3;
 
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
@@ -113,23 +118,44 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     {
         using (request)
         {
-            for (int attempt = 1; ; attempt++)
+            try
             {
-                // The call's task, not this one, tells its user what went wrong.
-                if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
-                {
-                    return null;
-                }
-
-                StartOutcome outcome = StartOn(connection, call, fullName, host, options, request);
-                if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
-                {
-                    FinishUnlessStarted(outcome, connection, call);
-                    return outcome == StartOutcome.Started ? connection : null;
-                }
-
-                connecting = connections.GetAsync().AsTask();
+                return await AwaitAndStartAsync(connecting, call, fullName, host, options, request).ConfigureAwait(false);
             }
+            catch (Exception exception)
+            {
+                // Nobody looks at this task; the call's own tells its user what went wrong.
+                call.FinishUnsent(exception is ObjectDisposedException
+                    ? StatusMapping.Disposed
+                    : StatusMapping.FromUnexpected(exception));
+                return null;
+            }
+        }
+    }
+
+    private async Task<Connection?> AwaitAndStartAsync(
+        Task<Connection> connecting,
+        ClientCall call,
+        byte[] fullName,
+        string? host,
+        CallOptions options,
+        PooledBufferWriter? request)
+    {
+        for (int attempt = 1; ; attempt++)
+        {
+            if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
+            {
+                return null;
+            }
+
+            StartOutcome outcome = StartOn(connection, call, fullName, host, options, request);
+            if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
+            {
+                FinishUnlessStarted(outcome, connection, call);
+                return outcome == StartOutcome.Started ? connection : null;
+            }
+
+            connecting = connections.GetAsync().AsTask();
         }
     }
 
@@ -221,6 +247,12 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     {
         head = s_head ??= new PooledBufferWriter();
         head.Clear();
+        if (host?.Length > LongestHostBytes / LongestUtf8Char && Encoding.UTF8.GetByteCount(host) > LongestHostBytes)
+        {
+            call.FinishUnsent(new Status(StatusCode.Internal, $"The host has more than {LongestHostBytes} bytes."));
+            return false;
+        }
+
         Metadata? metadata = options.Headers is { Count: > 0 } headers ? headers : null;
         if (metadata is not null)
         {

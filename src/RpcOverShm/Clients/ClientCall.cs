@@ -62,10 +62,14 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     /// <summary>How the call was ended by the server or with the connection, once it was.</summary>
     protected Status EndStatus => _end.Status;
 
-    /// <summary>What a call that is over throws at whoever waits for it.</summary>
+    /// <summary>
+    /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
+    /// </summary>
     public RpcException ToException() => IsFinished
         ? _outcome.ToException()
-        : new RpcException(_end.Status, _end.Metadata ?? Metadata.Empty);
+        : HasEnded || Connection?.CloseReason is not { } reason
+            ? new RpcException(_end.Status, _end.Metadata ?? Metadata.Empty)
+            : new RpcException(StatusMapping.FromClose(reason));
 
     /// <summary>
     /// Arms the deadline and the cancellation. False when the call has ended with that: it is not to be started.
@@ -170,7 +174,13 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
             return;
         }
 
-        SetEnd(end, message, (flags & FrameFlags.HasMessage) != 0);
+        bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
+        if (!IsFinished)
+        {
+            CheckEnd(end.Status, hasMessage);
+        }
+
+        SetEnd(end, message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
@@ -189,6 +199,12 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
 
     /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
     protected void NoteAnswer() => _headers.Set(Metadata.Empty);
+
+    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
+    /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
+    protected virtual void CheckEnd(in Status status, bool hasMessage)
+    {
+    }
 
     /// <summary>
     /// The server has ended the call: <see cref="EndStatus"/> is set. By the holder of the reader role, or by the

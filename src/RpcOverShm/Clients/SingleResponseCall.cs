@@ -165,7 +165,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         try
         {
             _result = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
-            return Status.DefaultSuccess;
+            return EndStatus;
         }
         catch (Exception exception)
         {

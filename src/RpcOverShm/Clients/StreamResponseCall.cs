@@ -57,14 +57,23 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
     public void FinishAtEnd() => TrySettleAsEnded(EndStatus);
 
-    protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
+    protected override void CheckEnd(in Status status, bool hasMessage)
     {
         if (hasMessage)
         {
             throw new ProtocolException($"A message in the end of call {Id}, whose responses are a stream.");
         }
 
-        if (Connection!.CloseReason is null)
+        // A call that fails may end in the middle of a message.
+        if (status.StatusCode == StatusCode.OK)
+        {
+            _inbound.ThrowIfIncomplete();
+        }
+    }
+
+    protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
+    {
+        if (Connection!.CloseReason is null && EndStatus.StatusCode == StatusCode.OK)
         {
             _inbound.End();
         }

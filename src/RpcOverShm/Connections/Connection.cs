@@ -141,13 +141,16 @@ internal sealed class Connection
         _sender.Send(call, kind, flags, head, body);
 
     /// <summary>Sends a message of a call that has begun; see <see cref="FrameSender.SendMessageAsync"/>.</summary>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.SendMessageAsync(call, flags, message);
 
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 
     /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
     public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(_started, call, isCancel);
+
+    /// <summary>Sends no more messages of a call of the peer; see <see cref="FrameSender.CutShort"/>.</summary>
+    public void CutShort(ConnectionCall call) => _sender.CutShort(call);
 
     /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
@@ -176,7 +179,7 @@ internal sealed class Connection
 
     private void OnGoAway()
     {
-        // A peer may say it as often as it likes; it counts once.
+        // Once: whatever is done about it is not to be done for each of a flood.
         if (!_link.IsPeerLeaving)
         {
             _link.IsPeerLeaving = true;

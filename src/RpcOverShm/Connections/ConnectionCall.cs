@@ -10,6 +10,7 @@ namespace RpcOverShm.Connections;
 internal abstract class ConnectionCall
 {
     private volatile bool _isDone;
+    private volatile bool _isEndedByPeer;
 
     /// <summary>Which call it is on the wire; none before it was given an id.</summary>
     public CallId Id { get; set; }
@@ -27,6 +28,15 @@ internal abstract class ConnectionCall
 
     /// <summary>True once nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
+
+    /// <summary>
+    /// True once the peer's End of a call of this side was read. Nothing more of the call may be sent: its slot may be
+    /// another call's by then, and the peer would take a late frame for a breach of the protocol.
+    /// </summary>
+    internal bool IsEndedByPeer => _isEndedByPeer;
+
+    /// <summary>Noted by the receiver before it frees the slot.</summary>
+    internal void NoteEndedByPeer() => _isEndedByPeer = true;
 
     /// <summary>The call begins. Only on the side that serves it.</summary>
     public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>

@@ -150,6 +150,12 @@ internal sealed class FrameReceiver
 
     private void ReceiveHead(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
+        if (frame.Kind is FrameKind.Headers or FrameKind.End && !isStartedHere)
+        {
+            throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
+        }
+
         bool isChunk = frame.Kind == FrameKind.HeadChunk;
         if (isChunk != call.PartialHead is not null)
         {
@@ -172,17 +178,26 @@ internal sealed class FrameReceiver
             call.PartialHead = null;
             if (whole.IsTooLarge)
             {
-                if (whole.Kind == FrameKind.End)
-                {
-                    Forget(call);
-                }
-
-                call.OnHeadTooLarge(whole.Kind);
+                DropHead(call, whole.Kind);
             }
             else
             {
                 DeliverHead(call, whole.Kind, whole.Flags & ~FrameFlags.HeadContinues, whole.Bytes, default);
             }
+        }
+    }
+
+    private void DropHead(ConnectionCall call, FrameKind kind)
+    {
+        if (kind == FrameKind.End)
+        {
+            call.NoteEndedByPeer();
+        }
+
+        call.OnHeadTooLarge(kind);
+        if (kind == FrameKind.End)
+        {
+            _started.Remove(call);
         }
     }
 
@@ -210,22 +225,14 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                Forget(call);
+                // First the call: where its end is no legal one, it is still to hear of the end of the connection. Then
+                // the slot is free, and the peer sends nothing more for it.
+                call.NoteEndedByPeer();
                 call.OnEnd(head, message, flags);
+                _started.Remove(call);
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");
         }
-    }
-
-    // The peer has ended the call and sends nothing more for it: the slot is free from here on.
-    private void Forget(ConnectionCall call)
-    {
-        if (call.Id.IsFromAcceptor != _link.IsAcceptor)
-        {
-            throw new ProtocolException($"An end of call {call.Id} from the side that may not send it.");
-        }
-
-        _started.Remove(call);
     }
 }

@@ -15,6 +15,9 @@ internal sealed class FrameSender
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
+    private static readonly Task<bool> s_sent = Task.FromResult(true);
+    private static readonly Task<bool> s_dropped = Task.FromResult(false);
+
     private readonly Lock _gate = new();
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
@@ -86,7 +89,7 @@ internal sealed class FrameSender
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || OutboundQueue.IsOver(call))
                 {
                     return;
                 }
@@ -108,24 +111,25 @@ internal sealed class FrameSender
     /// <param name="flags">Half-close, when no message follows.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
     /// <returns>
-    /// Completes when the message is in the ring, or was dropped because its call has finished:
-    /// the caller looks at its call.
+    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
     /// </returns>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
+        bool isSent = false;
         bool mustWake = false;
         OutboundFrame? queued = null;
         try
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort)
                 {
-                    return Task.CompletedTask;
+                    return s_dropped;
                 }
 
-                if (!_queue.CanGoNow(call)
-                    || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
+                isSent = _queue.CanGoNow(call)
+                    && _writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan);
+                if (!isSent)
                 {
                     byte[] buffer = message.Detach(out int length);
                     queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
@@ -141,7 +145,7 @@ internal sealed class FrameSender
         }
 
         Finish(isSent: queued is null, mustWake);
-        return queued is null ? Task.CompletedTask : queued.WaitUntilFinishedAsync();
+        return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
     }
 
     /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>
@@ -149,7 +153,7 @@ internal sealed class FrameSender
     {
         lock (_gate)
         {
-            if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+            if (_isClosed || OutboundQueue.IsOver(call))
             {
                 return;
             }
@@ -194,6 +198,26 @@ internal sealed class FrameSender
             call.Sending.Phase = CallSendPhase.Finished;
             OutboundQueue.Drop(call);
         }
+    }
+
+    /// <summary>
+    /// Sends no more messages of a call that this side serves, so that its end need not wait for credit that a peer
+    /// which has given it up, or does not read, never gives.
+    /// </summary>
+    public void CutShort(ConnectionCall call)
+    {
+        lock (_gate)
+        {
+            call.Sending.CutShort();
+            if (_isClosed || !call.Sending.HasQueued)
+            {
+                return;
+            }
+
+            _queue.NoteCredit(call);
+        }
+
+        SendReady();
     }
 
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>

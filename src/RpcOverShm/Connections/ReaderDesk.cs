@@ -120,7 +120,8 @@ internal sealed class ReaderDesk
                     waiter.Signal();
                 }
 
-                if (mine is null && (HasBlockedCallers || Link.IsClosed))
+                // A peer that never stops must not keep this thread from a close.
+                if (Link.IsClosed || (mine is null && HasBlockedCallers))
                 {
                     break;
                 }

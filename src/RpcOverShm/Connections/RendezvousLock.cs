@@ -78,7 +78,7 @@ internal sealed class RendezvousLock : IDisposable
     {
         if (!_file.IsClosed)
         {
-            File.Delete(_path);
+            RuntimeDirectory.Remove(_path);
             _file.Dispose();
         }
     }

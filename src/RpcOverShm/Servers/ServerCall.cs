@@ -18,6 +18,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     private CallDeadline? _deadline;
     private int _ended;
     private int _hasAnswered; // headers or a message went out
+    private bool _hasRequest; // one has begun to come; the reader role's own
 
     /// <summary>The full name, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -63,6 +64,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
             return;
         }
 
+        _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         Requests = new RequestMessages(
             message, flags, _handler!.IsRequestStream, Settings, bytes => Connection.SendCredit(this, bytes));
         if (request.Timeout is { } timeout)
@@ -80,20 +82,36 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound().Add(wholeLength, bytes, flags) is { } problem)
+        if (Inbound() is not { } inbound)
+        {
+            return;
+        }
+
+        if (_hasRequest && !_handler!.IsRequestStream)
+        {
+            // Not kept until it is read: a client that goes on would fill this process's memory.
+            Stop(StatusMapping.AdditionalMessage);
+            return;
+        }
+
+        _hasRequest = true;
+        if (inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Stop(problem);
         }
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound().AddChunk(bytes, flags);
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound()?.AddChunk(bytes, flags);
 
-    public override void OnHalfClose() => Inbound().End();
+    public override void OnHalfClose() => Inbound()?.End();
 
     public override void OnCancel()
     {
         PartialHead?.Dispose();
         PartialHead = null;
+
+        // Also where the method has ended: what it answered may wait for credit that nobody gives any more.
+        Connection.CutShort(this);
         Stop(Status.DefaultCancelled);
     }
 
@@ -112,8 +130,11 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
     {
-        if (TryEnd(status, null))
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
+            // The end must not wait behind a message that has no credit: a client that does not read gives none.
+            Connection.CutShort(this);
+            ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, null), message: null);
             AfterEnd(isToldMethod: true);
         }
     }
@@ -143,6 +164,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     /// <exception cref="InvalidOperationException">
     /// Headers or a message went out before, or the metadata cannot be sent.
     /// </exception>
+    /// <exception cref="RpcException">The metadata is larger than the client takes.</exception>
     public void SendHeaders(Metadata headers)
     {
         if (IsEnded)
@@ -160,9 +182,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
     }
 
     /// <summary>
-    /// Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.
+    /// Sends a message of a response stream. Completes with true when it is in the ring, with false when it was dropped
+    /// with its call.
     /// </summary>
-    public Task SendMessageAsync(PooledBufferWriter bytes)
+    public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
@@ -287,7 +310,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         }
     }
 
-    // A message frame before the call has begun, or for one that was refused, is the peer's fault.
-    private InboundMessages Inbound() =>
-        Requests?.Inbound ?? throw new ProtocolException($"A message of call {Id} before its start.");
+    // Null for a call that was refused: its end may wait for space while its requests still come. A request before the
+    // call has begun is the peer's fault.
+    private InboundMessages? Inbound() => Requests is not null
+        ? Requests.Inbound
+        : IsEnded ? null : throw new ProtocolException($"A message of call {Id} before its start.");
 }

@@ -11,7 +11,7 @@ namespace RpcOverShm.Tests.Connections;
 public class AcceptanceTests
 {
     private readonly SocketPair _sockets = new();
-    private readonly RecordingLogger _logger = new();
+    private readonly LogGuard _logger = new();
     private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
     private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
 
@@ -157,7 +157,7 @@ public class AcceptanceTests
         _sockets.Client.Dispose();
 
         Assert.That(await ShakeHandsAsync(), Is.Null);
-        Assert.That(_logger.Messages.Select(message => message.Level), Is.All.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
+        Assert.That(_logger.Entries.Select(message => message.Level), Is.All.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
         AssertNothingIsLeft();
     }
 
@@ -177,7 +177,7 @@ public class AcceptanceTests
         AssertNothingIsLeft();
     }
 
-    private static ConnectionSettings Settings(RecordingLogger? logger = null) => LinkPair.Settings(
+    private static ConnectionSettings Settings(LogGuard? logger = null) => LinkPair.Settings(
         ConnectionPurpose.Calls, new PeerLimits(128 << 10, 256 << 10, 7, 1 << 10), logger);
 
     private Task<PeerLink?> ShakeHandsAsync(ConnectionSettings? settings = null) =>

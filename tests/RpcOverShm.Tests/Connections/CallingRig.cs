@@ -17,7 +17,7 @@ internal sealed class CallingRig : IDisposable
         Connection.Start();
     }
 
-    public RecordingLogger Logger => _links.Logger;
+    public LogGuard Logger => _links.Logger;
 
     public RawPeer Peer { get; }
 

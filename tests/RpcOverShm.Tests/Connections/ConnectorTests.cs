@@ -189,10 +189,10 @@ public class ConnectorTests
     [Test]
     public async Task ConnectAsync_ToASocketThatNobodyListensOn_SaysSo()
     {
-        using var directory = new TemporaryDirectory();
+        using var directory = new TestDirectory();
         using Socket bound = SocketPair.NewSocket();
-        bound.Bind(new UnixDomainSocketEndPoint(directory.File("s")));
-        var address = RendezvousAddress.Parse($"shm://{directory.File("s")}", null);
+        bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
+        var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
 
         ConnectException exception = await FailAsync(Connector.ConnectAsync(address, Settings(), CancellationToken.None));
 

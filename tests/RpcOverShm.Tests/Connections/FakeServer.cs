@@ -8,12 +8,12 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>A socket at an address, behind which the test stands in place of a server.</summary>
 internal sealed class FakeServer : IDisposable
 {
-    private readonly TemporaryDirectory _directory = new();
+    private readonly TestDirectory _directory = new();
     private readonly Socket _listener = SocketPair.NewSocket();
 
     public FakeServer(int backlog = 8)
     {
-        Address = RendezvousAddress.Parse($"shm://{_directory.File("s")}", null);
+        Address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
         _listener.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
         _listener.Listen(backlog);
     }

@@ -53,7 +53,7 @@ internal sealed class LinkPair : IDisposable
     public PeerLink Server { get; }
 
     /// <summary>Where both ends log.</summary>
-    public RecordingLogger Logger { get; } = new();
+    public LogGuard Logger { get; } = new();
 
     /// <summary>What the client writes, for tests that spoil it.</summary>
     public MappedSegment ClientSegment { get; }
@@ -68,7 +68,7 @@ internal sealed class LinkPair : IDisposable
         Purpose = purpose,
         Limits = limits,
         ConnectTimeout = Timeouts.Wait,
-        Logger = logger ?? new RecordingLogger(),
+        Logger = logger ?? new LogGuard(),
     };
 
     /// <summary>Closes both ends. The memory goes when whoever uses an end has left it.</summary>

@@ -9,10 +9,10 @@ namespace RpcOverShm.Tests.Connections;
 
 public class ListenerTests
 {
-    private readonly TemporaryDirectory _directory = new();
+    private readonly TestDirectory _directory = new();
     private readonly ConcurrentQueue<PeerLink> _links = new();
 
-    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.File("run"));
+    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
 
     [TearDown]
     public void CloseAll()
@@ -35,7 +35,7 @@ public class ListenerTests
             Assert.That(File.GetUnixFileMode(Address.LockPath), Is.EqualTo(OwnerOnly));
         }
 
-        Assert.That(Directory.GetFileSystemEntries(_directory.File("run")), Is.Empty);
+        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
     }
 
     [Test]
@@ -56,11 +56,11 @@ public class ListenerTests
     public async Task Start_AfterTheLastServerDied_TakesTheAddressOver()
     {
         // What a killed server leaves: a socket that refuses everybody, and a lock file that nobody holds.
-        Directory.CreateDirectory(_directory.File("run"), (UnixFileMode)0x1C0);
-        string leftBehind = _directory.File("left");
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        string leftBehind = _directory.Combine("left");
         var dead = SocketPair.NewSocket();
         dead.Bind(new UnixDomainSocketEndPoint(leftBehind));
-        File.CreateSymbolicLink(_directory.File("unused"), leftBehind);
+        File.CreateSymbolicLink(_directory.Combine("unused"), leftBehind);
         File.Move(leftBehind, Address.SocketPath);
         dead.Dispose();
         File.WriteAllText(Address.LockPath, "1\n");
@@ -74,7 +74,7 @@ public class ListenerTests
     [Test]
     public void Start_WhereAnotherProgramListens_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.File("run"), (UnixFileMode)0x1C0);
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
         using Socket other = SocketPair.NewSocket();
         other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
         other.Listen(1);
@@ -86,7 +86,7 @@ public class ListenerTests
     [Test]
     public void Start_WhereAnotherProgramIsTooBusy_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.File("run"), (UnixFileMode)0x1C0);
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
         using Socket other = SocketPair.NewSocket();
         other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
         other.Listen(0);
@@ -99,7 +99,7 @@ public class ListenerTests
     [Test]
     public void Start_WhereAFileStands_LeavesItAlone()
     {
-        Directory.CreateDirectory(_directory.File("run"), (UnixFileMode)0x1C0);
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
         File.WriteAllText(Address.SocketPath, "precious");
 
         AssertInUse("is no socket");
@@ -109,8 +109,8 @@ public class ListenerTests
     [Test]
     public void Start_InADirectoryOpenToOthers_IsASystemError()
     {
-        Directory.CreateDirectory(_directory.File("run"));
-        File.SetUnixFileMode(_directory.File("run"), (UnixFileMode)0x1FF);
+        Directory.CreateDirectory(_directory.Combine("run"));
+        File.SetUnixFileMode(_directory.Combine("run"), (UnixFileMode)0x1FF);
 
         Assert.That(
             Start,
@@ -122,7 +122,7 @@ public class ListenerTests
     [Test]
     public void Start_OfAPathInAMissingDirectory_IsASystemError()
     {
-        var address = RendezvousAddress.Parse($"shm://{_directory.File("missing/s")}", null);
+        var address = RendezvousAddress.Parse($"shm://{_directory.Combine("missing/s")}", null);
 
         Assert.That(
             () => Listener.Start(address, Settings(), _links.Enqueue),
@@ -158,7 +158,7 @@ public class ListenerTests
     [Test]
     public async Task Accept_WhoseOwnerThrows_GoesOnWithOthers()
     {
-        var logger = new RecordingLogger();
+        var logger = new LogGuard();
         int connected = 0;
         await using Listener listener = Listener.Start(Address, Settings(logger), link =>
         {
@@ -173,7 +173,7 @@ public class ListenerTests
         await ConnectAsync();
 
         Assert.That(
-            () => logger.Messages.Select(message => message.Text), Has.Some.Contains("not this one").After(20_000, 5));
+            () => logger.Entries.Select(message => message.Message), Has.Some.Contains("not this one").After(20_000, 5));
     }
 
     [Test]
@@ -231,7 +231,7 @@ public class ListenerTests
         Assert.That(() => ProcessResources.CountDescriptors(), Is.LessThanOrEqualTo(descriptors + 2).After(20_000, 10));
     }
 
-    private static ConnectionSettings Settings(RecordingLogger? logger = null) =>
+    private static ConnectionSettings Settings(LogGuard? logger = null) =>
         LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits, logger);
 
     private Listener Start() => Listener.Start(Address, Settings(), _links.Enqueue);

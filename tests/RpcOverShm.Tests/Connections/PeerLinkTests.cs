@@ -15,7 +15,7 @@ public class PeerLinkTests
     private readonly LinkPair _links = new();
     private int _events;
 
-    private RecordingLogger Logger => _links.Logger;
+    private LogGuard Logger => _links.Logger;
 
     private PeerLink Link => _links.Client;
 
@@ -34,7 +34,7 @@ public class PeerLinkTests
 
         Assert.That(Link.CloseReason, Is.SameAs(first));
         Assert.That(Link.IsClosed);
-        Assert.That(Logger.Messages.Where(message => message.Id is > 100 and < 105), Has.One.Items);
+        Assert.That(Logger.Entries.Where(message => message.Id is > 100 and < 105), Has.One.Items);
     }
 
     [Test]
@@ -48,7 +48,7 @@ public class PeerLinkTests
         }))];
         Array.ForEach(threads, thread => thread.Join());
 
-        Assert.That(Logger.Messages.Where(message => message.Text.Contains("closed")), Has.One.Items);
+        Assert.That(Logger.Entries.Where(message => message.Message.Contains("closed")), Has.One.Items);
     }
 
     [Test]
@@ -141,9 +141,9 @@ public class PeerLinkTests
     {
         Link.Close(new CloseReason(Enum.Parse<CloseCause>(cause), "the reason"));
 
-        LoggedMessage message = Logger.Messages.Single();
+        LogEntry message = Logger.Entries.Single();
         Assert.That(message.Level, Is.EqualTo(level));
-        Assert.That(message.Text, Does.Contain("the reason").And.Contain($"process {Environment.ProcessId}"));
+        Assert.That(message.Message, Does.Contain("the reason").And.Contain($"process {Environment.ProcessId}"));
     }
 
     [Test]
@@ -184,7 +184,7 @@ public class PeerLinkTests
         Link.OnBackstop(isDataUnrung: false);
 
         Assert.That(Link.BackstopsWithData, Is.EqualTo(1));
-        Assert.That(Logger.Messages.Single().Text, Does.Contain("Please report this"));
+        Assert.That(Logger.Entries.Single().Message, Does.Contain("Please report this"));
     }
 
     [Test]
@@ -250,7 +250,7 @@ public class PeerLinkTests
         _links.Sockets.Server.Dispose();
 
         Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
-        Assert.That(Logger.Messages.Select(message => message.Text), Has.Some.Contains("You did this and that."));
+        Assert.That(Logger.Entries.Select(message => message.Message), Has.Some.Contains("You did this and that."));
     }
 
     [Test]

@@ -9,9 +9,9 @@ namespace RpcOverShm.Tests.Connections;
 
 public class RendezvousLockTests
 {
-    private readonly TemporaryDirectory _directory = new();
+    private readonly TestDirectory _directory = new();
 
-    private string LockPath => _directory.File("x.lock");
+    private string LockPath => _directory.Combine("x.lock");
 
     [TearDown]
     public void RemoveDirectory() => _directory.Dispose();
@@ -87,7 +87,7 @@ public class RendezvousLockTests
     [Test]
     public void TryTake_InAMissingDirectory_IsAnIOExceptionThatNamesTheFile()
     {
-        string path = _directory.File("missing/x.lock");
+        string path = _directory.Combine("missing/x.lock");
 
         Assert.That(
             () => RendezvousLock.TryTake(path, out _), Throws.TypeOf<IOException>().With.Message.Contains(path));
@@ -105,8 +105,8 @@ public class RendezvousLockTests
     public void TryTake_WhereALinkStands_IsAnIOException()
     {
         // What is opened through a link never is the file that has the name: this used to be tried for ever.
-        File.WriteAllText(_directory.File("target"), "");
-        File.CreateSymbolicLink(LockPath, _directory.File("target"));
+        File.WriteAllText(_directory.Combine("target"), "");
+        File.CreateSymbolicLink(LockPath, _directory.Combine("target"));
 
         TestThread taker = TestThread.Start("taker", () => Assert.That(
             () => RendezvousLock.TryTake(LockPath, out _), Throws.TypeOf<IOException>().With.Message.Contains(LockPath)));

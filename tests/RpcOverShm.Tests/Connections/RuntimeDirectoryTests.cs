@@ -12,7 +12,7 @@ public class RuntimeDirectoryTests
     private const string Variable = "XDG_RUNTIME_DIR";
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
-    private readonly TemporaryDirectory _directory = new();
+    private readonly TestDirectory _directory = new();
     private readonly string? _variableBefore = Environment.GetEnvironmentVariable(Variable);
 
     [TearDown]
@@ -44,7 +44,7 @@ public class RuntimeDirectoryTests
     [Test]
     public void Ensure_OfAMissingDirectory_MakesItForTheOwnerAlone()
     {
-        string directory = _directory.File("new");
+        string directory = _directory.Combine("new");
 
         RuntimeDirectory.Ensure(directory);
 
@@ -54,7 +54,7 @@ public class RuntimeDirectoryTests
     [Test]
     public void Ensure_OfADirectoryThatIsThere_LeavesIt()
     {
-        string directory = _directory.File("new");
+        string directory = _directory.Combine("new");
         RuntimeDirectory.Ensure(directory);
         File.WriteAllText(Path.Combine(directory, "file"), "");
 
@@ -68,7 +68,7 @@ public class RuntimeDirectoryTests
     [TestCase(UnixFileMode.OtherExecute)]
     public void Ensure_OfADirectoryThatOthersMayUse_SaysItsMode(UnixFileMode others)
     {
-        string directory = Directory.CreateDirectory(_directory.File("open")).FullName;
+        string directory = Directory.CreateDirectory(_directory.Combine("open")).FullName;
         File.SetUnixFileMode(directory, OwnerOnly | others);
 
         Assert.That(
@@ -80,18 +80,18 @@ public class RuntimeDirectoryTests
     public void Ensure_OfALinkToADirectory_IsRefused()
     {
         // Whoever owns the link chooses where the sockets go.
-        string real = Directory.CreateDirectory(_directory.File("real"), OwnerOnly).FullName;
-        File.CreateSymbolicLink(_directory.File("link"), real);
+        string real = Directory.CreateDirectory(_directory.Combine("real"), OwnerOnly).FullName;
+        File.CreateSymbolicLink(_directory.Combine("link"), real);
 
-        Assert.That(() => RuntimeDirectory.Ensure(_directory.File("link")), Throws.TypeOf<IOException>());
+        Assert.That(() => RuntimeDirectory.Ensure(_directory.Combine("link")), Throws.TypeOf<IOException>());
     }
 
     [Test]
     public void Ensure_WhereAFileStands_IsAnIOException()
     {
-        File.WriteAllText(_directory.File("file"), "");
+        File.WriteAllText(_directory.Combine("file"), "");
 
-        Assert.That(() => RuntimeDirectory.Ensure(_directory.File("file")), Throws.InstanceOf<IOException>());
+        Assert.That(() => RuntimeDirectory.Ensure(_directory.Combine("file")), Throws.InstanceOf<IOException>());
     }
 
     [Test]
@@ -102,7 +102,7 @@ public class RuntimeDirectoryTests
         uint owner = 0;
         if (LinuxNative.GetEffectiveUserId() == 0)
         {
-            directory = Directory.CreateDirectory(_directory.File("foreign"), OwnerOnly).FullName;
+            directory = Directory.CreateDirectory(_directory.Combine("foreign"), OwnerOnly).FullName;
             owner = 12345;
             Assert.That(NativeCalls.ChangeOwner(directory, owner, owner), Is.Zero);
         }

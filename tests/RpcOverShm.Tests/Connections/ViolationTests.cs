@@ -157,7 +157,7 @@ public class ViolationTests
     }
 
     private static async Task AssertClosedAsync(
-        Connection connection, System.Net.Sockets.Socket peersSocket, RecordingLogger logger, string text)
+        Connection connection, System.Net.Sockets.Socket peersSocket, LogGuard logger, string text)
     {
         await connection.Closed.Bounded();
         Assert.That(connection.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerViolation), connection.CloseReason.Text);
@@ -166,6 +166,6 @@ public class ViolationTests
             await Handshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
         Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
         Assert.That(said.Hello.RefusalText, Is.EqualTo(connection.CloseReason.Text));
-        Assert.That(logger.Messages.Where(message => message.Level == LogLevel.Error), Has.One.Items);
+        Assert.That(logger.Entries.Where(message => message.Level == LogLevel.Error), Has.One.Items);
     }
 }

@@ -6,7 +6,7 @@ namespace RpcOverShm.Tests.Segments;
 
 public class FileFactsTests
 {
-    private readonly TemporaryDirectory _directory = new();
+    private readonly TestDirectory _directory = new();
 
     [TearDown]
     public void RemoveDirectory() => _directory.Dispose();
@@ -14,13 +14,13 @@ public class FileFactsTests
     [Test]
     public void OfPath_WhereNothingStands_IsNull()
     {
-        Assert.That(FileFacts.OfPath(_directory.File("missing")), Is.Null);
+        Assert.That(FileFacts.OfPath(_directory.Combine("missing")), Is.Null);
     }
 
     [Test]
     public void OfPath_ThroughAFile_IsAnIOException()
     {
-        string file = _directory.File("file");
+        string file = _directory.Combine("file");
         File.WriteAllText(file, "");
 
         Assert.That(() => FileFacts.OfPath(file + "/x"), Throws.TypeOf<IOException>().With.Message.Contains("file/x"));
@@ -29,7 +29,7 @@ public class FileFactsTests
     [Test]
     public void OfPath_OfFile_SaysSizeOwnerAndKind()
     {
-        string file = _directory.File("file");
+        string file = _directory.Combine("file");
         File.WriteAllText(file, "12345");
 
         FileFacts facts = FileFacts.OfPath(file)!.Value;
@@ -42,7 +42,7 @@ public class FileFactsTests
     [Test]
     public void OfPath_OfDirectory_SaysSo()
     {
-        FileFacts facts = FileFacts.OfPath(_directory.FullName)!.Value;
+        FileFacts facts = FileFacts.OfPath(_directory.Path)!.Value;
 
         Assert.That((facts.IsDirectory, facts.IsSocket), Is.EqualTo((true, false)));
     }
@@ -51,9 +51,9 @@ public class FileFactsTests
     public void OfPath_OfSocket_SaysSo()
     {
         using var socket = SocketPair.NewSocket();
-        socket.Bind(new System.Net.Sockets.UnixDomainSocketEndPoint(_directory.File("s")));
+        socket.Bind(new System.Net.Sockets.UnixDomainSocketEndPoint(_directory.Combine("s")));
 
-        FileFacts facts = FileFacts.OfPath(_directory.File("s"))!.Value;
+        FileFacts facts = FileFacts.OfPath(_directory.Combine("s"))!.Value;
 
         Assert.That((facts.IsDirectory, facts.IsSocket), Is.EqualTo((false, true)));
     }
@@ -61,15 +61,15 @@ public class FileFactsTests
     [Test]
     public void OfPath_OfLink_IsTheLinkItself()
     {
-        File.CreateSymbolicLink(_directory.File("link"), _directory.FullName);
+        File.CreateSymbolicLink(_directory.Combine("link"), _directory.Path);
 
-        Assert.That(FileFacts.OfPath(_directory.File("link"))!.Value.IsDirectory, Is.False);
+        Assert.That(FileFacts.OfPath(_directory.Combine("link"))!.Value.IsDirectory, Is.False);
     }
 
     [Test]
     public void OfPath_OfNameBeyondAscii_FindsIt()
     {
-        string file = _directory.File("grün-日本");
+        string file = _directory.Combine("grün-日本");
         File.WriteAllText(file, "1");
 
         Assert.That(FileFacts.OfPath(file)!.Value.SizeBytes, Is.EqualTo(1));
@@ -82,7 +82,7 @@ public class FileFactsTests
     public void IsOpenToOthers_OfMode_IsTrueForAnyBitOfGroupOrOthers(string bits, bool isOpen)
     {
         int mode = (bits[0] == 'r' ? 4 : 0) | (bits[1] == 'w' ? 2 : 0) | (bits[2] == 'x' ? 1 : 0);
-        string file = _directory.File("file");
+        string file = _directory.Combine("file");
         File.WriteAllText(file, "");
 
         foreach (int shift in (int[])[0, 3])
@@ -95,7 +95,7 @@ public class FileFactsTests
     [Test]
     public void IsSameFileAs_OfPathAndDescriptorOfOneFile_IsTrue()
     {
-        string file = _directory.File("file");
+        string file = _directory.Combine("file");
         using SafeFileHandle descriptor = File.OpenHandle(file, FileMode.CreateNew, FileAccess.Write);
 
         Assert.That(FileFacts.OfPath(file)!.Value.IsSameFileAs(FileFacts.OfDescriptor(descriptor)));
@@ -104,10 +104,10 @@ public class FileFactsTests
     [Test]
     public void IsSameFileAs_AfterTheNameWentToAnotherFile_IsFalse()
     {
-        string file = _directory.File("file");
+        string file = _directory.Combine("file");
         using SafeFileHandle descriptor = File.OpenHandle(file, FileMode.CreateNew, FileAccess.Write);
-        File.WriteAllText(_directory.File("other"), "");
-        File.Move(_directory.File("other"), file, overwrite: true);
+        File.WriteAllText(_directory.Combine("other"), "");
+        File.Move(_directory.Combine("other"), file, overwrite: true);
 
         Assert.That(FileFacts.OfPath(file)!.Value.IsSameFileAs(FileFacts.OfDescriptor(descriptor)), Is.False);
     }

@@ -8,8 +8,8 @@ internal sealed class SocketPair : IDisposable
 {
     public SocketPair()
     {
-        using var directory = new TemporaryDirectory();
-        var endPoint = new UnixDomainSocketEndPoint(directory.File("s"));
+        using var directory = new TestDirectory();
+        var endPoint = new UnixDomainSocketEndPoint(directory.Combine("s"));
         using var listener = NewSocket();
         listener.Bind(endPoint);
         listener.Listen(1);
