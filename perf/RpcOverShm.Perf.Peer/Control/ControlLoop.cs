@@ -1,4 +1,3 @@
-using System.Text.Json;
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
@@ -18,50 +17,52 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
     /// <summary>Says that the process has started, and serves requests until there are no more.</summary>
     public void Run()
     {
-        _replies.WriteLine(ControlJson.Ready);
+        _replies.WriteLine(PeerVerbs.Ready);
         while (_requests.ReadLine() is { } line)
         {
-            _replies.WriteLine(JsonSerializer.Serialize(Answer(line), ControlJson.Options));
+            _replies.WriteLine(Answer(line));
         }
     }
 
-    private PeerReply Answer(string line)
+    private string Answer(string line)
     {
         try
         {
-            PeerRequest request = JsonSerializer.Deserialize<PeerRequest>(line, ControlJson.Options)!;
-            return request.Verb switch
-            {
-                PeerVerb.Serve => new PeerReply { Place = ServeAsync(request).GetAwaiter().GetResult() },
-                PeerVerb.Connect => Connect(request),
-                PeerVerb.Run => new PeerReply { Result = Loads.Run(request.Order!) },
-                PeerVerb.Sample => Sample(),
-                PeerVerb.Facts => new PeerReply { Facts = RuntimeFacts.Collect() },
-                _ => new PeerReply { Error = $"The peer knows no verb '{request.Verb}'." },
-            };
+            var answer = new LineWriter(PeerVerbs.Ok);
+            CarryOut(new LineReader(line), answer);
+            return answer.ToString();
         }
         catch (Exception exception)
         {
             // A failure of the arm is the row's failure; the suite says so, and what the peer can still do it does.
-            return new PeerReply { Error = exception.ToString() };
+            return new LineWriter(PeerVerbs.Error).Add(exception.ToString()).ToString();
         }
     }
 
-    private LoadRunner Loads => _loads ?? throw new InvalidOperationException("The peer is no client yet.");
-
-    private static Task<string> ServeAsync(PeerRequest request) =>
-        ArmCatalog.Find(request.Arm).ServeAsync(request.Place);
-
-    private PeerReply Connect(PeerRequest request)
+    private void CarryOut(LineReader request, LineWriter answer)
     {
-        _loads = new LoadRunner(ArmCatalog.Find(request.Arm).MakeClient(request.Place));
-        return new PeerReply();
+        string verb = request.NextText();
+        switch (verb)
+        {
+            case PeerVerbs.Serve:
+                IArm served = ArmCatalog.Find(request.NextText());
+                answer.Add(served.ServeAsync(request.NextText()).GetAwaiter().GetResult());
+                break;
+            case PeerVerbs.Connect:
+                IArm arm = ArmCatalog.Find(request.NextText());
+                _loads = new LoadRunner(arm.MakeClient(request.NextText()));
+                break;
+            case PeerVerbs.Run when _loads is not null:
+                _loads.Run(LoadOrder.Read(request)).Write(answer);
+                break;
+            case PeerVerbs.Sample:
+                PeerSample.Take().Write(answer);
+                break;
+            case PeerVerbs.Facts:
+                RuntimeFacts.Collect().Write(answer);
+                break;
+            default:
+                throw new InvalidOperationException($"The peer cannot '{verb}' now.");
+        }
     }
-
-    private static PeerReply Sample() => new()
-    {
-        Sample = ResourceSample.Take(),
-        ServedMessages = ServedTally.Messages,
-        ServedWrongBytes = ServedTally.WrongBytes,
-    };
 }

@@ -28,6 +28,12 @@ internal sealed record RuntimeFacts(
             new ShmChannelOptions().RingCapacity);
     }
 
+    public static RuntimeFacts Read(LineReader line) => new(
+        line.NextText(), line.NextText(), line.NextText(), line.NextText(), (int)line.NextNumber());
+
+    public void Write(LineWriter line) =>
+        line.Add(Runtime).Add(GcMode).Add(LohThresholdBytes).Add(TieredCompilation).Add(RingCapacityBytes);
+
     private static string Tiering()
     {
         var set = s_tieringVariables

@@ -8,8 +8,8 @@ internal static class EchoLoad
 {
     public static LoadResult Run(LoadOrder order, List<EchoCaller> callers)
     {
-        long start = Stopwatch.GetTimestamp() + Ticks(order.LeadInSeconds);
-        var window = new EchoWindow(start, start + Ticks(order.Seconds));
+        long start = Stopwatch.GetTimestamp() + Ticks(order.LeadIn);
+        var window = new EchoWindow(start, start + Ticks(order.Duration));
         foreach (EchoCaller caller in callers)
         {
             caller.Begin(order.SizeBytes, window);
@@ -33,12 +33,11 @@ internal static class EchoLoad
 
         return new LoadResult
         {
-            Measured = times.Count,
             All = callers.Sum(caller => caller.Calls),
             ElapsedTicks = callers.Max(caller => caller.LastTick) - callers.Min(caller => caller.FirstTick),
             WrongBytes = callers.Sum(caller => caller.WrongBytes),
             Used = used,
-            Times = times.ToCells(),
+            Times = times,
         };
     }
 
@@ -63,5 +62,5 @@ internal static class EchoLoad
         }
     }
 
-    private static long Ticks(double seconds) => (long)(seconds * Stopwatch.Frequency);
+    private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
 }

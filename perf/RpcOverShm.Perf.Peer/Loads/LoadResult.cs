@@ -1,3 +1,4 @@
+using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Loads;
@@ -5,9 +6,6 @@ namespace RpcOverShm.Perf.Peer.Loads;
 /// <summary>What one slice of load came to, as its client saw it.</summary>
 internal sealed record LoadResult
 {
-    /// <summary>Calls or messages on the clock.</summary>
-    public required long Measured { get; init; }
-
     /// <summary>Calls or messages with the lead-in: what the server must have served.</summary>
     public required long All { get; init; }
 
@@ -21,5 +19,24 @@ internal sealed record LoadResult
     public required ResourceSample Used { get; init; }
 
     /// <summary>Times of calls, or between messages, in ticks.</summary>
-    public required HistogramCells Times { get; init; }
+    public required LatencyHistogram Times { get; init; }
+
+    /// <summary>Calls or messages on the clock.</summary>
+    public long Measured => Times.Count;
+
+    public static LoadResult Read(LineReader line) => new()
+    {
+        All = line.NextNumber(),
+        ElapsedTicks = line.NextNumber(),
+        WrongBytes = line.NextNumber(),
+        Used = ResourceSample.Read(line),
+        Times = LatencyHistogram.Read(line),
+    };
+
+    public void Write(LineWriter line)
+    {
+        line.Add(All).Add(ElapsedTicks).Add(WrongBytes);
+        Used.Write(line);
+        Times.Write(line);
+    }
 }

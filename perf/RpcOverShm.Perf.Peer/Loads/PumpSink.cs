@@ -51,12 +51,11 @@ internal sealed class PumpSink(LoadOrder order)
 
     public LoadResult Finish() => new()
     {
-        Measured = Times.Count,
         All = Taken,
         ElapsedTicks = _lastTick - _firstTick,
         WrongBytes = WrongBytes,
         Used = ResourceSample.Take() - _usedBefore,
-        Times = Times.ToCells(),
+        Times = Times,
     };
 
     private void RecordGroup()

@@ -1,4 +1,5 @@
 using System.Numerics;
+using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
@@ -78,29 +79,32 @@ internal sealed class LatencyHistogram
         return 0;
     }
 
-    /// <summary>The cells that are not empty, for the way to another process.</summary>
-    public HistogramCells ToCells()
+    /// <summary>Writes the histogram for another process: its sums, and the cells that are not empty.</summary>
+    public void Write(LineWriter line)
     {
-        var cells = new List<long>();
+        line.Add(Count).Add(Sum).Add(Max).Add(_counts.Count(count => count != 0));
         for (int i = 0; i < CellCount; i++)
         {
             if (_counts[i] != 0)
             {
-                cells.Add(i);
-                cells.Add(_counts[i]);
+                line.Add(i).Add(_counts[i]);
             }
         }
-
-        return new HistogramCells([.. cells], Count, Sum, Max);
     }
 
-    /// <summary>What <see cref="ToCells"/> of the other process has written.</summary>
-    public static LatencyHistogram FromCells(HistogramCells cells)
+    /// <summary>What <see cref="Write"/> of the other process has written.</summary>
+    public static LatencyHistogram Read(LineReader line)
     {
-        var histogram = new LatencyHistogram { Count = cells.Count, Sum = cells.Sum, Max = cells.Max };
-        for (int i = 0; i + 1 < cells.IndexesAndCounts.Length; i += 2)
+        var histogram = new LatencyHistogram
         {
-            histogram._counts[cells.IndexesAndCounts[i]] = cells.IndexesAndCounts[i + 1];
+            Count = line.NextNumber(),
+            Sum = line.NextNumber(),
+            Max = line.NextNumber(),
+        };
+        for (long cells = line.NextNumber(); cells > 0; cells--)
+        {
+            long cell = line.NextNumber();
+            histogram._counts[cell] = line.NextNumber();
         }
 
         return histogram;

@@ -1,4 +1,5 @@
 using System.Runtime;
+using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
@@ -30,6 +31,16 @@ internal readonly record struct ResourceSample(
         (long cpu, long voluntary, long involuntary) = ProcessNative.GetUsage();
         return new ResourceSample(cpu, allocated, voluntary, involuntary, compiled);
     }
+
+    public static ResourceSample Read(LineReader line) => new(
+        line.NextNumber(), line.NextNumber(), line.NextNumber(), line.NextNumber(), line.NextNumber());
+
+    public void Write(LineWriter line) => line
+        .Add(CpuMicroseconds)
+        .Add(AllocatedBytes)
+        .Add(VoluntarySwitches)
+        .Add(InvoluntarySwitches)
+        .Add(CompiledMethods);
 
     public static ResourceSample operator -(ResourceSample later, ResourceSample earlier) => new(
         later.CpuMicroseconds - earlier.CpuMicroseconds,

@@ -32,10 +32,7 @@ internal sealed class Fleet : IAsyncDisposable
             }
         }
 
-        foreach (ArmPair pair in _pairs)
-        {
-            await pair.StartAsync();
-        }
+        await Task.WhenAll(_pairs.Select(pair => pair.StartAsync()));
     }
 
     /// <summary>What all processes together use while nobody asks them for anything.</summary>

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Text;
-using System.Text.Json;
 using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peers;
@@ -35,16 +34,17 @@ internal sealed class PeerProcess : IAsyncDisposable
     {
         var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo()));
         string line = await peer.ReadLineAsync("start", s_startDeadline);
-        return line == ControlJson.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{ControlJson.Ready}'");
+        return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
     }
 
-    /// <summary>Has the process do something.</summary>
+    /// <summary>Has the process do something, and returns its answer.</summary>
     /// <exception cref="PeerException">It could not, or did not in time.</exception>
-    public async Task<PeerReply> AskAsync(PeerRequest request, TimeSpan deadline)
+    public async Task<LineReader> AskAsync(LineWriter request, TimeSpan deadline)
     {
+        string verb = new LineReader(request.ToString()).NextText();
         try
         {
-            await _process.StandardInput.WriteLineAsync(JsonSerializer.Serialize(request, ControlJson.Options));
+            await _process.StandardInput.WriteLineAsync(request.ToString());
             await _process.StandardInput.FlushAsync();
         }
         catch (IOException)
@@ -52,9 +52,13 @@ internal sealed class PeerProcess : IAsyncDisposable
             throw Failed("does not listen any more");
         }
 
-        string line = await ReadLineAsync(request.Verb.ToString(), deadline);
-        PeerReply reply = Parse(line);
-        return reply.Error is null ? reply : throw Failed($"cannot {request.Verb}: {reply.Error}");
+        var answer = new LineReader(await ReadLineAsync(verb, deadline));
+        return answer.NextText() switch
+        {
+            PeerVerbs.Ok => answer,
+            PeerVerbs.Error => throw Failed($"cannot {verb}: {answer.NextText()}"),
+            string other => throw Failed($"said '{other}', which is no answer to '{verb}'"),
+        };
     }
 
     /// <summary>Ends the process: in an orderly way if it can, else by force.</summary>
@@ -102,18 +106,6 @@ internal sealed class PeerProcess : IAsyncDisposable
         catch (OperationCanceledException)
         {
             throw Failed($"did not answer '{verb}' within {deadline.TotalSeconds:0.#} s");
-        }
-    }
-
-    private PeerReply Parse(string line)
-    {
-        try
-        {
-            return JsonSerializer.Deserialize<PeerReply>(line, ControlJson.Options)!;
-        }
-        catch (JsonException exception)
-        {
-            throw Failed($"said '{line}', which is no reply: {exception.Message}");
         }
     }
 

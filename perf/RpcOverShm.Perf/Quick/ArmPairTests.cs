@@ -66,7 +66,7 @@ public sealed class ArmPairTests
     {
         await using PeerProcess peer = await PeerProcess.StartAsync("peer");
         Assert.That(
-            () => peer.AskAsync(new PeerRequest(PeerVerb.Serve) { Arm = "carrier-pigeon" }, s_deadline),
+            () => peer.AskAsync(new LineWriter(PeerVerbs.Serve).Add("carrier-pigeon").Add("here"), s_deadline),
             Throws.TypeOf<PeerException>().With.Message.Contains("carrier-pigeon"));
     }
 
@@ -75,15 +75,15 @@ public sealed class ArmPairTests
     {
         await using PeerProcess peer = await PeerProcess.StartAsync("peer");
         Assert.That(
-            () => peer.AskAsync(new PeerRequest(PeerVerb.Facts), TimeSpan.Zero),
+            () => peer.AskAsync(new LineWriter(PeerVerbs.Facts), TimeSpan.Zero),
             Throws.TypeOf<PeerException>().With.Message.Contains("did not answer"));
     }
 
     private static LoadOrder Order(LoadShape shape, CallerKind caller, int sizeBytes) =>
         new(shape, caller, sizeBytes)
         {
-            LeadInSeconds = 0.01,
-            Seconds = 0.05,
+            LeadIn = TimeSpan.FromMilliseconds(10),
+            Duration = TimeSpan.FromMilliseconds(50),
             LeadInMessages = 3,
             Messages = 2 * PumpSink.GroupOf(sizeBytes),
         };

@@ -1,3 +1,4 @@
+using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Quick;
@@ -94,8 +95,7 @@ public sealed class LatencyHistogramTests
         single.Record(1000);
         single.Record(1000);
         single.Record(1000);
-        Assert.That(together.ToCells().IndexesAndCounts, Is.EqualTo(single.ToCells().IndexesAndCounts));
-        Assert.That(together.Sum, Is.EqualTo(single.Sum));
+        Assert.That(Written(together), Is.EqualTo(Written(single)));
     }
 
     [Test]
@@ -114,7 +114,7 @@ public sealed class LatencyHistogramTests
     }
 
     [Test]
-    public void FromCells_WhatToCellsWrote_IsTheSame()
+    public void Read_WhatWriteWrote_IsTheSame()
     {
         var histogram = new LatencyHistogram();
         for (int i = 0; i < 1000; i++)
@@ -122,7 +122,7 @@ public sealed class LatencyHistogramTests
             histogram.Record(i * i);
         }
 
-        LatencyHistogram copy = LatencyHistogram.FromCells(histogram.ToCells());
+        var copy = LatencyHistogram.Read(new LineReader(Written(histogram)));
         Assert.That(copy.Count, Is.EqualTo(histogram.Count));
         Assert.That(copy.Mean, Is.EqualTo(histogram.Mean));
         Assert.That(copy.Max, Is.EqualTo(histogram.Max));
@@ -141,5 +141,13 @@ public sealed class LatencyHistogramTests
         }
 
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
+    }
+
+    // The line starts with its first number where others have a verb.
+    private static string Written(LatencyHistogram histogram)
+    {
+        var line = new LineWriter("");
+        histogram.Write(line);
+        return line.ToString()[1..];
     }
 }

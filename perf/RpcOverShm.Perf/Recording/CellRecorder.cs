@@ -10,11 +10,14 @@ namespace RpcOverShm.Perf.Recording;
 /// </summary>
 internal sealed class CellRecorder
 {
-    // Warm-up goes on until the compilers of both processes stood still for so many slices in a row: tiers come with a
-    // delay of 100 ms each.
-    private const double WarmSliceSeconds = 0.08;
+    // Warm-up goes on until the compilers of both processes stood still for so many slices in a row, but for
+    // stragglers. They also stand still before they start: tiers come with a delay of 100 ms each, so that the first
+    // warm-up of an arm has a least number.
+    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(80);
     private const int QuietSlices = 3;
-    private const int MostWarmSlices = 20;
+    private const int FewestFirstSlices = 8;
+    private const int MostWarmSlices = 15;
+    private const int Stragglers = 2;
 
     private readonly PerfSettings _settings;
     private readonly LoadShape _shape;
@@ -39,11 +42,12 @@ internal sealed class CellRecorder
     public int RoundsWithSteal { get; private set; }
 
     /// <summary>Runs every arm until its compilers have settled. A failure is kept with its entrant.</summary>
-    public async Task WarmAsync()
+    /// <param name="isFirst">No cell of this scenario was warmed before.</param>
+    public async Task WarmAsync(bool isFirst)
     {
         foreach (Entrant entrant in Entrants)
         {
-            await GuardAsync(entrant, () => WarmAsync(entrant));
+            await GuardAsync(entrant, () => WarmAsync(entrant, isFirst));
         }
     }
 
@@ -66,7 +70,7 @@ internal sealed class CellRecorder
     }
 
     private async Task MeasureOnceAsync(Entrant entrant) =>
-        entrant.Record(await entrant.RunAsync(_settings.LeadInSeconds, _settings.SliceSeconds));
+        entrant.Record(await entrant.RunAsync(_settings.LeadIn, _settings.Slice));
 
     // An arm whose processes were lost in an earlier cell gets new ones, and they are as cold as any.
     private async Task ReviveAsync()
@@ -81,24 +85,24 @@ internal sealed class CellRecorder
             foreach (Entrant entrant in group)
             {
                 entrant.Failure = null;
-                await GuardAsync(entrant, () => WarmAsync(entrant));
+                await GuardAsync(entrant, () => WarmAsync(entrant, isFirst: true));
             }
         }
     }
 
-    private static async Task WarmAsync(Entrant entrant)
+    private static async Task WarmAsync(Entrant entrant, bool isFirst)
     {
         if (!entrant.Pair.IsRunning)
         {
             await entrant.Pair.StartAsync();
         }
 
+        int fewest = isFirst ? FewestFirstSlices : QuietSlices;
         int quiet = 0;
-        for (int i = 0; i < MostWarmSlices && quiet < QuietSlices; i++)
+        for (int i = 0; i < fewest || (i < MostWarmSlices && quiet < QuietSlices); i++)
         {
-            SliceResult slice = await entrant.RunAsync(leadInSeconds: 0, WarmSliceSeconds);
-            bool isQuiet = slice.Client.Used.CompiledMethods + slice.ServerUsed.CompiledMethods == 0;
-            quiet = isQuiet ? quiet + 1 : 0;
+            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, s_warmSlice);
+            quiet = slice.CompiledMethods <= Stragglers ? quiet + 1 : 0;
         }
     }
 

@@ -46,9 +46,9 @@ internal sealed class Entrant(ArmPair pair, CallerKind caller, LoadShape shape, 
 
     /// <summary>Runs the load for about so long.</summary>
     /// <exception cref="PeerException">It failed, or bytes were wrong.</exception>
-    public async Task<SliceResult> RunAsync(double leadInSeconds, double seconds)
+    public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration)
     {
-        SliceResult slice = await pair.RunAsync(MakeOrder(leadInSeconds, seconds));
+        SliceResult slice = await pair.RunAsync(MakeOrder(leadIn, duration));
         LoadResult client = slice.Client;
         _messagesPerSecond = client.Measured * (double)Stopwatch.Frequency / client.ElapsedTicks;
         return slice.Problem() is { } problem ? throw new PeerException($"In {pair.Label}, {problem}.") : slice;
@@ -57,34 +57,33 @@ internal sealed class Entrant(ArmPair pair, CallerKind caller, LoadShape shape, 
     /// <summary>Counts a slice as the round's.</summary>
     public void Record(SliceResult slice)
     {
-        var times = LatencyHistogram.FromCells(slice.Client.Times);
         _times.Add(shape == LoadShape.Echo
-            ? Microseconds(times.ValueAt(0.5))
+            ? Microseconds(slice.Client.Times.ValueAt(0.5))
             : Microseconds((double)slice.Client.ElapsedTicks / slice.Client.Measured));
-        Histogram.Merge(times);
+        Histogram.Merge(slice.Client.Times);
         ElapsedTicks += slice.Client.ElapsedTicks;
         ClientUsed += slice.Client.Used;
-        ServerUsed += slice.ServerUsed;
-        ServerMessages += slice.ServerMessages;
+        ServerUsed += slice.Server.Used;
+        ServerMessages += slice.Server.Messages;
     }
 
     public static double Microseconds(double ticks) => ticks * 1e6 / Stopwatch.Frequency;
 
-    private LoadOrder MakeOrder(double leadInSeconds, double seconds)
+    private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration)
     {
         var order = new LoadOrder(shape, caller, sizeBytes);
         return shape == LoadShape.Echo
-            ? order with { LeadInSeconds = leadInSeconds, Seconds = seconds }
+            ? order with { LeadIn = leadIn, Duration = duration }
             : order with
             {
-                LeadInMessages = 1 + (long)(_messagesPerSecond * leadInSeconds),
-                Messages = MessagesFor(seconds),
+                LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds),
+                Messages = MessagesFor(duration),
             };
     }
 
-    private long MessagesFor(double seconds)
+    private long MessagesFor(TimeSpan duration)
     {
-        long wanted = _lastMessages == 0 ? FirstGroups * _group : (long)(_messagesPerSecond * seconds);
+        long wanted = _lastMessages == 0 ? FirstGroups * _group : (long)(_messagesPerSecond * duration.TotalSeconds);
         long most = _lastMessages == 0 ? wanted : _lastMessages * LargestGrowth;
         return _lastMessages = Math.Max(1, Math.Min(wanted, most) / _group) * _group;
     }

@@ -16,15 +16,14 @@ internal sealed class PerfSettings
     private const int FewestRounds = 15;
     private const double LongestSlice = 0.2;
     private const double LeadInShare = 0.1;
-    private const double LongestLeadIn = 0.05;
 
     private PerfSettings(double seconds, int seed)
     {
         SecondsPerRow = seconds;
         Seed = seed;
         Rounds = Math.Max(FewestRounds, (int)Math.Ceiling(seconds / LongestSlice));
-        SliceSeconds = seconds / Rounds;
-        LeadInSeconds = Math.Min(SliceSeconds * LeadInShare, LongestLeadIn);
+        Slice = TimeSpan.FromSeconds(seconds / Rounds);
+        LeadIn = Slice * LeadInShare;
     }
 
     /// <summary>Seconds on the clock for each row, shared by its rounds.</summary>
@@ -35,11 +34,11 @@ internal sealed class PerfSettings
 
     public int Rounds { get; }
 
-    /// <summary>Seconds on the clock for one arm in one round.</summary>
-    public double SliceSeconds { get; }
+    /// <summary>The time on the clock for one arm in one round.</summary>
+    public TimeSpan Slice { get; }
 
-    /// <summary>Seconds of load before the clock starts in each slice.</summary>
-    public double LeadInSeconds { get; }
+    /// <summary>The time of load before the clock starts in each slice.</summary>
+    public TimeSpan LeadIn { get; }
 
     public static PerfSettings FromEnvironment()
     {

@@ -12,7 +12,7 @@ namespace RpcOverShm.Perf.Scenarios;
 public sealed class Idle
 {
     private const int SizeBytes = 100;
-    private const int SamplesToSettle = 60;
+    private static readonly TimeSpan s_busy = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_settling = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan s_measured = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan s_mostCpu = TimeSpan.FromMilliseconds(10);
@@ -28,14 +28,9 @@ public sealed class Idle
         await run.LearnFactsAsync(pair);
         foreach (CallerKind caller in Enum.GetValues<CallerKind>())
         {
-            SliceResult slice = await pair.RunAsync(new LoadOrder(LoadShape.Echo, caller, SizeBytes) { Seconds = 1 });
+            var order = new LoadOrder(LoadShape.Echo, caller, SizeBytes) { Duration = s_busy };
+            SliceResult slice = await pair.RunAsync(order);
             Assert.That(slice.Problem(), Is.Null);
-        }
-
-        // The first samples would be charged for the compilation of what samples, in all its tiers.
-        for (int i = 0; i < SamplesToSettle; i++)
-        {
-            await pair.SampleAsync();
         }
 
         await Task.Delay(s_settling);

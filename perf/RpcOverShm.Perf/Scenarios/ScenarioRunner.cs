@@ -21,8 +21,8 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
         foreach (int size in plan.Sizes)
         {
             var cell = new CellRecorder(plan.Name, plan.Shape, size, run.Fleet.Pairs, run.Settings);
+            await cell.WarmAsync(isFirst: _cells.Count == 0);
             _cells.Add(size, cell);
-            await cell.WarmAsync();
         }
 
         await ShowParkedAsync(run);
