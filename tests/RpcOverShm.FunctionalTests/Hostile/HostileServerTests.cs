@@ -127,13 +127,14 @@ internal sealed class HostileServerTests : IDisposable
     [Test]
     public async Task GoAway_WithTheHandshake_EndsCallsUnavailable([Values] bool isBlocking)
     {
+        var servers = new List<RawPeer>();
         using var stop = new CancellationTokenSource();
         Task serving = Task.Run(async () =>
         {
             while (!stop.IsCancellationRequested)
             {
-                RawPeer server = await _server.AcceptAsync();
-                server.Send(FrameKind.GoAway);
+                servers.Add(await _server.AcceptAsync());
+                servers[^1].Send(FrameKind.GoAway);
             }
         });
         for (int i = 0; i < 30; i++)
@@ -149,6 +150,7 @@ internal sealed class HostileServerTests : IDisposable
         await stop.CancelAsync();
         _ = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
         await serving.Bounded();
+        servers.ForEach(server => server.Dispose());
     }
 
     [Test]

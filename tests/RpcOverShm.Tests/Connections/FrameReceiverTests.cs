@@ -169,6 +169,8 @@ public class FrameReceiverTests
         using var rig = new ServingRig();
         Assert.That(rig.Connection.IsOpenForCalls);
 
+        rig.Peer.Send(new RawFrame(FrameKind.GoAway));
+        rig.Peer.Send(new RawFrame(FrameKind.GoAway));
         rig.Settle();
 
         Assert.That(rig.Connection.IsOpenForCalls, Is.False);
