@@ -180,7 +180,7 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
             CheckEnd(end.Status, hasMessage);
         }
 
-        SetEnd(end, message, hasMessage);
+        SetEnd(Localize(end), message, hasMessage);
     }
 
     public override void OnConnectionClosed(CloseReason reason)
@@ -255,6 +255,14 @@ internal abstract class ClientCall : ConnectionCall, IThreadPoolWorkItem
     }
 
     private int LimitOfMetadata => (int)_connection!.OwnLimits.MaxMetadataBytes;
+
+    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the same.
+    private StatusTrailer Localize(in StatusTrailer end) =>
+        end.Status.StatusCode == StatusCode.DeadlineExceeded
+        && end.Status.Detail == StatusMapping.ServerDeadlineDetail
+        && Remaining <= TimeSpan.Zero
+            ? new StatusTrailer(StatusMapping.ClientDeadline, end.Metadata)
+            : end;
 
     private void SetEnd(in StatusTrailer end, ReadOnlySpan<byte> message, bool hasMessage, bool isFromServer = true)
     {
