@@ -26,6 +26,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["stream-listen"] = words => _stream.ListenAsync(words[1], words[2]),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], words[2]),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
+        ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),
         ["stream-read"] = words => _stream.ReadAsync(Number(words[1])),
         ["stream-echo"] = _ => _stream.EchoAsync(),
@@ -33,6 +34,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["hello"] = words => HelloCommands.GreetAsync(words[1], Number(words[2]), Number(words[3])),
         ["answer"] = words => HelloCommands.AnswerAsync(words[1], Number(words[2])),
         ["facts"] = _ => Task.FromResult(Facts()),
+        ["memory"] = _ => Task.FromResult(Environment.WorkingSet.ToString(CultureInfo.InvariantCulture)),
         ["crash"] = _ => Crash(),
     };
 

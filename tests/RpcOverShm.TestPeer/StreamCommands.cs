@@ -32,13 +32,24 @@ internal sealed class StreamCommands : IAsyncDisposable
         return "";
     }
 
-    public async Task<string> WriteAsync(int bytes)
+    /// <summary>Begins to write so many bytes, and closes after the last; further commands need not wait for it.</summary>
+    public Task<string> PumpAsync(long bytes)
+    {
+        _ = Task.Run(async () =>
+        {
+            await WriteAsync(bytes);
+            await CloseAsync();
+        });
+        return Task.FromResult("");
+    }
+
+    public async Task<string> WriteAsync(long bytes)
     {
         var pattern = new BytePattern(0);
         byte[] piece = new byte[PieceBytes];
-        for (int left = bytes; left > 0; left -= PieceBytes)
+        for (long left = bytes; left > 0; left -= PieceBytes)
         {
-            Memory<byte> part = piece.AsMemory(0, Math.Min(left, PieceBytes));
+            Memory<byte> part = piece.AsMemory(0, (int)Math.Min(left, PieceBytes));
             pattern.Fill(part.Span);
             await Stream.WriteAsync(part);
         }

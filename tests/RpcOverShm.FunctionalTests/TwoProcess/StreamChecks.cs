@@ -20,9 +20,12 @@ internal static class StreamChecks
     }
 
     /// <summary>How many of the next bytes are wrong or missing.</summary>
-    public static async Task<long> CountWrongAsync(Stream stream, long bytes)
+    public static Task<long> CountWrongAsync(Stream stream, long bytes) =>
+        CountWrongAsync(stream, bytes, new BytePattern(0));
+
+    /// <summary>The same, where other bytes of the pattern came before.</summary>
+    public static async Task<long> CountWrongAsync(Stream stream, long bytes, BytePattern pattern)
     {
-        var pattern = new BytePattern(0);
         byte[] piece = new byte[PieceBytes];
         long wrong = 0;
         for (long left = bytes; left > 0;)
