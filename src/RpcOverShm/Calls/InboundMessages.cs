@@ -26,6 +26,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     private CancellationToken _cancelledBy;
     private bool _isEnded;          // no message follows those in the queue
     private volatile bool _isAborted;
+    private bool _isRefusing;       // a message ends the call; until then its parts still come
     private long _consumed;         // credit's worth that the reader has taken, or waits for
     private long _granted;          // credit's worth that the peer got back
     private long _received;         // credit's worth that came; the reader role's own
@@ -51,7 +52,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted)
+        if (_isAborted || _isRefusing)
         {
             return null;
         }
@@ -60,12 +61,14 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         long cost = Charge(bytes.Length);
         if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
         {
+            _isRefusing = true;
             return StatusMapping.ReceivedTooLarge;
         }
 
         // Where one message is waited for, credit comes back as it arrives: a second one must not be kept.
         if (isAlwaysWanted && _hasBegun)
         {
+            _isRefusing = true;
             return StatusMapping.AdditionalMessage;
         }
 
@@ -82,7 +85,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
     public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted)
+        if (_isAborted || _isRefusing)
         {
             return;
         }
@@ -101,11 +104,13 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     /// <exception cref="ProtocolException">A message is not complete.</exception>
     public void End()
     {
-        if (!_isAborted && !_partial.IsEmpty)
+        if (_isRefusing)
         {
-            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+            // The reader must not take this for the end of a stream: the call's own end follows.
+            return;
         }
 
+        ThrowIfIncomplete();
         lock (_gate)
         {
             _isEnded = true;
@@ -113,7 +118,16 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
     }
 
-    /// <summary>The connection is gone: what is complete can still be read, nothing follows.</summary>
+    /// <exception cref="ProtocolException">A message is not complete.</exception>
+    public void ThrowIfIncomplete()
+    {
+        if (!_isAborted && !_partial.IsEmpty)
+        {
+            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+        }
+    }
+
+    /// <summary>The connection is gone, or the call has failed: what is complete can still be read, nothing follows.</summary>
     public void EndAbruptly()
     {
         _partial.Release();

@@ -99,7 +99,7 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
     }
 
     /// <summary>Writes the first frames in one, then what was too large for them. Returns the writes that wait.</summary>
-    private List<Task> Send(Connection connection, List<Recorded> recorded)
+    private List<Task<bool>> Send(Connection connection, List<Recorded> recorded)
     {
         using var bytes = new PooledBufferWriter();
         var entries = new List<BatchEntry>(recorded.Count);
@@ -155,7 +155,7 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         });
     }
 
-    private Task SendLarge(Connection connection, Recorded one)
+    private Task<bool> SendLarge(Connection connection, Recorded one)
     {
         using var request = new PooledBufferWriter();
         request.Write(_requests.Written(one.Offset, one.Length));

@@ -120,23 +120,39 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     {
         using (request)
         {
-            for (int attempt = 1; ; attempt++)
+            try
             {
-                // The call's task, not this one, tells its user what went wrong.
-                if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
-                {
-                    return null;
-                }
-
-                StartOutcome outcome = StartOn(connection, call, target, request);
-                if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
-                {
-                    FinishUnlessStarted(outcome, connection, call);
-                    return outcome == StartOutcome.Started ? connection : null;
-                }
-
-                connecting = connections.GetAsync().AsTask();
+                return await AwaitAndStartAsync(connecting, call, target, request).ConfigureAwait(false);
             }
+            catch (Exception exception)
+            {
+                // Nobody looks at this task; the call's own tells its user what went wrong.
+                call.FinishUnsent(exception is ObjectDisposedException
+                    ? StatusMapping.Disposed
+                    : StatusMapping.FromUnexpected(exception));
+                return null;
+            }
+        }
+    }
+
+    private async Task<Connection?> AwaitAndStartAsync(
+        Task<Connection> connecting, ClientCall call, CallTarget target, PooledBufferWriter? request)
+    {
+        for (int attempt = 1; ; attempt++)
+        {
+            if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
+            {
+                return null;
+            }
+
+            StartOutcome outcome = StartOn(connection, call, target, request);
+            if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
+            {
+                FinishUnlessStarted(outcome, connection, call);
+                return outcome == StartOutcome.Started ? connection : null;
+            }
+
+            connecting = connections.GetAsync().AsTask();
         }
     }
 

@@ -55,8 +55,12 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
     protected bool IsPlain => _guards is null && _headers is not TaskCompletionSource<Metadata>;
 
-    /// <summary>What a call that is over throws at whoever waits for it.</summary>
-    public RpcException ToException() => (Volatile.Read(ref _outcome) ?? _end)!.ToException();
+    /// <summary>
+    /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
+    /// </summary>
+    public RpcException ToException() => (Volatile.Read(ref _outcome) ?? _end) is { } end
+        ? end.ToException()
+        : new RpcException(StatusMapping.FromClose(Connection!.CloseReason!));
 
     /// <summary>The response's metadata: with the first frame of the answer, or failed where none came.</summary>
     public Task<Metadata> GetHeadersAsync()
@@ -175,6 +179,7 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
         Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
         if (kind == FrameKind.End)
         {
+            NoteAnswer();
             SetEnd(CallEnd.Local(status), default, hasMessage: false);
         }
         else
@@ -185,10 +190,11 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
 
     public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
-        NoteAnswer();
         bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
         if (head.IsEmpty)
         {
+            CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
+            NoteAnswer();
             SetEnd(CallEnd.Success, message, hasMessage);
             return;
         }
@@ -200,6 +206,8 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
             return;
         }
 
+        CheckUnlessFinished(end.Status, hasMessage);
+        NoteAnswer();
         SetEnd(CallEnd.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
     }
 
@@ -223,6 +231,12 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
         {
             SetHeaders(Metadata.Empty);
         }
+    }
+
+    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
+    /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
+    protected virtual void CheckEnd(in Status status, bool hasMessage)
+    {
     }
 
     /// <summary>
@@ -291,6 +305,14 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
         && Remaining <= TimeSpan.Zero
             ? StatusMapping.ClientDeadline
             : status;
+
+    private void CheckUnlessFinished(in Status status, bool hasMessage)
+    {
+        if (!IsFinished)
+        {
+            CheckEnd(status, hasMessage);
+        }
+    }
 
     private void SetEnd(CallEnd end, ReadOnlySpan<byte> message, bool hasMessage)
     {

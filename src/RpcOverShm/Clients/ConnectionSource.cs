@@ -113,7 +113,9 @@ internal sealed class ConnectionSource(
     private static async Task CloseWhenDrainedAsync(Connection connection)
     {
         await connection.WhenStartedCallsEndAsync().ConfigureAwait(false);
-        connection.Close(new CloseReason(CloseCause.Local, "The server is leaving and all calls have ended."));
+
+        // The server's doing, not this side's: a call that came too late to be drained is Unavailable, not Cancelled.
+        connection.Close(new CloseReason(CloseCause.PeerClosed, "The server is leaving and all calls have ended."));
     }
 
     private async Task ForgetWhenClosedAsync(Connection connection)

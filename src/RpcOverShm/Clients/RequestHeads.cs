@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -8,6 +9,10 @@ namespace RpcOverShm.Clients;
 /// <summary>Encodes the heads of calls. What cannot be sent ends the call, and nothing else.</summary>
 internal static class RequestHeads
 {
+    // Its length has 16 bits on the wire.
+    private const int LongestHostBytes = ushort.MaxValue;
+    private const int LongestUtf8Char = 3;
+
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
@@ -24,6 +29,12 @@ internal static class RequestHeads
     public static bool TryAppend(
         PooledBufferWriter to, Connection connection, ClientCall call, in CallTarget target, string? codec)
     {
+        if (target.Host is { } host && IsTooLong(host))
+        {
+            call.FinishUnsent(new Status(StatusCode.Internal, $"The host has more than {LongestHostBytes} bytes."));
+            return false;
+        }
+
         Metadata? headers = target.Headers is { Count: > 0 } some ? some : null;
         if (headers is not null && FindProblem(headers, connection.PeerLimits.MaxMetadataBytes) is { } problem)
         {
@@ -42,6 +53,9 @@ internal static class RequestHeads
         content.Encode(to);
         return true;
     }
+
+    private static bool IsTooLong(string host) =>
+        host.Length > LongestHostBytes / LongestUtf8Char && Encoding.UTF8.GetByteCount(host) > LongestHostBytes;
 
     private static Status? FindProblem(Metadata headers, long limitBytes)
     {

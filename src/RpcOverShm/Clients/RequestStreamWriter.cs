@@ -12,6 +12,8 @@ namespace RpcOverShm.Clients;
 internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>
     where TRequest : class
 {
+    private static readonly Task<bool> s_dropped = Task.FromResult(false);
+
     private readonly ClientCall _call;
     private readonly Marshaller<TRequest> _marshaller;
     private readonly int? _limitBytes;
@@ -85,8 +87,8 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
                 "Can't write the message because the previous write is in progress."));
         }
 
-        Task write = StartWrite(message);
-        if (write.IsCompletedSuccessfully && !_call.IsOver)
+        Task<bool> write = StartWrite(message);
+        if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);
             return write;
@@ -95,16 +97,17 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         return FinishWriteAsync(write);
     }
 
-    private Task StartWrite(TRequest message)
+    /// <summary>Completes with whether the message was sent, or dropped with its call.</summary>
+    private Task<bool> StartWrite(TRequest message)
     {
         if (_isCompleted)
         {
-            return Task.FromException(new InvalidOperationException("Request stream has already been completed."));
+            return Task.FromException<bool>(new InvalidOperationException("Request stream has already been completed."));
         }
 
         if (_call.IsOver)
         {
-            return Task.CompletedTask;
+            return s_dropped;
         }
 
         FrameSerializationContext context;
@@ -115,7 +118,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         catch (Exception exception)
         {
             _call.Finish(StatusMapping.FromRequestFailure(exception), isCancel: true);
-            return Task.CompletedTask;
+            return s_dropped;
         }
 
         using (context)
@@ -126,13 +129,12 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         }
     }
 
-    // The call was dropped with its message where it has ended meanwhile.
-    private async Task FinishWriteAsync(Task write)
+    // A message that was sent was written, even where the call has ended meanwhile: it may be what has ended it.
+    private async Task FinishWriteAsync(Task<bool> write)
     {
         try
         {
-            await write.ConfigureAwait(false);
-            if (_call.IsOver)
+            if (!await write.ConfigureAwait(false))
             {
                 throw _call.ToException();
             }
@@ -143,14 +145,14 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         }
     }
 
-    private Task Send(Connection? connection, PooledBufferWriter bytes) =>
-        connection?.SendMessageAsync(_call, FrameFlags.None, bytes) ?? Task.CompletedTask;
+    private Task<bool> Send(Connection? connection, PooledBufferWriter bytes) =>
+        connection?.SendMessageAsync(_call, FrameFlags.None, bytes) ?? s_dropped;
 
-    private async Task SendWhenStartedAsync(PooledBufferWriter bytes)
+    private async Task<bool> SendWhenStartedAsync(PooledBufferWriter bytes)
     {
         using (bytes)
         {
-            await Send(await _started.ConfigureAwait(false), bytes).ConfigureAwait(false);
+            return await Send(await _started.ConfigureAwait(false), bytes).ConfigureAwait(false);
         }
     }
 

@@ -52,14 +52,23 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     /// <summary>What is awaited besides the headers is a read.</summary>
     protected override void Execute(CallWork work) => _inbound.CompleteWait();
 
-    protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
+    protected override void CheckEnd(in Status status, bool hasMessage)
     {
         if (hasMessage)
         {
             throw new ProtocolException($"A message in the end of call {Id}, whose responses are a stream.");
         }
 
-        if (Connection!.CloseReason is null)
+        // A call that fails may end in the middle of a message.
+        if (status.StatusCode == StatusCode.OK)
+        {
+            _inbound.ThrowIfIncomplete();
+        }
+    }
+
+    protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
+    {
+        if (Connection!.CloseReason is null && End!.IsOk)
         {
             _inbound.End();
         }

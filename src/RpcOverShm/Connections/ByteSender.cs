@@ -95,10 +95,17 @@ internal sealed class ByteSender : IValueTaskSource
         bool mustWake = false;
         lock (_gate)
         {
-            if (!_isEnded && !_link.IsClosed && !_isLeft && _ring.TryClaim(0, isControl: true, out RingClaim claim))
+            try
             {
-                _ring.Commit(claim, new RecordHeader(0, (byte)FrameKind.BytesEnd, 0, 0, 0, 0));
-                mustWake = _ring.Publish();
+                if (!_isEnded && !_link.IsClosed && !_isLeft && _ring.TryClaim(0, isControl: true, out RingClaim claim))
+                {
+                    _ring.Commit(claim, new RecordHeader(0, (byte)FrameKind.BytesEnd, 0, 0, 0, 0));
+                    mustWake = _ring.Publish();
+                }
+            }
+            catch (RingCorruptedException exception)
+            {
+                CloseFor(exception);
             }
 
             _isEnded = true;
@@ -195,7 +202,7 @@ internal sealed class ByteSender : IValueTaskSource
         }
         catch (RingCorruptedException exception)
         {
-            _link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
+            CloseFor(exception);
             ThrowIfBroken();
         }
 
@@ -210,10 +217,19 @@ internal sealed class ByteSender : IValueTaskSource
         return _ring.TryClaim(length, isControl: false, out claim);
     }
 
-    // Under the gate.
+    // Under the gate. Null when there may be room now, or the link was closed for what the peer says of its head.
     private long? Park()
     {
-        long? head = _ring.ParkForSpace();
+        long? head = null;
+        try
+        {
+            head = _ring.ParkForSpace();
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+        }
+
         if (head is null)
         {
             _ring.UnparkForSpace();
@@ -263,9 +279,14 @@ internal sealed class ByteSender : IValueTaskSource
         return null;
     }
 
-    // Under the gate.
+    // Under the gate. Closing the link completes the rest as well: whoever comes second finds none.
     private void CompleteRest(Exception? exception)
     {
+        if (!_hasRest)
+        {
+            return;
+        }
+
         _hasRest = false;
         _rest = default;
         if (exception is null)
@@ -277,6 +298,9 @@ internal sealed class ByteSender : IValueTaskSource
             _written.SetException(exception);
         }
     }
+
+    private void CloseFor(RingCorruptedException exception) =>
+        _link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
 
     private void ThrowIfBroken()
     {

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Connections;
 
@@ -30,6 +31,11 @@ internal struct CallSendState
     /// </summary>
     public bool IsInControl { get; set; }
 
+    /// <summary>
+    /// True once no message of the call is sent any more, but for its end: the peer may give no credit for one.
+    /// </summary>
+    public bool IsCutShort { get; private set; }
+
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => First is not null;
@@ -55,5 +61,29 @@ internal struct CallSendState
         First = frame.Next;
         _last = First is null ? null : _last;
         return frame;
+    }
+
+    /// <summary>Sends no more messages: drops those that wait, and keeps what else does.</summary>
+    public void CutShort()
+    {
+        IsCutShort = true;
+        OutboundFrame? frame = First;
+        First = null;
+        _last = null;
+        while (frame is not null)
+        {
+            OutboundFrame? next = frame.Next;
+            frame.Next = null;
+            if (frame.Kind == FrameKind.Message)
+            {
+                frame.Finish();
+            }
+            else
+            {
+                Enqueue(frame);
+            }
+
+            frame = next;
+        }
     }
 }

@@ -140,22 +140,31 @@ internal sealed class CallerReader(ReaderDesk desk)
         while (!mine.IsDone && desk.TryReceive(out ConnectionCall? call))
         {
             isAny = true;
-            if (call is null || call == mine)
+            if (call is not null && call != mine)
             {
-                continue;
+                Notify(call);
             }
 
-            if (call.HasWork)
+            // A peer that never stops must not keep this thread from a close.
+            if (_link.IsClosed)
             {
-                call.QueueWork();
-            }
-            else if (call.IsDone)
-            {
-                call.Waiter?.Signal();
+                break;
             }
         }
 
         return isAny;
+    }
+
+    private static void Notify(ConnectionCall call)
+    {
+        if (call.HasWork)
+        {
+            call.QueueWork();
+        }
+        else if (call.IsDone)
+        {
+            call.Waiter?.Signal();
+        }
     }
 
     private void WaitForSignal(ConnectionCall call)

@@ -13,6 +13,7 @@ internal sealed class Connection
     private readonly StartedCalls _started;
     private readonly ServedCalls _served;
     private readonly FrameSender _sender;
+    private readonly FrameReceiver _receiver;
     private readonly ReaderDesk _desk;
     private readonly CallerReader _callers;
     private readonly StandbyReader _standby;
@@ -34,8 +35,8 @@ internal sealed class Connection
         _served = new ServedCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
         _sender = new FrameSender(link);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
-        var receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
-        _desk = new ReaderDesk(link, receiver, _sender, mode, IsExpecting);
+        _receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
+        _desk = new ReaderDesk(link, _receiver, _sender, mode, IsExpecting);
         _callers = new CallerReader(_desk);
         _standby = new StandbyReader(_desk, OnClosed);
         AsResult = Task.FromResult<Connection?>(this);
@@ -161,13 +162,16 @@ internal sealed class Connection
         _sender.Send(call, kind, flags, head, body);
 
     /// <summary>Sends a message of a call that has begun; see <see cref="FrameSender.SendMessageAsync"/>.</summary>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.SendMessageAsync(call, flags, message);
 
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 
     /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
     public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(_started, call, isCancel);
+
+    /// <summary>Sends no more messages of a call of the peer; see <see cref="FrameSender.CutShort"/>.</summary>
+    public void CutShort(ConnectionCall call) => _sender.CutShort(call);
 
     /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
@@ -197,7 +201,7 @@ internal sealed class Connection
 
     private void OnGoAway()
     {
-        // A peer may say it as often as it likes; it counts once.
+        // Once: whatever is done about it is not to be done for each of a flood.
         if (!_link.IsPeerLeaving)
         {
             _link.IsPeerLeaving = true;
@@ -210,7 +214,8 @@ internal sealed class Connection
         // The sender first: a call that it has entered is in the snapshot, and it enters no more.
         _sender.Close();
         CloseReason reason = _link.CloseReason!;
-        foreach (ConnectionCall call in _started.Snapshot().Concat(_served.Snapshot()))
+        IEnumerable<ConnectionCall> calls = _started.Snapshot().Concat(_served.Snapshot());
+        foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
         {
             call.OnConnectionClosed(reason);
             if (call.HasWork)

@@ -12,6 +12,7 @@ namespace RpcOverShm.Connections;
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
     private volatile bool _isDone;
+    private volatile bool _isEndedByPeer;
     private int _work;
 
     /// <summary>Which call it is on the wire; none before it was given an id.</summary>
@@ -36,6 +37,15 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>True once nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
+
+    /// <summary>
+    /// True once the peer's End of a call of this side was read. Nothing more of the call may be sent: its slot may be
+    /// another call's by then, and the peer would take a late frame for a breach of the protocol.
+    /// </summary>
+    internal bool IsEndedByPeer => _isEndedByPeer;
+
+    /// <summary>Noted by the receiver before it frees the slot.</summary>
+    internal void NoteEndedByPeer() => _isEndedByPeer = true;
 
     /// <summary>True when user code is due.</summary>
     public bool HasWork => Volatile.Read(ref _work) != 0;
@@ -116,6 +126,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     protected void ResetForReuse()
     {
         _isDone = false;
+        _isEndedByPeer = false;
         IsAllSent = false;
         _work = 0;
         Id = CallId.None;

@@ -29,7 +29,7 @@ internal static class Connector
             PeerIdentity server = CheckOwner(socket, address);
             var id = Guid.NewGuid();
             own = SharedSegment.Create(settings.Limits.RingCapacity, id);
-            Handshake.Send(socket, ClientHello(settings, id), own);
+            SendHello(socket, ClientHello(settings, id), own);
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
@@ -106,6 +106,18 @@ internal static class Connector
         Limits = settings.Limits,
     };
 
+    private static void SendHello(Socket socket, Hello hello, SharedSegment own)
+    {
+        try
+        {
+            Handshake.Send(socket, hello, own);
+        }
+        catch (IOException)
+        {
+            // A server that closes without reading may have said why: the answer, or its absence, is read next.
+        }
+    }
+
     private static async Task<Handshake.ReceivedHello> ReceiveAnswerAsync(
         Socket socket, RendezvousAddress address, CancellationToken token)
     {
@@ -121,7 +133,7 @@ internal static class Connector
                 $"What listens at {Name(address)} is no RpcOverShm server: {exception.Message}",
                 exception);
         }
-        catch (SocketException exception)
+        catch (Exception exception) when (exception is SocketException or IOException)
         {
             throw new ConnectException(
                 ConnectFailure.Refused,

@@ -48,6 +48,11 @@ internal sealed class FrameReceiver
         _headLimitBytes = (int)link.OwnLimits.MaxMetadataBytes + HeadBesidesMetadataBytes;
     }
 
+    /// <summary>
+    /// A call whose end broke the protocol, and which therefore does not know of it yet. By the holder of the reader role.
+    /// </summary>
+    public ConnectionCall? Ending { get; private set; }
+
     /// <summary>Takes the next record. False when there is none.</summary>
     /// <param name="call">The call that it was for; null for none or one that has ended.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -150,6 +155,12 @@ internal sealed class FrameReceiver
 
     private void ReceiveHead(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        bool isStartedHere = call.Id.IsFromAcceptor == _link.IsAcceptor;
+        if (frame.Kind is FrameKind.Headers or FrameKind.End && !isStartedHere)
+        {
+            throw new ProtocolException($"A {frame.Kind} for call {call.Id} from the side that may not send it.");
+        }
+
         bool isChunk = frame.Kind == FrameKind.HeadChunk;
         if (isChunk != call.PartialHead is not null)
         {
@@ -172,13 +183,30 @@ internal sealed class FrameReceiver
             call.PartialHead = null;
             if (whole.IsTooLarge)
             {
-                call.OnHeadTooLarge(whole.Kind);
+                DropHead(call, whole.Kind);
             }
             else
             {
                 DeliverHead(call, whole.Kind, whole.Flags & ~FrameFlags.HeadContinues, whole.Bytes, default);
             }
         }
+    }
+
+    private void DropHead(ConnectionCall call, FrameKind kind)
+    {
+        if (kind == FrameKind.End)
+        {
+            FreeSlot(call);
+        }
+
+        call.OnHeadTooLarge(kind);
+    }
+
+    // The peer has ended the call and sends nothing more for it.
+    private void FreeSlot(ConnectionCall call)
+    {
+        call.NoteEndedByPeer();
+        _started.Remove(call);
     }
 
     // Heads are parsed, so they must lie where the peer cannot change them. Messages are copied by their calls.
@@ -205,9 +233,12 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot is free from here on: the peer sends nothing more for it.
-                _started.Remove(call);
+                // The slot first: whoever is told of the end may start the next call at once. An end that is no legal one
+                // throws, and then the call is still to hear of the end of the connection.
+                Ending = call;
+                FreeSlot(call);
                 call.OnEnd(head, message, flags);
+                Ending = null;
                 break;
             default:
                 throw new ProtocolException($"A head of kind {kind}.");

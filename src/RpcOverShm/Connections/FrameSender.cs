@@ -18,6 +18,9 @@ internal sealed class FrameSender
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
+    private static readonly Task<bool> s_sent = Task.FromResult(true);
+    private static readonly Task<bool> s_dropped = Task.FromResult(false);
+
     private readonly Lock _gate = new();
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
@@ -111,7 +114,7 @@ internal sealed class FrameSender
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || OutboundQueue.IsOver(call))
                 {
                     return;
                 }
@@ -133,24 +136,25 @@ internal sealed class FrameSender
     /// <param name="flags">Half-close, when no message follows.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
     /// <returns>
-    /// Completes when the message is in the ring, or was dropped because its call has finished:
-    /// the caller looks at its call.
+    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
     /// </returns>
-    public Task SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
+    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
+        bool isSent = false;
         bool mustWake = false;
         OutboundFrame? queued = null;
         try
         {
             lock (_gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_isClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort)
                 {
-                    return Task.CompletedTask;
+                    return s_dropped;
                 }
 
-                if (!_queue.CanGoNow(call)
-                    || !_writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan))
+                isSent = _queue.CanGoNow(call)
+                    && _writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan);
+                if (!isSent)
                 {
                     byte[] buffer = message.Detach(out int length);
                     queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
@@ -166,7 +170,7 @@ internal sealed class FrameSender
         }
 
         Finish(isSent: queued is null, mustWake);
-        return queued is null ? Task.CompletedTask : queued.WaitUntilFinishedAsync();
+        return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
     }
 
     /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>
@@ -174,7 +178,7 @@ internal sealed class FrameSender
     {
         lock (_gate)
         {
-            if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+            if (_isClosed || OutboundQueue.IsOver(call))
             {
                 return;
             }
@@ -221,6 +225,26 @@ internal sealed class FrameSender
         }
     }
 
+    /// <summary>
+    /// Sends no more messages of a call that this side serves, so that its end need not wait for credit that a peer
+    /// which has given it up, or does not read, never gives.
+    /// </summary>
+    public void CutShort(ConnectionCall call)
+    {
+        lock (_gate)
+        {
+            call.Sending.CutShort();
+            if (_isClosed || !call.Sending.HasQueued)
+            {
+                return;
+            }
+
+            _queue.NoteCredit(call);
+        }
+
+        SendReady();
+    }
+
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
     /// <param name="calls">Where the call stands; one that the peer has not heard of is taken out.</param>
     /// <param name="call">The call.</param>
@@ -241,7 +265,7 @@ internal sealed class FrameSender
 
             if (phase == CallSendPhase.New && !call.Id.IsNone)
             {
-                calls.Remove(call);
+                calls.Withdraw(call);
             }
 
             if (phase == CallSendPhase.New || !isCancel)
@@ -421,12 +445,21 @@ internal sealed class FrameSender
                 return null;
             }
 
-            lock (_gate)
+            try
             {
-                if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
+                lock (_gate)
                 {
-                    return head;
+                    if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
+                    {
+                        return head;
+                    }
                 }
+            }
+            catch (RingCorruptedException exception)
+            {
+                // Parking looks at the peer's head as well, and an exception must not leave the waiter's thread.
+                CloseFor(exception);
+                return null;
             }
         }
     }

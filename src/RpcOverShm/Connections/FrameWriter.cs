@@ -91,6 +91,13 @@ internal sealed class FrameWriter(PeerLink link)
     /// <summary>Writes what a call owes the peer besides its frames: a cancel, or credit.</summary>
     public bool TryWriteControl(ConnectionCall call)
     {
+        if (call.IsEndedByPeer)
+        {
+            call.Sending.IsCancelPending = false;
+            call.Sending.PendingCredit = 0;
+            return true;
+        }
+
         if (call.Sending.IsCancelPending)
         {
             if (!TryWrite(call.Id, FrameKind.Cancel, 0, default, default, 0, isControl: true))

@@ -102,6 +102,12 @@ internal static class Handshake
                         $"The other side closed after {received} bytes of a handshake message.");
             }
 
+            // In one message at most one came; in many pieces it could be thousands.
+            if (descriptors.Count > 1)
+            {
+                throw new ProtocolException($"{descriptors.Count} descriptors came with a handshake message; 1 is right.");
+            }
+
             received += count;
             needed = Hello.PeekLength(buffer.AsSpan(0, received)) ?? Hello.CommonSizeBytes;
         }

@@ -122,7 +122,7 @@ internal sealed class Listener : IAsyncDisposable
             await _pending.WaitAsync().ConfigureAwait(false);
         }
 
-        File.Delete(_address.SocketPath);
+        RuntimeDirectory.Remove(_address.SocketPath);
 
         // CRASH rendezvous-unbound: a lock file without a socket remains, as after rendezvous-locked.
         CrashPoint.Reach(CrashPoint.RendezvousUnbound);

@@ -13,7 +13,7 @@ internal sealed class OutboundFrame
 {
     private readonly Lock _gate = new();
     private byte[]? _buffer;
-    private TaskCompletionSource? _finished;
+    private TaskCompletionSource<bool>? _finished;
     private bool _isFinished;
 
     /// <param name="kind">What it is.</param>
@@ -82,23 +82,24 @@ internal sealed class OutboundFrame
         lock (_gate)
         {
             _isFinished = true;
-            _finished?.SetResult();
+            _finished?.SetResult(IsSent);
         }
     }
 
     /// <summary>
-    /// Completes when the frame was sent or dropped. Without the sender's gate; most frames are never waited for.
+    /// Completes with whether the frame was sent, or dropped. Without the sender's gate; most frames are never waited
+    /// for.
     /// </summary>
-    public Task WaitUntilFinishedAsync()
+    public Task<bool> WaitUntilFinishedAsync()
     {
         lock (_gate)
         {
             if (_isFinished)
             {
-                return Task.CompletedTask;
+                return Task.FromResult(IsSent);
             }
 
-            _finished = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            _finished = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
             return _finished.Task;
         }
     }

@@ -60,6 +60,13 @@ internal sealed class OutboundQueue(FrameWriter writer)
 
     public void NoteGoAway() => _isGoAwayPending = true;
 
+    /// <summary>
+    /// True when nothing more of the call may be sent. To be looked at under the gate, which whoever takes over the call's
+    /// slot has to pass as well, and not before.
+    /// </summary>
+    public static bool IsOver(ConnectionCall call) =>
+        call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
+
     /// <summary>Drops what a call has queued.</summary>
     public static void Drop(ConnectionCall call)
     {
@@ -90,6 +97,11 @@ internal sealed class OutboundQueue(FrameWriter writer)
             if (!_ready.TryPeek(out ConnectionCall? call))
             {
                 return TurnOutcome.Idle;
+            }
+
+            if (IsOver(call))
+            {
+                Drop(call);
             }
 
             WriteOutcome outcome = call.Sending.HasQueued ? writer.WriteNext(call) : WriteOutcome.NoCredit;

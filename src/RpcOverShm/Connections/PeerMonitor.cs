@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Connections;
 
@@ -28,7 +29,7 @@ internal static class PeerMonitor
                 link.Close(new CloseReason(CloseCause.PeerViolation, "The peer sent a second hello."));
             }
         }
-        catch (ProtocolException exception)
+        catch (Exception exception) when (exception is ProtocolException or SegmentException)
         {
             link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
         }

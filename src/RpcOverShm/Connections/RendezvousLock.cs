@@ -48,7 +48,14 @@ internal sealed class RendezvousLock : IDisposable
 
                 // The last holder may have removed the file between the opening and the locking: a lock on a file
                 // without a name keeps nobody out, since the next server makes a new one.
-                if (FileFacts.OfPath(path) is { } named && named.IsSameFileAs(FileFacts.OfDescriptor(file)))
+                FileFacts? named = FileFacts.OfPath(path);
+                if (named is { IsOrdinary: false })
+                {
+                    // What is opened through a link never is the file that has the name.
+                    throw new IOException($"The lock file '{path}' is a link or no file at all; it was left alone.");
+                }
+
+                if (named is { } found && found.IsSameFileAs(FileFacts.OfDescriptor(file)))
                 {
                     WriteProcessId(file);
                     return new RendezvousLock(path, file);
@@ -71,7 +78,7 @@ internal sealed class RendezvousLock : IDisposable
     {
         if (!_file.IsClosed)
         {
-            File.Delete(_path);
+            RuntimeDirectory.Remove(_path);
             _file.Dispose();
         }
     }

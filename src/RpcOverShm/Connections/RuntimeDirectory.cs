@@ -52,4 +52,20 @@ internal static class RuntimeDirectory
                 + $"and has mode {Convert.ToString(facts.Mode & 0xFFF, 8).PadLeft(4, '0')}.");
         }
     }
+
+    /// <summary>
+    /// Removes a file of the rendezvous. Where that fails the directory is gone or not this user's any more, and the end
+    /// of a server must not fail for it.
+    /// </summary>
+    public static void Remove(string path)
+    {
+        try
+        {
+            File.Delete(path);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            // Whoever took the directory away has taken the file too, or it refuses clients from here on.
+        }
+    }
 }

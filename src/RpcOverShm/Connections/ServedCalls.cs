@@ -48,7 +48,7 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
     public ConnectionCall? Find(CallId id)
     {
         Block? block = id.IsFromAcceptor == isFromAcceptor && id.Slot < maxCalls ? _blocks[id.Slot / BlockSize] : null;
-        if (block is null || block.Generations[id.Slot % BlockSize] != id.Generation)
+        if (block is null || id.Generation == 0 || block.Generations[id.Slot % BlockSize] != id.Generation)
         {
             throw new ProtocolException($"A frame for call {id}, which was never started.");
         }

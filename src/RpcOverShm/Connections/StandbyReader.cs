@@ -12,6 +12,8 @@ namespace RpcOverShm.Connections;
 internal sealed class StandbyReader
 {
     private const int StackBytes = 512 << 10;
+    private const string ReaderName = "RpcOverShm reader";
+    private const string SpareName = "RpcOverShm spare";
 
     private readonly ReaderDesk _desk;
     private readonly PeerLink _link;
@@ -53,7 +55,7 @@ internal sealed class StandbyReader
     }
 
     private void StartThread() =>
-        new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
+        new Thread(Run, StackBytes) { IsBackground = true, Name = ReaderName }.UnsafeStart();
 
     private void Run()
     {
@@ -68,7 +70,20 @@ internal sealed class StandbyReader
                 return;
             }
         }
-        while (_spares.WaitUntilWanted());
+        while (WaitAsSpare());
+    }
+
+    // The name is for whoever looks at the process from outside: only one thread of a connection reads.
+    private bool WaitAsSpare()
+    {
+        Thread.CurrentThread.Name = SpareName;
+        if (!_spares.WaitUntilWanted())
+        {
+            return false;
+        }
+
+        Thread.CurrentThread.Name = ReaderName;
+        return true;
     }
 
     /// <summary>Is the standby until the connection ends (true) or the role is lost to another thread (false).</summary>

@@ -71,6 +71,16 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         }
     }
 
+    /// <summary>
+    /// Forgets a call that the peer has never heard of. The peer counts the generations of a slot, so the next call
+    /// takes this one's id. Under the gate.
+    /// </summary>
+    public void Withdraw(ConnectionCall call)
+    {
+        EntryOf(call.Id.Slot).Generation = call.Id.Generation - 1;
+        Remove(call);
+    }
+
     /// <summary>Completes when no call lives. Calls that begin meanwhile are waited for too.</summary>
     public Task WhenEmptyAsync()
     {
@@ -93,7 +103,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     {
         lock (_drainGate)
         {
+            // Whoever asks later waits for the calls of then.
             _drained?.TrySetResult();
+            _drained = null;
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Rings;
@@ -78,9 +79,11 @@ internal sealed unsafe class RingReader
                 return true;
             }
 
-            if (length != _capacity - index)
+            // At the start every record fits, so padding there is no writer's; and without it a peer could keep this
+            // loop busy for ever.
+            if (length != _capacity - index || index == 0)
             {
-                throw Corrupted($"padding of {length} bytes does not end at the end of the ring");
+                throw Corrupted($"padding of {length} bytes is not between a record and the end of the ring");
             }
 
             _head += length;
@@ -106,6 +109,7 @@ internal sealed unsafe class RingReader
     {
         // CRASH record-read: the record was taken and the head does not say so yet. The peer sees a reader that died
         // with data unread; nobody else ever reads this ring, so nothing is repaired.
+        CrashPoint.Reach(CrashPoint.RecordRead);
         _head = _next;
         return (_head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace()) && PublishHead();
     }

@@ -17,10 +17,14 @@ internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeByt
     private const ushort KindMask = 0xF000;
     private const ushort KindSocket = 0xC000;
     private const ushort KindDirectory = 0x4000;
+    private const ushort KindOrdinary = 0x8000;
 
     public bool IsSocket => (Mode & KindMask) == KindSocket;
 
     public bool IsDirectory => (Mode & KindMask) == KindDirectory;
+
+    /// <summary>True for a file that just holds bytes: no link, no device, no directory.</summary>
+    public bool IsOrdinary => (Mode & KindMask) == KindOrdinary;
 
     /// <summary>True when group or others may do anything with the file.</summary>
     public bool IsOpenToOthers => (Mode & 0x3F) != 0;

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Numerics;
 using Microsoft.Win32.SafeHandles;
 
 namespace RpcOverShm.Segments;
@@ -55,7 +56,8 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// <exception cref="SegmentException">The system refused a step.</exception>
     public static SharedSegment Create(long ringCapacity, Guid connectionId)
     {
-        Debug.Assert(SegmentLayout.IsValidRingCapacity(ringCapacity), "The capacity is checked where it is set.");
+        // Any power of two works here, however small; which sizes may be asked for is checked where they are set.
+        Debug.Assert(BitOperations.IsPow2(ringCapacity), "Positions are masked into the ring.");
         long sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
         SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes);
         nint address = 0;

@@ -16,14 +16,15 @@ internal static class ResponseFrames
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
-    /// <exception cref="InvalidOperationException">
-    /// The metadata has characters that may not be sent, or is too large.
-    /// </exception>
+    /// <exception cref="InvalidOperationException">The metadata has characters that may not be sent.</exception>
+    /// <exception cref="RpcException">The metadata is too large: the call ends so unless its method catches it.</exception>
     public static void ThrowIfUnsendable(Metadata metadata, long limitBytes)
     {
         if (FindProblem(metadata, limitBytes) is { } problem)
         {
-            throw new InvalidOperationException(problem.Detail);
+            throw problem.StatusCode == StatusCode.ResourceExhausted
+                ? new RpcException(problem)
+                : new InvalidOperationException(problem.Detail);
         }
     }
 

@@ -47,8 +47,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
             return Task.FromCanceled(cancellationToken);
         }
 
-        Task write = StartWrite(message);
-        if (write.IsCompletedSuccessfully && !call.IsEnded)
+        Task<bool> write = StartWrite(message);
+        if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);
             return write;
@@ -71,7 +71,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
             TaskScheduler.Default);
     }
 
-    private Task StartWrite(TResponse message)
+    private Task<bool> StartWrite(TResponse message)
     {
         try
         {
@@ -81,22 +81,22 @@ internal sealed class ResponseStreamWriter<TResponse>(
         }
         catch (Exception exception)
         {
-            return Task.FromException(exception);
+            return Task.FromException<bool>(exception);
         }
     }
 
-    private async Task FinishWriteAsync(Task write, CancellationToken cancellationToken)
+    private async Task FinishWriteAsync(Task<bool> write, CancellationToken cancellationToken)
     {
         try
         {
+            bool isSent;
             using (cancellationToken.UnsafeRegister(
                 static call => ((ServerCall)call!).Stop(Status.DefaultCancelled), call))
             {
-                await write.ConfigureAwait(false);
+                isSent = await write.ConfigureAwait(false);
             }
 
-            // The message was dropped with its call.
-            if (call.IsEnded)
+            if (!isSent)
             {
                 cancellationToken.ThrowIfCancellationRequested();
                 throw new InvalidOperationException("Can't write the message because the request is complete.");

@@ -20,6 +20,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     private CallDeadline? _deadline;
     private int _ended;
     private int _hasAnswered; // headers or a message went out
+    private bool _hasRequest; // one has begun to come; the reader role's own
+    private bool _isRefused;  // the method never runs; the reader role's own
 
     /// <summary>The full name, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -65,11 +67,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         RequestHeaders = request.Metadata ?? Metadata.Empty;
         if (Refuse(message.Length) is { } refusal)
         {
+            _isRefused = true;
             TryEnd(refusal, null, isNotProcessed: owner.IsRefusing);
             return;
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+        _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
             Requests = new RequestMessages(message, flags, _handler.IsRequestStream, Settings, this);
@@ -89,27 +93,47 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
 
-    public override void OnHeadTooLarge(FrameKind kind) => TryEnd(
-        StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes),
-        null,
-        isNotProcessed: true);
+    public override void OnHeadTooLarge(FrameKind kind)
+    {
+        _isRefused = true;
+        TryEnd(
+            StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes),
+            null,
+            isNotProcessed: true);
+    }
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (Inbound().Add(wholeLength, bytes, flags) is { } problem)
+        if (Inbound() is not { } inbound)
+        {
+            return;
+        }
+
+        if (_hasRequest && !_handler!.IsRequestStream)
+        {
+            // Not kept until it is read: a client that goes on would fill this process's memory.
+            Stop(StatusMapping.AdditionalMessage);
+            return;
+        }
+
+        _hasRequest = true;
+        if (inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Stop(problem);
         }
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound().AddChunk(bytes, flags);
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound()?.AddChunk(bytes, flags);
 
-    public override void OnHalfClose() => Inbound().End();
+    public override void OnHalfClose() => Inbound()?.End();
 
     public override void OnCancel()
     {
         PartialHead?.Dispose();
         PartialHead = null;
+
+        // Also where the method has ended: what it answered may wait for credit that nobody gives any more.
+        Connection.CutShort(this);
         Stop(Status.DefaultCancelled);
     }
 
@@ -128,8 +152,11 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
     {
-        if (TryEnd(status, null))
+        if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
+            // The end must not wait behind a message that has no credit: a client that does not read gives none.
+            Connection.CutShort(this);
+            ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, null), message: null);
             AfterEnd(isToldMethod: true);
         }
     }
@@ -203,6 +230,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <exception cref="InvalidOperationException">
     /// Headers or a message went out before, or the metadata cannot be sent.
     /// </exception>
+    /// <exception cref="RpcException">The metadata is larger than the client takes.</exception>
     public void SendHeaders(Metadata headers)
     {
         if (IsEnded)
@@ -220,9 +248,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     }
 
     /// <summary>
-    /// Sends a message of a response stream. Completes when it is in the ring, or was dropped with its call.
+    /// Sends a message of a response stream. Completes with true when it is in the ring, with false when it was dropped
+    /// with its call.
     /// </summary>
-    public Task SendMessageAsync(PooledBufferWriter bytes)
+    public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
@@ -347,7 +376,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         }
     }
 
-    // A message frame before the call has begun, or for one that was refused, is the peer's fault.
-    private InboundMessages Inbound() =>
-        Requests?.Inbound ?? throw new ProtocolException($"A message of call {Id} before its start.");
+    // Null for a call that was refused: its end may wait for space while its requests still come. A request where none
+    // may come is the peer's fault.
+    private InboundMessages? Inbound() => Requests is not null
+        ? Requests.Inbound
+        : _isRefused
+            ? null
+            : throw new ProtocolException(_handler is null
+                ? $"A message of call {Id} before its start."
+                : $"A message of call {Id} after the end of messages.");
 }

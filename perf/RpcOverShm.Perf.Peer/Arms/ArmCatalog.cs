@@ -1,0 +1,19 @@
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>All mechanisms that can be measured, in the order of the tables.</summary>
+internal static class ArmCatalog
+{
+    public static IReadOnlyList<IArm> All { get; } =
+    [
+        new RawRingArm(),
+        new RawStreamArm(),
+        new ShmProtobufArm(),
+        new PipeArm(),
+        new UnixSocketArm(),
+        new TcpArm(),
+        new GrpcCoreArm(),
+    ];
+
+    public static IArm Find(string name) =>
+        All.FirstOrDefault(arm => arm.Name == name) ?? throw new ArgumentException($"There is no arm '{name}'.");
+}

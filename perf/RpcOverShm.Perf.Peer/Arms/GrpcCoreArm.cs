@@ -1,0 +1,27 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>
+/// gRPC as it ever was: Grpc.Core, the C core included, over a Unix domain socket, with its default options.
+/// </summary>
+internal sealed class GrpcCoreArm : CallsArm
+{
+    public override string Name => "grpc-core-uds";
+
+    protected override Task<string> ServeAsync(ServerServiceDefinition service, string place)
+    {
+        string address = "unix:" + place;
+        var server = new Server
+        {
+            Services = { service },
+            Ports = { new ServerPort(address, 0, ServerCredentials.Insecure) },
+        };
+        server.Start();
+
+        // Grpc.Core appends the port to every address, so that is where this server listens.
+        return Task.FromResult(address + ":0");
+    }
+
+    protected override ChannelBase MakeChannel(string place) => new Channel(place, ChannelCredentials.Insecure);
+}

@@ -1,0 +1,51 @@
+using System.Collections.Concurrent;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>
+/// What a pump's server sends: one buffer for each variant of the pattern, filled once, so that a message costs the
+/// server its number and not a copy of its bytes. Each has room for a prefix that the arm fills. One thread at a time;
+/// disposed to be used for the next order.
+/// </summary>
+internal sealed class PumpMessages : IDisposable
+{
+    // Buffers made anew for each order would be charged to the arm.
+    private static readonly ConcurrentDictionary<(int Size, int Prefix), ConcurrentBag<PumpMessages>> s_spare = new();
+
+    private readonly byte[][] _buffers = new byte[PayloadPattern.Variants][];
+    private readonly int _sizeBytes;
+    private readonly int _prefixBytes;
+
+    private PumpMessages(int sizeBytes, int prefixBytes)
+    {
+        _sizeBytes = sizeBytes;
+        _prefixBytes = prefixBytes;
+        for (int i = 0; i < _buffers.Length; i++)
+        {
+            _buffers[i] = new byte[prefixBytes + sizeBytes];
+            PayloadPattern.Fill(_buffers[i].AsSpan(prefixBytes), i);
+        }
+    }
+
+    public static PumpMessages OfSize(int sizeBytes, int prefixBytes = 0) =>
+        Spare(sizeBytes, prefixBytes).TryTake(out PumpMessages? spare)
+            ? spare
+            : new PumpMessages(sizeBytes, prefixBytes);
+
+    /// <summary>
+    /// The message of that number, prefix included, counted as served. Valid until seven more were asked for.
+    /// </summary>
+    public byte[] Next(long number)
+    {
+        byte[] buffer = _buffers[number % PayloadPattern.Variants];
+        PayloadPattern.SetNumber(buffer.AsSpan(_prefixBytes), number);
+        ServedTally.Count(wrongBytes: 0);
+        return buffer;
+    }
+
+    public void Dispose() => Spare(_sizeBytes, _prefixBytes).Add(this);
+
+    private static ConcurrentBag<PumpMessages> Spare(int sizeBytes, int prefixBytes) =>
+        s_spare.GetOrAdd((sizeBytes, prefixBytes), static _ => []);
+}

@@ -1,0 +1,168 @@
+using System.Diagnostics;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>
+/// Messages over the two rings of a link, in records of at most 32 KiB, each visible at once so that one side copies in
+/// while the other copies out. A record says how much of its message is left. Looks for data, and for space, without
+/// pause; only a server that nobody has asked anything for a while sleeps, as every idle server of the suite does. One
+/// thread.
+/// </summary>
+internal sealed class RingMessages(PeerLink link)
+{
+    private const int RecordBytes = 32 << 10;
+    private static readonly long s_parkAfterTicks = Stopwatch.Frequency * 2 / 1000;
+    private static readonly long s_giveUpAfterTicks = Stopwatch.Frequency * 20;
+
+    private readonly RingWriter _writer = link.Writer;
+    private readonly RingReader _reader = link.Reader;
+    private byte[] _received = [];
+    private int _receivedBytes;
+
+    /// <summary>The last message, until the next one.</summary>
+    public ReadOnlySpan<byte> Received => _received.AsSpan(0, _receivedBytes);
+
+    /// <summary>Sends a message, in this thread, waiting for space.</summary>
+    public void Send(ReadOnlySpan<byte> message)
+    {
+        do
+        {
+            int length = Math.Min(message.Length, RecordBytes);
+            RingClaim claim = Claim(length);
+            message[..length].CopyTo(claim.Payload);
+            var header = new RecordHeader((uint)length, (byte)FrameKind.Bytes, 0, 0, 0, (uint)message.Length);
+            _writer.Commit(claim, header);
+            if (_writer.Publish())
+            {
+                link.WakePeerForData();
+            }
+
+            message = message[length..];
+        }
+        while (!message.IsEmpty);
+    }
+
+    /// <summary>Waits for a message, asleep if it takes long. False when the peer is gone.</summary>
+    public bool TryReceive(out ReadOnlySpan<byte> message)
+    {
+        bool isThere = TryReceive(mayPark: true);
+        message = Received;
+        return isThere;
+    }
+
+    /// <summary>Waits for a message that is on its way.</summary>
+    /// <exception cref="IOException">The peer is gone, or does not answer.</exception>
+    public void Receive()
+    {
+        if (!TryReceive(mayPark: false))
+        {
+            throw new IOException("The peer is gone.");
+        }
+    }
+
+    private bool TryReceive(bool mayPark)
+    {
+        _receivedBytes = 0;
+        uint left;
+        do
+        {
+            RecordHeader header;
+            ReadOnlySpan<byte> payload;
+            while (!_reader.TryRead(out header, out payload))
+            {
+                if (!WaitForData(mayPark))
+                {
+                    return false;
+                }
+            }
+
+            Append(payload, header.Argument);
+            left = header.Argument - header.PayloadLength;
+            if (_reader.Release())
+            {
+                link.WakePeerForSpace();
+            }
+        }
+        while (left > 0);
+        return true;
+    }
+
+    private void Append(ReadOnlySpan<byte> payload, uint messageLeft)
+    {
+        if (payload.Length > messageLeft)
+        {
+            throw new InvalidDataException("A record is longer than its message.");
+        }
+
+        if (_receivedBytes + messageLeft > _received.Length)
+        {
+            Array.Resize(ref _received, (int)(_receivedBytes + messageLeft));
+        }
+
+        payload.CopyTo(_received.AsSpan(_receivedBytes));
+        _receivedBytes += payload.Length;
+    }
+
+    private RingClaim Claim(int length)
+    {
+        RingClaim claim;
+        var spin = new RingSpin();
+        while (!_writer.TryClaim(length, isControl: false, out claim))
+        {
+            if (spin.Pause() && (link.IsClosed || link.IsPeerGone || spin.ElapsedTicks > s_giveUpAfterTicks))
+            {
+                throw new IOException("The peer does not read.");
+            }
+        }
+
+        return claim;
+    }
+
+    private bool WaitForData(bool mayPark)
+    {
+        var spin = new RingSpin();
+        while (!_reader.HasData)
+        {
+            if (!spin.Pause())
+            {
+                continue;
+            }
+
+            if (link.IsClosed || (link.IsPeerGone && !_reader.HasData))
+            {
+                return false;
+            }
+
+            if (mayPark && spin.ElapsedTicks > s_parkAfterTicks)
+            {
+                Park();
+            }
+            else if (!mayPark && spin.ElapsedTicks > s_giveUpAfterTicks)
+            {
+                throw new IOException("The peer does not answer.");
+            }
+        }
+
+        return true;
+    }
+
+    private void Park()
+    {
+        uint attention = link.Attention;
+        if (_reader.PublishHead())
+        {
+            link.WakePeerForSpace();
+        }
+
+        long position = _reader.Position;
+        if (_reader.Arm() && !link.IsPeerGone)
+        {
+            link.SleepForData(position, attention);
+        }
+
+        _reader.Disarm();
+    }
+}

@@ -1,0 +1,66 @@
+using System.Diagnostics;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peer.Loads;
+
+/// <summary>Runs the callers of one slice of echoes side by side and adds up what they saw.</summary>
+internal static class EchoLoad
+{
+    public static LoadResult Run(LoadOrder order, List<EchoCaller> callers)
+    {
+        long start = Stopwatch.GetTimestamp() + Ticks(order.LeadIn);
+        var window = new EchoWindow(start, start + Ticks(order.Duration));
+        foreach (EchoCaller caller in callers)
+        {
+            caller.Begin(order.SizeBytes, window);
+        }
+
+        Task[] running = order.Caller == CallerKind.Blocking
+            ? [.. callers.Select(RunOnThread)]
+            : [.. callers.Select(caller => Task.Run(caller.RunAsync))];
+        Task.WaitAll(running);
+        ResourceSample used = ResourceSample.Take() - callers[0].UsedBefore;
+        return Sum(callers, used);
+    }
+
+    private static LoadResult Sum(List<EchoCaller> callers, ResourceSample used)
+    {
+        var times = new LatencyHistogram();
+        foreach (EchoCaller caller in callers)
+        {
+            times.Merge(caller.Times);
+        }
+
+        return new LoadResult
+        {
+            All = callers.Sum(caller => caller.Calls),
+            ElapsedTicks = callers.Max(caller => caller.LastTick) - callers.Min(caller => caller.FirstTick),
+            WrongBytes = callers.Sum(caller => caller.WrongBytes),
+            Used = used,
+            Times = times,
+        };
+    }
+
+    private static Task RunOnThread(EchoCaller caller)
+    {
+        var done = new TaskCompletionSource();
+        var thread = new Thread(() => RunToEnd(caller, done)) { IsBackground = true, Name = "echo caller" };
+        thread.Start();
+        return done.Task;
+    }
+
+    private static void RunToEnd(EchoCaller caller, TaskCompletionSource done)
+    {
+        try
+        {
+            caller.Run();
+            done.SetResult();
+        }
+        catch (Exception exception)
+        {
+            done.SetException(exception);
+        }
+    }
+
+    private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
+}

@@ -1,0 +1,47 @@
+using RpcOverShm.Perf.Peer.Arms;
+
+namespace RpcOverShm.Perf.Peer.Loads;
+
+/// <summary>
+/// The client's side of the process: carries out slices of load, one at a time. What a slice has opened stays open,
+/// asleep, for the next one of its kind.
+/// </summary>
+internal sealed class LoadRunner(IArmClient client)
+{
+    private readonly Dictionary<CallerKind, List<EchoCaller>> _echoes = [];
+    private readonly Dictionary<CallerKind, IPump> _pumps = [];
+
+    public LoadResult Run(LoadOrder order) => order.Shape switch
+    {
+        LoadShape.Echo => EchoLoad.Run(order, EchoCallers(order)),
+        LoadShape.Pump => PumpLoad.Run(order, Pump(order)),
+        _ => throw new ArgumentOutOfRangeException(nameof(order), order.Shape, "No such load."),
+    };
+
+    private List<EchoCaller> EchoCallers(LoadOrder order)
+    {
+        if (!_echoes.TryGetValue(order.Caller, out List<EchoCaller>? callers))
+        {
+            _echoes.Add(order.Caller, callers = []);
+        }
+
+        while (callers.Count < order.Callers)
+        {
+            IEcho echo = client.OpenEchoAsync(order.Caller).GetAwaiter().GetResult();
+            callers.Add(new EchoCaller(echo, callers.Count));
+        }
+
+        return callers[..order.Callers];
+    }
+
+    private IPump Pump(LoadOrder order)
+    {
+        if (!_pumps.TryGetValue(order.Caller, out IPump? pump))
+        {
+            pump = client.OpenPumpAsync(order.Caller).GetAwaiter().GetResult();
+            _pumps.Add(order.Caller, pump);
+        }
+
+        return pump;
+    }
+}

@@ -1,0 +1,67 @@
+using System.Diagnostics;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peer.Loads;
+
+/// <summary>
+/// Takes the messages of a pump: checks each, and takes the time of every group of them. A receiver reads many messages
+/// at once and then has them one after another: only over more than a buffer full is the time between two of them that
+/// of the arm. One thread at a time.
+/// </summary>
+internal sealed class PumpSink(LoadOrder order)
+{
+    // Several times what a socket, and as much as a ring, can hold.
+    private const int GroupBytes = 1 << 20;
+    private const int SmallestGroup = 16;
+
+    private readonly int _sizeBytes = order.SizeBytes;
+    private readonly int _group = GroupOf(order.SizeBytes);
+    private readonly long _leadIn = order.LeadInMessages;
+    private long _firstTick;
+    private long _lastTick;
+    private ResourceSample _usedBefore;
+
+    public LatencyHistogram Times { get; } = new();
+
+    /// <summary>Messages so far, those before the clock started included.</summary>
+    public long Taken { get; private set; }
+
+    public long WrongBytes { get; private set; }
+
+    /// <summary>How many messages share one look at the clock; their mean is recorded for each.</summary>
+    public static int GroupOf(int sizeBytes) => Math.Max(SmallestGroup, GroupBytes / Math.Max(1, sizeBytes));
+
+    public void Take(ReadOnlySpan<byte> payload)
+    {
+        WrongBytes += PayloadPattern.CountWrong(payload, Taken, _sizeBytes);
+        long measured = ++Taken - _leadIn;
+        if (measured > 0)
+        {
+            if (measured % _group == 0)
+            {
+                RecordGroup();
+            }
+        }
+        else if (measured == 0)
+        {
+            _usedBefore = ResourceSample.Take();
+            _firstTick = _lastTick = Stopwatch.GetTimestamp();
+        }
+    }
+
+    public LoadResult Finish() => new()
+    {
+        All = Taken,
+        ElapsedTicks = _lastTick - _firstTick,
+        WrongBytes = WrongBytes,
+        Used = ResourceSample.Take() - _usedBefore,
+        Times = Times,
+    };
+
+    private void RecordGroup()
+    {
+        long now = Stopwatch.GetTimestamp();
+        Times.Record((now - _lastTick) / _group, _group);
+        _lastTick = now;
+    }
+}

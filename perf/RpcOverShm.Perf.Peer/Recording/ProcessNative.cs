@@ -1,0 +1,44 @@
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Perf.Peer.Recording;
+
+/// <summary>The system calls of the measured process on itself, nothing else.</summary>
+internal static partial class ProcessNative
+{
+    private const int PrSetPdeathsig = 1;
+    private const int Sigkill = 9;
+    private const int RusageSelf = 0;
+
+    // struct rusage (getrusage(2)) on 64-bit Linux: two timevals of two longs, then 14 longs.
+    private const int RusageLongs = 18;
+    private const int UserSeconds = 0;
+    private const int UserMicroseconds = 1;
+    private const int SystemSeconds = 2;
+    private const int SystemMicroseconds = 3;
+    private const int VoluntarySwitches = 16;
+    private const int InvoluntarySwitches = 17;
+
+    /// <summary>Asks the kernel to kill this process when the thread that started it ends.</summary>
+    public static void DieWithParent() => _ = ControlProcess(PrSetPdeathsig, Sigkill, 0, 0, 0);
+
+    /// <summary>The id of the process that started this one; 1 or a reaper's when that one has ended.</summary>
+    [LibraryImport("libc", EntryPoint = "getppid")]
+    public static partial int GetParentId();
+
+    /// <summary>CPU time and context switches of all threads of this process, ended ones included.</summary>
+    public static (long CpuMicroseconds, long Voluntary, long Involuntary) GetUsage()
+    {
+        Span<long> usage = stackalloc long[RusageLongs];
+        usage.Clear();
+        _ = GetResourceUsage(RusageSelf, usage);
+        long microseconds = ((usage[UserSeconds] + usage[SystemSeconds]) * 1_000_000)
+            + usage[UserMicroseconds] + usage[SystemMicroseconds];
+        return (microseconds, usage[VoluntarySwitches], usage[InvoluntarySwitches]);
+    }
+
+    [LibraryImport("libc", EntryPoint = "getrusage")]
+    private static partial int GetResourceUsage(int who, Span<long> usage);
+
+    [LibraryImport("libc", EntryPoint = "prctl")]
+    private static partial int ControlProcess(int option, ulong value, ulong unused3, ulong unused4, ulong unused5);
+}

@@ -1,0 +1,126 @@
+using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Control;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peers;
+
+/// <summary>
+/// The two processes of one arm, server and client, which no other arm shares: neither's heap, thread pool or compiler
+/// can disturb another's. Between slices both are blocked, the client in its read of the next order.
+/// </summary>
+internal sealed class ArmPair(string label, IArm arm, string directory) : IAsyncDisposable
+{
+    // A method gets its next tier after 30 calls and a pause of 100 ms in which nothing else is compiled for the first
+    // time. Taking orders is compiled too, but orders are few: without these it would happen while the clock runs.
+    private const int SettlingBursts = 4;
+    private const int SamplesPerBurst = 40;
+    private static readonly TimeSpan s_betweenBursts = TimeSpan.FromMilliseconds(150);
+
+    private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(30);
+
+    private PeerProcess? _server;
+    private PeerProcess? _client;
+    private int _starts;
+    private ResourceSample _samplingUsed;
+
+    /// <summary>The name in every table: the arm's, or another one for an arm that is there twice.</summary>
+    public string Label => label;
+
+    public IArm Arm => arm;
+
+    public bool IsRunning => _server is not null && _client is not null;
+
+    /// <summary>Starts both processes and the server; connects when the first load needs it.</summary>
+    public async Task StartAsync()
+    {
+        string place = Path.Combine(directory, $"{label}.{_starts++}");
+        try
+        {
+            _server = await PeerProcess.StartAsync($"server of {label}");
+            LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm.Name).Add(place);
+            string served = (await _server.AskAsync(serve, s_deadline)).NextText();
+            _client = await PeerProcess.StartAsync($"client of {label}");
+            await _client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(arm.Name).Add(served), s_deadline);
+            await SettleAsync();
+            _samplingUsed = await CostOfSamplingAsync(_server);
+        }
+        catch (PeerException)
+        {
+            await DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Carries out one slice of load.</summary>
+    /// <exception cref="PeerException">It failed; the processes are gone and can be started anew.</exception>
+    public async Task<SliceResult> RunAsync(LoadOrder order)
+    {
+        if (_server is null || _client is null)
+        {
+            throw new PeerException($"The processes of {label} are gone.");
+        }
+
+        var request = new LineWriter(PeerVerbs.Run);
+        order.Write(request);
+        try
+        {
+            PeerSample before = await SampleAsync(_server);
+            LineReader done = await _client.AskAsync(request, s_deadline + order.LeadIn + order.Duration);
+            var result = LoadResult.Read(done);
+            PeerSample after = await SampleAsync(_server);
+            return new SliceResult(result, after - before with { Used = before.Used + _samplingUsed });
+        }
+        catch (PeerException)
+        {
+            await DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>What both processes together have used so far.</summary>
+    public async Task<ResourceSample> SampleAsync() =>
+        (await SampleAsync(_server!)).Used + (await SampleAsync(_client!)).Used;
+
+    public async Task<RuntimeFacts> FactsAsync() =>
+        RuntimeFacts.Read(await _client!.AskAsync(new LineWriter(PeerVerbs.Facts), s_deadline));
+
+    public async ValueTask DisposeAsync()
+    {
+        PeerProcess?[] both = [_client, _server];
+        _client = _server = null;
+        foreach (PeerProcess? peer in both)
+        {
+            if (peer is not null)
+            {
+                await peer.DisposeAsync();
+            }
+        }
+    }
+
+    private async Task SettleAsync()
+    {
+        for (int burst = 0; burst < SettlingBursts; burst++)
+        {
+            for (int i = 0; i < SamplesPerBurst; i++)
+            {
+                await SampleAsync();
+            }
+
+            await Task.Delay(s_betweenBursts);
+        }
+    }
+
+    // What lies between two samples besides the load is the answer to the first and the question for the second. Their
+    // allocations are the same every time and are taken off; the rest is lost in what threads do anyway.
+    private static async Task<ResourceSample> CostOfSamplingAsync(PeerProcess server)
+    {
+        await SampleAsync(server);
+        PeerSample first = await SampleAsync(server);
+        PeerSample second = await SampleAsync(server);
+        return new ResourceSample { AllocatedBytes = second.Used.AllocatedBytes - first.Used.AllocatedBytes };
+    }
+
+    private static async Task<PeerSample> SampleAsync(PeerProcess peer) =>
+        PeerSample.Read(await peer.AskAsync(new LineWriter(PeerVerbs.Sample), s_deadline));
+}

@@ -1,0 +1,66 @@
+using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peers;
+
+/// <summary>
+/// All arms at work, started together before anything is measured, and the directory their sockets are in. The baseline
+/// is there twice: a second pair of processes that differs in nothing shows what differs by chance.
+/// </summary>
+internal sealed class Fleet : IAsyncDisposable
+{
+    public const string Baseline = "pipe";
+    public const string BaselineAgain = "pipe-again";
+
+    private readonly string _directory = Directory.CreateTempSubdirectory("rpcovershm-perf-").FullName;
+    private readonly List<ArmPair> _pairs = [];
+
+    /// <summary>The pairs, in the order of the tables.</summary>
+    public IReadOnlyList<ArmPair> Pairs => _pairs;
+
+    /// <summary>Makes a pair of an arm on its own, which the fleet does not start and its user disposes.</summary>
+    public ArmPair MakePair(string label, string arm) => new(label, ArmCatalog.Find(arm), _directory);
+
+    public async Task StartAsync()
+    {
+        foreach (IArm arm in ArmCatalog.All)
+        {
+            _pairs.Add(MakePair(arm.Name, arm.Name));
+            if (arm.Name == Baseline)
+            {
+                _pairs.Add(MakePair(BaselineAgain, Baseline));
+            }
+        }
+
+        await Task.WhenAll(_pairs.Select(pair => pair.StartAsync()));
+    }
+
+    /// <summary>What all processes together use while nobody asks them for anything.</summary>
+    public async Task<ResourceSample> MeasureParkedAsync(TimeSpan time)
+    {
+        ResourceSample before = await SampleAsync();
+        await Task.Delay(time);
+        return await SampleAsync() - before;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        foreach (ArmPair pair in _pairs)
+        {
+            await pair.DisposeAsync();
+        }
+
+        Directory.Delete(_directory, recursive: true);
+    }
+
+    private async Task<ResourceSample> SampleAsync()
+    {
+        ResourceSample sum = default;
+        foreach (ArmPair pair in _pairs.Where(pair => pair.IsRunning))
+        {
+            sum += await pair.SampleAsync();
+        }
+
+        return sum;
+    }
+}

@@ -1,0 +1,130 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Runtime.InteropServices;
+using System.Text;
+using RpcOverShm.Perf.Peer.Control;
+
+namespace RpcOverShm.Perf.Peers;
+
+/// <summary>
+/// One measured process, as the suite sees it: a request line goes in, a reply line comes out within a deadline. What
+/// it writes to stderr is kept for the message of a failure. One request at a time.
+/// </summary>
+internal sealed class PeerProcess : IAsyncDisposable
+{
+    private const int StderrKept = 4000;
+    private static readonly TimeSpan s_startDeadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan s_exitDeadline = TimeSpan.FromSeconds(5);
+
+    private readonly string _name;
+    private readonly Process _process;
+    private readonly StringBuilder _stderr = new();
+
+    private PeerProcess(string name, Process process)
+    {
+        _name = name;
+        _process = process;
+        process.ErrorDataReceived += (_, line) => Keep(line.Data);
+        process.BeginErrorReadLine();
+    }
+
+    /// <summary>Starts a process and waits until it says that it is ready.</summary>
+    /// <param name="name">What it is called in messages.</param>
+    public static async Task<PeerProcess> StartAsync(string name)
+    {
+        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo()));
+        string line = await peer.ReadLineAsync("start", s_startDeadline);
+        return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
+    }
+
+    /// <summary>Has the process do something, and returns its answer.</summary>
+    /// <exception cref="PeerException">It could not, or did not in time.</exception>
+    public async Task<LineReader> AskAsync(LineWriter request, TimeSpan deadline)
+    {
+        string verb = new LineReader(request.ToString()).NextText();
+        try
+        {
+            await _process.StandardInput.WriteLineAsync(request.ToString());
+            await _process.StandardInput.FlushAsync();
+        }
+        catch (IOException)
+        {
+            throw Failed("does not listen any more");
+        }
+
+        var answer = new LineReader(await ReadLineAsync(verb, deadline));
+        return answer.NextText() switch
+        {
+            PeerVerbs.Ok => answer,
+            PeerVerbs.Error => throw Failed($"cannot {verb}: {answer.NextText()}"),
+            string other => throw Failed($"said '{other}', which is no answer to '{verb}'"),
+        };
+    }
+
+    /// <summary>Ends the process: in an orderly way if it can, else by force.</summary>
+    public async ValueTask DisposeAsync()
+    {
+        try
+        {
+            _process.StandardInput.Close();
+            using var deadline = new CancellationTokenSource(s_exitDeadline);
+            await _process.WaitForExitAsync(deadline.Token);
+        }
+        catch (Exception exception) when (exception is OperationCanceledException or IOException)
+        {
+            _process.Kill();
+        }
+
+        _process.Dispose();
+    }
+
+    private static ProcessStartInfo StartInfo()
+    {
+        string directory = Path.GetDirectoryName(typeof(PeerProcess).Assembly.Location)!;
+        string program = OperatingSystem.IsWindows() ? "RpcOverShm.Perf.Peer.exe" : "RpcOverShm.Perf.Peer";
+        var info = new ProcessStartInfo(Path.Combine(directory, program))
+        {
+            ArgumentList = { Environment.ProcessId.ToString(CultureInfo.InvariantCulture) },
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+
+        // The program finds the runtime that this process runs on, wherever that is installed: three folders above.
+        string runtime = Path.TrimEndingDirectorySeparator(RuntimeEnvironment.GetRuntimeDirectory());
+        info.Environment["DOTNET_ROOT"] = Path.GetFullPath(Path.Combine(runtime, "..", "..", ".."));
+        return info;
+    }
+
+    private async Task<string> ReadLineAsync(string verb, TimeSpan deadline)
+    {
+        using var timeout = new CancellationTokenSource(deadline);
+        try
+        {
+            return await _process.StandardOutput.ReadLineAsync(timeout.Token) ?? throw Failed($"ended in '{verb}'");
+        }
+        catch (OperationCanceledException)
+        {
+            throw Failed($"did not answer '{verb}' within {deadline.TotalSeconds:0.#} s");
+        }
+    }
+
+    private PeerException Failed(string what)
+    {
+        lock (_stderr)
+        {
+            return new PeerException($"The {_name} {what}. {(_stderr.Length == 0 ? "" : $"It wrote:\n{_stderr}")}");
+        }
+    }
+
+    private void Keep(string? line)
+    {
+        lock (_stderr)
+        {
+            if (line is not null && _stderr.Length < StderrKept)
+            {
+                _stderr.AppendLine(line);
+            }
+        }
+    }
+}

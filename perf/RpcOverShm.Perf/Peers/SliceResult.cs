@@ -1,0 +1,24 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peers;
+
+/// <summary>One slice of load, as both processes saw it.</summary>
+/// <param name="Client">What the client measured.</param>
+/// <param name="Server">What the server used and served, lead-in included.</param>
+internal sealed record SliceResult(LoadResult Client, PeerSample Server)
+{
+    /// <summary>Methods that the compilers of both processes have compiled meanwhile.</summary>
+    public long CompiledMethods => Client.Used.CompiledMethods + Server.Used.CompiledMethods;
+
+    /// <summary>Null when every byte and every message is accounted for, else what is wrong.</summary>
+    public string? Problem()
+    {
+        long wrong = Client.WrongBytes + Server.WrongBytes;
+        return wrong != 0
+            ? $"{Client.WrongBytes} bytes reached the client wrong and {Server.WrongBytes} the server"
+            : Client.All != Server.Messages
+                ? $"the client counts {Client.All} messages and the server {Server.Messages}"
+                : null;
+    }
+}

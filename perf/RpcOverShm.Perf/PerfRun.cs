@@ -1,0 +1,81 @@
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
+
+namespace RpcOverShm.Perf;
+
+/// <summary>
+/// One run of the suite, whatever of it was chosen: the arms that all scenarios share, and what was found so far, which
+/// is written after each cell, so that a run that is broken off leaves what it has.
+/// </summary>
+internal sealed class PerfRun : IAsyncDisposable
+{
+    private readonly CpuTimes _timesBefore = CpuTimes.Read();
+    private readonly List<MeasuredRow> _rows = [];
+    private readonly List<string> _notes = [];
+    private MachineFacts? _facts;
+    private int _roundsMeasured;
+    private int _roundsWithSteal;
+    private bool _isFleetStarted;
+
+    /// <summary>The run of this process.</summary>
+    public static PerfRun Current { get; } = new();
+
+    public PerfSettings Settings { get; } = PerfSettings.FromEnvironment();
+
+    public Fleet Fleet { get; } = new();
+
+    /// <summary>Starts all arms, for the first scenario that needs them.</summary>
+    public async Task StartFleetAsync()
+    {
+        if (!_isFleetStarted)
+        {
+            _isFleetStarted = true;
+            Say($"Seed {Settings.Seed}; {Settings.SecondsPerRow:0.##} s a row in {Settings.Rounds} rounds.");
+            await Fleet.StartAsync();
+            await LearnFactsAsync(Fleet.Pairs[0]);
+        }
+    }
+
+    /// <summary>Asks a running process what it runs on, unless that is known.</summary>
+    public async Task LearnFactsAsync(ArmPair pair) =>
+        _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
+
+    public void Add(IEnumerable<MeasuredRow> rows, CellRecorder cell)
+    {
+        _rows.AddRange(rows);
+        _roundsMeasured += Settings.Rounds;
+        _roundsWithSteal += cell.RoundsWithSteal;
+        Write();
+    }
+
+    /// <summary>Adds a finding that is no row.</summary>
+    public void Add(string note)
+    {
+        _notes.Add(note);
+        Write();
+    }
+
+    /// <summary>Tells whoever waits for the run how far it is.</summary>
+    public static void Say(string text) => TestContext.Progress.WriteLine(text);
+
+    public ValueTask DisposeAsync() => Fleet.DisposeAsync();
+
+    private void Write()
+    {
+        CpuTimes now = CpuTimes.Read();
+        long all = Math.Max(1, now.All - _timesBefore.All);
+        MachineFacts facts = _facts! with
+        {
+            LoadAverageAfter = MachineFacts.LoadAverage(),
+            StealPercent = Math.Round(100.0 * (now.Steal - _timesBefore.Steal) / all, 3),
+            RoundsMeasured = _roundsMeasured,
+            RoundsWithSteal = _roundsWithSteal,
+        };
+        var report = PerfReport.Of(facts, Settings.Seed, [.. _rows.Select(row => row.Row)]);
+        string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
+        Directory.CreateDirectory(folder);
+        File.WriteAllText(Path.Combine(folder, "latest.json"), JsonReport.Write(report));
+        File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows, _notes));
+    }
+}

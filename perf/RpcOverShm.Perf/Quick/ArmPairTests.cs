@@ -1,0 +1,90 @@
+using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Control;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+
+namespace RpcOverShm.Perf.Quick;
+
+/// <summary>Every arm in every form carries a few messages, and what fails is said and leaves nothing behind.</summary>
+[TestFixture]
+[Category("Quick")]
+public sealed class ArmPairTests
+{
+    private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(20);
+
+    private static IEnumerable<string> ArmNames => ArmCatalog.All.Select(arm => arm.Name);
+
+    [TestCaseSource(nameof(ArmNames))]
+    public async Task RunAsync_EveryForm_CountsEveryMessageOnBothSides(string name)
+    {
+        IArm arm = ArmCatalog.Find(name);
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"{name}.quick", name);
+        await pair.StartAsync();
+        foreach (CallerKind caller in Enum.GetValues<CallerKind>())
+        {
+            foreach (LoadShape shape in Enum.GetValues<LoadShape>().Where(shape => arm.Supports(shape, caller)))
+            {
+                // Larger than any buffer on the way, and no multiple of anything.
+                SliceResult slice = await pair.RunAsync(Order(shape, caller, 300_001));
+                Assert.That(slice.Problem(), Is.Null, $"{shape} {caller}");
+                Assert.That(slice.Client.Measured, Is.Positive);
+                Assert.That(slice.Client.ElapsedTicks, Is.Positive);
+            }
+        }
+    }
+
+    [Test]
+    public async Task RunAsync_SeveralCallers_AddsThemUp()
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("callers.quick", "shm-protobuf");
+        await pair.StartAsync();
+        LoadOrder order = Order(LoadShape.Echo, CallerKind.Async, 100) with { Callers = 8 };
+        SliceResult slice = await pair.RunAsync(order);
+        Assert.That(slice.Problem(), Is.Null);
+        Assert.That(slice.Client.Measured, Is.GreaterThanOrEqualTo(8));
+    }
+
+    [Test]
+    public async Task RunAsync_WhatTheArmCannot_FailsAndCanBeStartedAnew()
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("anew.quick", "raw-ring");
+        await pair.StartAsync();
+        Assert.That(
+            () => pair.RunAsync(Order(LoadShape.Echo, CallerKind.Async, 100)),
+            Throws.TypeOf<PeerException>().With.Message.Contains(nameof(NotSupportedException)));
+        Assert.That(pair.IsRunning, Is.False);
+        Assert.That(
+            () => pair.RunAsync(Order(LoadShape.Echo, CallerKind.Blocking, 100)),
+            Throws.TypeOf<PeerException>().With.Message.Contains("are gone"));
+        await pair.StartAsync();
+        SliceResult slice = await pair.RunAsync(Order(LoadShape.Echo, CallerKind.Blocking, 100));
+        Assert.That(slice.Problem(), Is.Null);
+    }
+
+    [Test]
+    public async Task AskAsync_UnknownArm_SaysSo()
+    {
+        await using PeerProcess peer = await PeerProcess.StartAsync("peer");
+        Assert.That(
+            () => peer.AskAsync(new LineWriter(PeerVerbs.Serve).Add("carrier-pigeon").Add("here"), s_deadline),
+            Throws.TypeOf<PeerException>().With.Message.Contains("carrier-pigeon"));
+    }
+
+    [Test]
+    public async Task AskAsync_NoAnswerInTime_Fails()
+    {
+        await using PeerProcess peer = await PeerProcess.StartAsync("peer");
+        Assert.That(
+            () => peer.AskAsync(new LineWriter(PeerVerbs.Facts), TimeSpan.Zero),
+            Throws.TypeOf<PeerException>().With.Message.Contains("did not answer"));
+    }
+
+    private static LoadOrder Order(LoadShape shape, CallerKind caller, int sizeBytes) =>
+        new(shape, caller, sizeBytes)
+        {
+            LeadIn = TimeSpan.FromMilliseconds(10),
+            Duration = TimeSpan.FromMilliseconds(50),
+            LeadInMessages = 3,
+            Messages = 2 * PumpSink.GroupOf(sizeBytes),
+        };
+}

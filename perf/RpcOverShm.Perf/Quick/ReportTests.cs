@@ -1,0 +1,87 @@
+using System.Text.Json;
+using RpcOverShm.Perf.Peer.Control;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
+
+namespace RpcOverShm.Perf.Quick;
+
+[TestFixture]
+[Category("Quick")]
+public sealed class ReportTests
+{
+    private static readonly string[] s_rowNames =
+    [
+        "scenario", "arm", "caller", "callers", "sizeBytes", "p50Us", "p99Us", "meanUs", "perSecond",
+        "megabytesPerSecond", "cpuUsPerCall", "allocatedBytesPerCallClient", "allocatedBytesPerCallServer",
+        "baselineArm", "ratio", "ratioLow", "ratioHigh",
+    ];
+
+    [Test]
+    public void Write_Json_HasTheNamesThatOthersRead()
+    {
+        using JsonDocument json = JsonDocument.Parse(JsonReport.Write(MakeReport()));
+        Assert.That(Names(json.RootElement), Is.EqualTo(new[] { "machine", "seed", "noiseFloor", "rows" }));
+        JsonElement row = json.RootElement.GetProperty("rows")[0];
+        Assert.That(Names(row), Is.EqualTo(s_rowNames));
+        Assert.That(row.GetProperty("caller").GetString(), Is.EqualTo("blocking"));
+    }
+
+    [Test]
+    public void Of_SeveralTwins_HasTheWidestFloor()
+    {
+        PerfReport report = MakeReport();
+        Assert.That(report.NoiseFloor, Is.EqualTo(new NoiseFloor(0.9, 1.2)));
+    }
+
+    [Test]
+    public void Write_Markdown_TellsRowsFactsAndNotes()
+    {
+        PerfReport report = MakeReport();
+        var rows = report.Rows.Select(row => new MeasuredRow
+        {
+            Row = row,
+            Form = CallerKind.Blocking,
+            RoundsWon = 7,
+            Rounds = 15,
+            SwitchesPerCall = 1,
+            CompiledMethods = 0,
+        });
+        string text = MarkdownReport.Write(report, [.. rows], ["a note"]);
+        Assert.That(text, Does.Contain("## PingPong, 100 B"));
+        Assert.That(text, Does.Contain("| pipe-again | blocking | 0.25 |"));
+        Assert.That(text, Does.Contain("- a note"));
+        Assert.That(text, Does.Contain("between 0.90 and 1.20"));
+        Assert.That(text, Does.Contain("| seed | 42 |"));
+    }
+
+    private static IEnumerable<string> Names(JsonElement element) =>
+        element.EnumerateObject().Select(member => member.Name);
+
+    private static PerfReport MakeReport()
+    {
+        var facts = MachineFacts.Collect(RuntimeFacts.Collect(), PerfSettings.FromEnvironment());
+        return PerfReport.Of(facts, 42, [MakeRow("pipe-again", 0.9, 1.1), MakeRow("pipe-again", 0.95, 1.2)]);
+    }
+
+    private static ReportRow MakeRow(string arm, double low, double high) => new()
+    {
+        Scenario = "PingPong",
+        Arm = arm,
+        Caller = CallerKind.Blocking,
+        Callers = 1,
+        SizeBytes = 100,
+        P50Us = 0.25,
+        P99Us = 1,
+        MeanUs = 0.5,
+        PerSecond = 2e6,
+        MegabytesPerSecond = 200,
+        CpuUsPerCall = 0.5,
+        AllocatedBytesPerCallClient = 0,
+        AllocatedBytesPerCallServer = 0,
+        BaselineArm = "pipe",
+        Ratio = 1,
+        RatioLow = low,
+        RatioHigh = high,
+    };
+}

@@ -1,0 +1,131 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+
+namespace RpcOverShm.Perf.Recording;
+
+/// <summary>
+/// Measures one cell, that is a scenario at one size: all arms with all their callers, each once in every round, in an
+/// order that is shuffled anew for each round. What disturbs the machine for longer than a slice disturbs neighbours
+/// alike, and no arm always follows the same other one.
+/// </summary>
+internal sealed class CellRecorder
+{
+    // Warm-up goes on until the compilers of both processes stood still for so many slices in a row, but for
+    // stragglers. They also stand still before they start: tiers come with a delay of 100 ms each, so that the first
+    // warm-up of an arm has a least number.
+    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(80);
+    private const int QuietSlices = 3;
+    private const int FewestFirstSlices = 8;
+    private const int MostWarmSlices = 15;
+    private const int Stragglers = 2;
+
+    private readonly PerfSettings _settings;
+    private readonly LoadShape _shape;
+    private readonly int _sizeBytes;
+    private readonly Random _order;
+
+    public CellRecorder(
+        string scenario, LoadShape shape, int sizeBytes, IEnumerable<ArmPair> pairs, PerfSettings settings)
+    {
+        _settings = settings;
+        _shape = shape;
+        _sizeBytes = sizeBytes;
+
+        // A seed of its own: the order is the same whether or not other cells were measured before.
+        _order = new Random(settings.Seed ^ scenario.Aggregate(sizeBytes, (hash, letter) => (hash * 31) + letter));
+        Entrants = [.. pairs.SelectMany(EntrantsOf)];
+    }
+
+    public IReadOnlyList<Entrant> Entrants { get; }
+
+    /// <summary>Rounds in which the hypervisor took time away; they count like all others.</summary>
+    public int RoundsWithSteal { get; private set; }
+
+    /// <summary>Runs every arm until its compilers have settled. A failure is kept with its entrant.</summary>
+    /// <param name="isFirst">No cell of this scenario was warmed before.</param>
+    public async Task WarmAsync(bool isFirst)
+    {
+        foreach (Entrant entrant in Entrants)
+        {
+            await GuardAsync(entrant, () => WarmAsync(entrant, isFirst));
+        }
+    }
+
+    /// <summary>Measures all rounds.</summary>
+    public async Task MeasureAsync()
+    {
+        await ReviveAsync();
+        for (int round = 0; round < _settings.Rounds; round++)
+        {
+            Entrant[] shuffled = [.. Entrants.Where(entrant => entrant.Failure is null)];
+            _order.Shuffle(shuffled);
+            long steal = CpuTimes.Read().Steal;
+            foreach (Entrant entrant in shuffled)
+            {
+                await GuardAsync(entrant, () => MeasureOnceAsync(entrant));
+            }
+
+            RoundsWithSteal += CpuTimes.Read().Steal > steal ? 1 : 0;
+        }
+    }
+
+    private async Task MeasureOnceAsync(Entrant entrant) =>
+        entrant.Record(await entrant.RunAsync(_settings.LeadIn, _settings.Slice));
+
+    // An arm whose processes were lost in an earlier cell gets new ones, and they are as cold as any.
+    private async Task ReviveAsync()
+    {
+        foreach (IGrouping<ArmPair, Entrant> group in Entrants.GroupBy(entrant => entrant.Pair))
+        {
+            if (group.Key.IsRunning)
+            {
+                continue;
+            }
+
+            foreach (Entrant entrant in group)
+            {
+                entrant.Failure = null;
+                await GuardAsync(entrant, () => WarmAsync(entrant, isFirst: true));
+            }
+        }
+    }
+
+    private static async Task WarmAsync(Entrant entrant, bool isFirst)
+    {
+        if (!entrant.Pair.IsRunning)
+        {
+            await entrant.Pair.StartAsync();
+        }
+
+        int fewest = isFirst ? FewestFirstSlices : QuietSlices;
+        int quiet = 0;
+        for (int i = 0; i < fewest || (i < MostWarmSlices && quiet < QuietSlices); i++)
+        {
+            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, s_warmSlice);
+            quiet = slice.CompiledMethods <= Stragglers ? quiet + 1 : 0;
+        }
+    }
+
+    // An arm that failed is not asked again in this cell: its processes may be gone, and what it did before is no row.
+    private static async Task GuardAsync(Entrant entrant, Func<Task> actAsync)
+    {
+        if (entrant.Failure is not null)
+        {
+            return;
+        }
+
+        try
+        {
+            await actAsync();
+        }
+        catch (PeerException exception)
+        {
+            entrant.Failure = exception.Message;
+        }
+    }
+
+    private IEnumerable<Entrant> EntrantsOf(ArmPair pair) => Enum
+        .GetValues<CallerKind>()
+        .Where(caller => pair.Arm.Supports(_shape, caller))
+        .Select(caller => new Entrant(pair, caller, _shape, _sizeBytes));
+}

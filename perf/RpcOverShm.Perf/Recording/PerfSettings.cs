@@ -1,0 +1,63 @@
+using System.Globalization;
+
+namespace RpcOverShm.Perf.Recording;
+
+/// <summary>How long and in which order a run measures: from the environment, else by default.</summary>
+internal sealed class PerfSettings
+{
+    private const string SecondsVariable = "RPCOVERSHM_PERF_SECONDS";
+    private const string SeedVariable = "RPCOVERSHM_PERF_SEED";
+    private const double DefaultSeconds = 3;
+    private const double FewestSeconds = 0.1;
+    private const double MostSeconds = 3600;
+
+    // Fewer rounds would make the interval of a ratio meaningless; slices of a fifth of a second hold enough calls of
+    // every arm, so longer runs have more rounds instead.
+    private const int FewestRounds = 15;
+    private const double LongestSlice = 0.2;
+    private const double LeadInShare = 0.1;
+
+    private PerfSettings(double seconds, int seed)
+    {
+        SecondsPerRow = seconds;
+        Seed = seed;
+        Rounds = Math.Max(FewestRounds, (int)Math.Ceiling(seconds / LongestSlice));
+        Slice = TimeSpan.FromSeconds(seconds / Rounds);
+        LeadIn = Slice * LeadInShare;
+    }
+
+    /// <summary>Seconds on the clock for each row, shared by its rounds.</summary>
+    public double SecondsPerRow { get; }
+
+    /// <summary>Decides the order of the arms within each round.</summary>
+    public int Seed { get; }
+
+    public int Rounds { get; }
+
+    /// <summary>The time on the clock for one arm in one round.</summary>
+    public TimeSpan Slice { get; }
+
+    /// <summary>The time of load before the clock starts in each slice.</summary>
+    public TimeSpan LeadIn { get; }
+
+    public static PerfSettings FromEnvironment()
+    {
+        double seconds = DefaultSeconds;
+        if (Environment.GetEnvironmentVariable(SecondsVariable) is { Length: > 0 } text
+            && (!double.TryParse(text, CultureInfo.InvariantCulture, out seconds)
+                || seconds is not (>= FewestSeconds and <= MostSeconds)))
+        {
+            throw new InvalidOperationException(
+                $"{SecondsVariable} is '{text}': {FewestSeconds} to {MostSeconds} seconds are allowed.");
+        }
+
+        int seed = Random.Shared.Next();
+        if (Environment.GetEnvironmentVariable(SeedVariable) is { Length: > 0 } seedText
+            && !int.TryParse(seedText, CultureInfo.InvariantCulture, out seed))
+        {
+            throw new InvalidOperationException($"{SeedVariable} is '{seedText}': a whole number is needed.");
+        }
+
+        return new PerfSettings(seconds, seed);
+    }
+}

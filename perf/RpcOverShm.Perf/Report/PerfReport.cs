@@ -1,0 +1,17 @@
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+
+namespace RpcOverShm.Perf.Report;
+
+/// <summary>What <c>latest.json</c> holds.</summary>
+internal sealed record PerfReport(MachineFacts Machine, int Seed, NoiseFloor? NoiseFloor, IReadOnlyList<ReportRow> Rows)
+{
+    public static PerfReport Of(MachineFacts machine, int seed, IReadOnlyList<ReportRow> rows)
+    {
+        ReportRow[] twins = [.. rows.Where(row => row.Arm == Fleet.BaselineAgain)];
+        NoiseFloor? floor = twins.Length == 0
+            ? null
+            : new NoiseFloor(twins.Min(row => row.RatioLow), twins.Max(row => row.RatioHigh));
+        return new PerfReport(machine, seed, floor, rows);
+    }
+}

@@ -1,0 +1,148 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>Whoever does not read stalls its own call, and is felt by who writes to it; nobody else notices.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
+{
+    private const int MegaByte = 1 << 20;
+
+    [Test]
+    public async Task ClientWrite_ToAHandlerThatDoesNotRead_StaysIncomplete()
+    {
+        var mayRead = new TaskCompletionSource();
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                ClientStream = async (requests, _) =>
+                {
+                    await mayRead.Task;
+                    int count = 0;
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                        count++;
+                    }
+
+                    return Payloads.OfSize(count);
+                },
+            });
+
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        (int written, Task stuck) = await WriteUntilStuckAsync(call.RequestStream.WriteAsync);
+        await UnaryCallsAsync(rig, 20);
+
+        Assert.That(stuck.IsCompleted, Is.False);
+        mayRead.SetResult();
+        await stuck.Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That((await call.ResponseAsync.Bounded()).Data.Length, Is.EqualTo(written + 1));
+    }
+
+    [Test]
+    public async Task HandlerWrite_ToAClientThatDoesNotRead_StaysIncomplete()
+    {
+        var stuckAfter = new TaskCompletionSource<(int Written, Task Stuck)>();
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (_, responses, _) =>
+            {
+                (int Written, Task Stuck) result = await WriteUntilStuckAsync(responses.WriteAsync);
+                stuckAfter.SetResult(result);
+                await result.Stuck;
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        (int written, Task stuck) = await stuckAfter.Task.Bounded();
+        await UnaryCallsAsync(rig, 20);
+
+        Assert.That(stuck.IsCompleted, Is.False);
+        List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+        await stuck.Bounded();
+        Assert.That(messages, Has.Count.EqualTo(written + 1));
+        Assert.That(messages.Select((message, i) => message.IsOfSize(MegaByte, (ulong)i)), Is.All.True);
+    }
+
+    [Test]
+    public async Task PausedReader_WhileLargeMessagesPassBothWays_HoldsUpNobodyElse([Values(64 << 10, 1 << 20)] int ring)
+    {
+        const int Bytes = 64 << 20;
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                ServerStream = async (_, responses, _) =>
+                {
+                    for (int i = 0; i < 50; i++)
+                    {
+                        await responses.WriteAsync(Payloads.OfSize(MegaByte, (ulong)i));
+                    }
+                },
+            },
+            RigOptions.AnySize with { RingCapacity = ring });
+
+        using AsyncServerStreamingCall<Payload> paused = rig.Client.ServerStream(Payloads.Empty);
+        Assert.That(await paused.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Task<Payload> there = rig.Client.UnaryAsync(Payloads.OfSize(Bytes, 1)).ResponseAsync;
+        Task<Payload> back = rig.Client.UnaryAsync(Payloads.OfSize(Bytes, 2)).ResponseAsync;
+        await UnaryCallsAsync(rig, 100);
+        Payload[] large = await Task.WhenAll(there, back).Bounded();
+
+        Assert.That(large[0].IsOfSize(Bytes, 1) && large[1].IsOfSize(Bytes, 2));
+        Assert.That((await paused.ResponseStream.ReadAllAsync()).Count, Is.EqualTo(49));
+    }
+
+    [Test]
+    public async Task PausedReaders_Many_HoldUpNobodyElse()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (_, responses, _) =>
+            {
+                for (int i = 0; i < 20; i++)
+                {
+                    await responses.WriteAsync(Payloads.OfSize(100_000, (ulong)i));
+                }
+            },
+        });
+
+        AsyncServerStreamingCall<Payload>[] paused = [.. Enumerable.Range(0, 50).Select(_ => rig.Client.ServerStream(Payloads.Empty))];
+        await UnaryCallsAsync(rig, 100);
+        foreach (AsyncServerStreamingCall<Payload> call in paused)
+        {
+            List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+            Assert.That(messages.Select((message, i) => message.IsOfSize(100_000, (ulong)i)), Is.All.True);
+            Assert.That(messages, Has.Count.EqualTo(20));
+        }
+    }
+
+    // Until one has not completed within a time that any write which can complete takes less of.
+    private static async Task<(int Written, Task Stuck)> WriteUntilStuckAsync(Func<Payload, Task> write)
+    {
+        for (int i = 0; i < 200; i++)
+        {
+            Task writing = write(Payloads.OfSize(MegaByte, (ulong)i));
+            if (await Task.WhenAny(writing, Task.Delay(TimeSpan.FromMilliseconds(500))) != writing)
+            {
+                return (i, writing);
+            }
+
+            await writing;
+        }
+
+        throw new AssertionException("200 MiB were written to nobody: there is no back-pressure.");
+    }
+
+    private static async Task UnaryCallsAsync(CallRig rig, int count)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            Payload response = await rig.Client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync.Bounded();
+            Assert.That(response.IsOfSize(i));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>How a channel begins and ends, and what its calls see of that.</summary>
+internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
+{
+    [Test]
+    public async Task Dispose_WithLiveCalls_CancelsThem()
+    {
+        int began = 0;
+        int fired = 0;
+        async Task NeverAsync(ServerCallContext context)
+        {
+            Interlocked.Increment(ref began);
+            try
+            {
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            }
+            finally
+            {
+                Interlocked.Increment(ref fired);
+            }
+        }
+
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await NeverAsync(context);
+                return request;
+            },
+            Duplex = (_, _, context) => NeverAsync(context),
+        });
+
+        Task<RpcException>[] calls =
+        [
+            FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
+            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+            FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
+        ];
+        await Timeouts.Eventually(() => Volatile.Read(ref began) == calls.Length);
+        await rig.ShmChannel.DisposeAsync().Bounded();
+        RpcException[] failures = await Task.WhenAll(calls);
+        await Timeouts.Eventually(() => Volatile.Read(ref fired) == calls.Length, "the handlers' tokens fire");
+
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task AfterDispose_EveryCallThrows()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        ScriptClient client = rig.Client;
+        client.Unary(Payloads.Empty);
+
+        rig.ShmChannel.Dispose();
+
+        Assert.That(() => rig.ShmChannel.CreateCallInvoker(), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.Unary(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.UnaryAsync(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.ServerStream(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.ClientStream(), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.Duplex(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Dispose_InEveryWay_AndTwice_DoesNothingMore()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        rig.Client.Unary(Payloads.Empty);
+
+        rig.ShmChannel.Dispose();
+        rig.ShmChannel.Dispose();
+        await rig.ShmChannel.DisposeAsync();
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+    }
+
+    [Test]
+    public async Task Shutdown_OfAnUnusedChannel_IsNothing()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+
+        Assert.That(rig.Served, Is.Empty);
+    }
+
+    [Test]
+    public async Task Dispose_FreesTheServersEndToo()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        rig.Client.Unary(Payloads.Empty);
+        Assert.That(rig.Served, Has.Count.EqualTo(1));
+
+        await rig.ShmChannel.DisposeAsync();
+
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+        Assert.That(rig.Log.Of(102), Is.Empty, "an orderly end is no loss");
+    }
+
+    [Test]
+    public async Task Dispose_WhileConnecting_CancelsTheCallsThatWait()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+
+        // Somebody who listens and says nothing: connecting takes until the time-out.
+        using SilentListener silent = new(rig.SocketPath);
+        ScriptClient client = rig.Client;
+        Task<RpcException> blocking = CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));
+        await silent.Accepted.Bounded();
+        Task<RpcException> awaited = FailureOf(client.UnaryAsync(Payloads.Empty));
+        await rig.ShmChannel.DisposeAsync().Bounded();
+
+        Assert.That((await awaited).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await blocking).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task Dispose_FromACallsOwnContinuation_DoesNotDeadlock()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        Task disposing = Task.Run(async () =>
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty);
+            rig.ShmChannel.Dispose();
+        });
+
+        await disposing.Bounded();
+    }
+
+    [Test]
+    public async Task Dispose_WhileManyThreadsCall_EndsEachCallWithoutAHang()
+    {
+        for (int round = 0; round < 10; round++)
+        {
+            ShmRig rig = await StartShmAsync(new Script());
+            ScriptClient client = rig.Client;
+            using var running = new CountdownEvent(8);
+            Task<int>[] callers = [.. Enumerable.Range(0, 8).Select(i => Timeouts.OnThread(() => CallUntilDisposed(client, i, running)))];
+            running.Wait(Timeouts.Wait);
+            await rig.ShmChannel.DisposeAsync().Bounded();
+            int[] odd = await Task.WhenAll(callers).Bounded();
+
+            Assert.That(odd.Sum(), Is.Zero, "a call ends well, Cancelled, or is refused as disposed");
+        }
+    }
+
+    [Test]
+    public async Task Exceptions_OfCallsThatNobodyLooksAt_AreNeverUnobserved()
+    {
+        var unobserved = new List<Exception>();
+        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
+        {
+            lock (unobserved)
+            {
+                unobserved.Add(arguments.Exception);
+            }
+        }
+
+        Collect();
+        TaskScheduler.UnobservedTaskException += Note;
+        try
+        {
+            ShmRig rig = await StartShmAsync(new Script
+            {
+                Unary = (_, _) => throw new RpcException(new Status(StatusCode.Aborted, "nobody looks")),
+                Duplex = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
+            });
+            await DropCallsAsync(rig.Client);
+            await rig.KillServerAsync().Bounded();
+            await DropCallsAsync(rig.Client);
+            rig.ShmChannel.Dispose();
+            Collect();
+        }
+        finally
+        {
+            TaskScheduler.UnobservedTaskException -= Note;
+        }
+
+        Assert.That(unobserved, Is.Empty);
+    }
+
+    private static async Task DropCallsAsync(ScriptClient client)
+    {
+        for (int i = 0; i < 20; i++)
+        {
+            _ = client.UnaryAsync(Payloads.Empty);
+            _ = client.UnaryAsync(Payloads.Empty).ResponseHeadersAsync;
+            AsyncUnaryCall<Payload> cancelled = client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: DateTime.MinValue));
+            _ = cancelled.ResponseHeadersAsync;
+            client.UnaryAsync(Payloads.Empty).Dispose();
+            AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();
+            _ = duplex.ResponseHeadersAsync;
+            duplex.Dispose();
+        }
+
+        // One that is looked at, behind all the others.
+        await FailureOf(client.UnaryAsync(Payloads.Empty));
+    }
+
+    private static void Collect()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+    }
+
+    private static int CallUntilDisposed(ScriptClient client, int caller, CountdownEvent running)
+    {
+        int odd = 0;
+        for (int i = 0; ; i++)
+        {
+            try
+            {
+                if (caller % 2 == 0)
+                {
+                    client.Unary(Payloads.OfSize(i % 5000));
+                }
+                else
+                {
+                    client.UnaryAsync(Payloads.OfSize(i % 5000)).ResponseAsync.GetAwaiter().GetResult();
+                }
+            }
+            catch (ObjectDisposedException)
+            {
+                return odd;
+            }
+            catch (RpcException exception)
+            {
+                odd += exception.StatusCode == StatusCode.Cancelled ? 0 : 1;
+            }
+
+            if (i == 10)
+            {
+                running.Signal();
+            }
+        }
+    }
+}

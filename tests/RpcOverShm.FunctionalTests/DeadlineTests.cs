@@ -1,0 +1,235 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>Deadlines, on both sides, in every form of a call.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
+{
+    // Short enough not to be waited for, long enough for a call to reach its handler before.
+    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);
+
+    private static DateTime Soon => DateTime.UtcNow + s_short;
+
+    [Test]
+    public async Task Async_PastDuringTheCall_IsDeadlineExceeded()
+    {
+        CallRig rig = await StartAsync(new Script { Unary = NeverAsync });
+
+        DateTime deadline = Soon;
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        AssertNotEarly(deadline);
+    }
+
+    [Test]
+    public async Task Blocking_PastDuringTheCall_IsDeadlineExceeded()
+    {
+        CallRig rig = await StartAsync(new Script { Unary = NeverAsync });
+
+        DateTime deadline = Soon;
+        RpcException failure = await CallFailure.OfBlocking(
+            () => rig.Client.Unary(Payloads.Empty, new CallOptions(deadline: deadline)));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        AssertNotEarly(deadline);
+    }
+
+    [Test]
+    public async Task Streams_PastDuringTheCall_AreDeadlineExceeded()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                await responses.WriteAsync(request);
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            },
+            ClientStream = (_, context) => NeverAsync(Payloads.Empty, context),
+            Duplex = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
+        });
+        var options = new CallOptions(deadline: Soon);
+
+        using AsyncServerStreamingCall<Payload> serverStream = rig.Client.ServerStream(Payloads.Empty, options);
+        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream(options);
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex(options);
+        RpcException[] failures =
+        [
+            await FailureOf(serverStream.ResponseStream.ReadAllAsync()),
+            await FailureOf(clientStream.ResponseAsync),
+            await FailureOf(duplex.ResponseStream.ReadAllAsync()),
+        ];
+        RpcException write = await FailureOf(duplex.RequestStream.WriteAsync(Payloads.Empty));
+
+        Assert.That(
+            failures.Append(write).Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(serverStream.GetStatus().StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task Handler_SeesTheDeadlineAndItsTokenFires()
+    {
+        var seen = new TaskCompletionSource<DateTime>();
+        var fired = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (_, context) =>
+            {
+                seen.SetResult(context.Deadline);
+                context.CancellationToken.Register(fired.SetResult);
+                return new TaskCompletionSource<Payload>().Task;
+            },
+        });
+
+        DateTime deadline = Soon;
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
+        await fired.Task.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That((await seen.Task - deadline).Duration(), Is.LessThan(TimeSpan.FromSeconds(10)));
+        Assert.That((await seen.Task).Kind, Is.EqualTo(DateTimeKind.Utc));
+    }
+
+    [Test]
+    public async Task Handler_WithoutADeadline_SeesTheLargestTime()
+    {
+        var seen = new TaskCompletionSource<DateTime>();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(context.Deadline);
+                return Task.FromResult(request);
+            },
+        });
+
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo(DateTime.MaxValue));
+    }
+
+    [Test]
+    public async Task AlreadyPast_IsDeadlineExceededWithoutAHandler([Values] bool isBlocking, [Values] bool isMinValue)
+    {
+        int handled = 0;
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (request, _) =>
+            {
+                Interlocked.Increment(ref handled);
+                return Task.FromResult(request);
+            },
+        });
+        var options = new CallOptions(deadline: isMinValue ? DateTime.MinValue : DateTime.UtcNow.AddSeconds(-1));
+
+        RpcException failure = isBlocking
+            ? await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options))
+            : await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(handled, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task OfAWrongKind_ThrowsFromTheCallItself([Values(DateTimeKind.Local, DateTimeKind.Unspecified)] DateTimeKind kind)
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
+
+        // Of grpc-dotnet's type; Grpc.Core throws an ArgumentException.
+        Type expected = IsShm ? typeof(InvalidOperationException) : typeof(ArgumentException);
+        Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.Unary(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.ServerStream(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.ClientStream(options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.Duplex(options), Throws.TypeOf(expected));
+    }
+
+    [Test]
+    public async Task FarAway_IsNoDeadline([Values] bool isMaxValue)
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(deadline: isMaxValue ? DateTime.MaxValue : DateTime.UtcNow.AddYears(500));
+
+        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded();
+        Payload awaited = await rig.Client.UnaryAsync(Payloads.Of("b"), options).ResponseAsync.Bounded();
+
+        Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
+    }
+
+    [Test]
+    public async Task NotReached_DoesNotCancelTheHandler()
+    {
+        CancellationToken token = default;
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                token = context.CancellationToken;
+                return Task.FromResult(request);
+            },
+        });
+
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(1500));
+        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
+
+        Assert.That(token.CanBeCanceled);
+        Assert.That(token.IsCancellationRequested, Is.False);
+    }
+
+    [Test]
+    public async Task Handler_ThatIgnoresIt_RunsOnAndItsResultIsDropped()
+    {
+        var mayEnd = new TaskCompletionSource();
+        var ended = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "slow")
+                {
+                    await mayEnd.Task;
+                    ended.SetResult();
+                }
+
+                return request;
+            },
+        });
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("slow"), new CallOptions(deadline: Soon)));
+        mayEnd.SetResult();
+        await ended.Task.Bounded();
+        Payload next = await rig.Client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(next.Text(), Is.EqualTo("next"));
+    }
+
+    [Test]
+    public async Task ManyAtOnce_EachEndsByItself()
+    {
+        CallRig rig = await StartAsync(new Script { Unary = NeverAsync });
+        DateTime now = DateTime.UtcNow;
+
+        RpcException[] failures = await Task.WhenAll(Enumerable.Range(0, 200).Select(i =>
+            FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: now.AddMilliseconds(100 + i))))));
+
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    private static async Task<Payload> NeverAsync(Payload request, ServerCallContext context)
+    {
+        await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        return request;
+    }
+
+    // The clock of the test and the timer's are not the same one, and Grpc.Core's counts whole milliseconds.
+    private static void AssertNotEarly(DateTime deadline) =>
+        Assert.That(DateTime.UtcNow, Is.GreaterThan(deadline - TimeSpan.FromMilliseconds(20)));
+}

@@ -1,0 +1,137 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>A stream of requests, a stream of responses.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class DuplexStreamingTests(RigKind kind) : RigFixture(kind)
+{
+    [Test]
+    public async Task PingPong_ManyTimes_AnswersEach()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        for (int i = 0; i < 500; i++)
+        {
+            await call.RequestStream.WriteAsync(Payloads.OfSize(i, (ulong)i)).Bounded();
+            Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+            Assert.That(call.ResponseStream.Current.IsOfSize(i, (ulong)i));
+        }
+
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
+    }
+
+    [Test]
+    public async Task BothDirections_AtOnce_DoNotWaitForEachOther()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task writing = Task.Run(async () =>
+        {
+            for (int i = 0; i < 300; i++)
+            {
+                await call.RequestStream.WriteAsync(Payloads.OfSize(20_000, (ulong)i));
+            }
+
+            await call.RequestStream.CompleteAsync();
+        });
+        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        await writing.Bounded();
+
+        Assert.That(responses, Has.Count.EqualTo(300));
+        Assert.That(responses.Select((response, i) => response.IsOfSize(20_000, (ulong)i)), Is.All.True);
+    }
+
+    [Test]
+    public async Task Server_MaySpeakFirst()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            Duplex = async (requests, responses, _) =>
+            {
+                await responses.WriteAsync(Payloads.Of("hello"));
+                await requests.MoveNext(CancellationToken.None);
+                await responses.WriteAsync(requests.Current);
+            },
+        });
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("hello"));
+        await call.RequestStream.WriteAsync(Payloads.Of("back")).Bounded();
+
+        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("back"));
+    }
+
+    [Test]
+    public async Task HalfClose_LeavesTheOtherDirectionOpen()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            Duplex = async (requests, responses, _) =>
+            {
+                int count = 0;
+                while (await requests.MoveNext(CancellationToken.None))
+                {
+                    count++;
+                }
+
+                for (int i = 0; i < 100; i++)
+                {
+                    await responses.WriteAsync(Payloads.OfSize(count));
+                }
+            },
+        });
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        await call.RequestStream.WriteAsync(Payloads.Empty).Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+
+        Assert.That(responses, Has.Count.EqualTo(100));
+        Assert.That(responses.Select(response => response.Data.Length), Is.All.EqualTo(1));
+    }
+
+    [Test]
+    public async Task CompleteAsync_ThenDispose_StillDeliversTheHalfClose()
+    {
+        var ended = new TaskCompletionSource<int>();
+        CallRig rig = await StartAsync(new Script
+        {
+            Duplex = async (requests, _, _) =>
+            {
+                int count = 0;
+                try
+                {
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                        count++;
+                    }
+                }
+                catch (Exception)
+                {
+                    count = -1;
+                }
+
+                ended.SetResult(count);
+            },
+        });
+
+        // Both orders of the two on the wire would be seen over many tries; only one is right.
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        await call.RequestStream.WriteAsync(Payloads.Of("one")).Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+        int count = await ended.Task.Bounded();
+        call.Dispose();
+
+        Assert.That(count, Is.EqualTo(1));
+    }
+}

@@ -1,0 +1,180 @@
+using System.Text;
+using RpcOverShm.Protocol;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>Frames that no client sends, or not then.</summary>
+internal static class ClientViolations
+{
+    private static readonly byte[] s_bytes = new byte[100];
+
+    public static IEnumerable<Violation> All => [.. Shapes, .. Ids, .. States, .. Heads, .. Credit];
+
+    private static IEnumerable<Violation> Shapes =>
+    [
+        new("flags that have no name", peer => peer.Send(FrameKind.CallStart, First, (FrameFlags)0x80, UnaryHead), "flags 0x80"),
+        new("flags that exclude each other", peer => peer.Send(
+            FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HeadContinues, UnaryHead), "flags 0x5"),
+        new("flags where none belong", peer => peer.Send(FrameKind.GoAway, default, FrameFlags.HalfClose), "flags 0x2"),
+        new("argument where none belongs", peer => peer.Send(FrameKind.GoAway, argument: 1), "argument of 1"),
+        new("payload where none belongs", peer => peer.Send(FrameKind.GoAway, body: s_bytes), "payload of 100 bytes on a GoAway"),
+        new("head beyond the payload", peer => peer.Send(
+            FrameKind.CallStart, First, FrameFlags.None, UnaryHead, headLength: 5000), "a head of 5000"),
+        new("head shorter than the payload", peer => peer.Send(
+            FrameKind.CallStart, First, FrameFlags.None, UnaryHead, headLength: 3), "a head of 3"),
+        new("call start without a call", peer => peer.Send(FrameKind.CallStart, default, 0, UnaryHead), "a CallStart for call 0"),
+        new("farewell of a call", peer => peer.Send(FrameKind.GoAway, First), "a GoAway for call"),
+        new("bytes of a stream", peer => peer.Send(FrameKind.Bytes, body: s_bytes), "Bytes on a connection for calls"),
+        new("end of a stream", peer => peer.Send(FrameKind.BytesEnd), "BytesEnd on a connection for calls"),
+    ];
+
+    private static IEnumerable<Violation> Ids =>
+    [
+        new("message of a call that was never started", peer => peer.Send(
+            FrameKind.Message, First, 0, body: s_bytes, argument: 100), "never started"),
+        new("cancel of a call that was never started", peer => peer.Send(FrameKind.Cancel, new CallId(77, 1, false)), "never started"),
+        new("second start of a call that lives", peer =>
+        {
+            peer.StartStream(First);
+            peer.StartStream(First);
+        }, "started twice or out of turn"),
+        new("start of the next call where one lives", peer =>
+        {
+            peer.StartStream(First);
+            peer.StartStream(new CallId(0, 2, false));
+        }, "started twice or out of turn"),
+        new("start of a call out of turn", peer => peer.StartStream(new CallId(0, 2, false)), "started twice or out of turn"),
+        new("start of a call of generation 0", peer => peer.StartStream(new CallId(5, 0, false)), "started twice or out of turn"),
+        new("start of a call under the server's ids", peer => peer.StartStream(new CallId(0, 1, true)), "which is not open"),
+    ];
+
+    private static IEnumerable<Violation> States =>
+    [
+        new("response headers from a client", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Headers, First, 0, head: [0, 0]);
+        }, "may not send it"),
+        new("end from a client", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.End, First);
+        }, "may not send it"),
+        new("end of a call under the server's ids", peer => peer.Send(FrameKind.End, new CallId(0, 1, true)), "which is not open"),
+        new("message after the half-close", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.HalfClose, First);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
+        }, "after the end of messages"),
+        new("message after a request that was the last", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
+        }, "after the end of messages"),
+        new("continuation of no message", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
+        }, "went on before it began"),
+        new("message inside a message", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
+        }, "before the last was complete"),
+        new("message beyond its own length at once", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 99);
+        }, "payload of 100 bytes on a Message"),
+        new("message beyond its own length in the end", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);
+            peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
+        }, "More bytes than the 150"),
+        new("half-close inside a message", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
+            peer.Send(FrameKind.HalfClose, First);
+        }, "ended after 100"),
+        new("half-close with a part of a message", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 1000);
+        }, "ended after 100"),
+    ];
+
+    private static IEnumerable<Violation> Heads =>
+    [
+        new("continuation of no head", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes);
+        }, "in the wrong place"),
+        new("message before the head is complete", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, UnaryHead);
+            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
+        }, "before its start"),
+        new("head of no bytes", peer => peer.Send(FrameKind.CallStart, First), "A field of 1 bytes where 0 are left"),
+        new("head of zeros", peer => peer.Send(FrameKind.CallStart, First, 0, head: s_bytes), "bytes too many in a request head"),
+        new("head of ones", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: Enumerable.Repeat((byte)0xFF, 100).ToArray()), "Unknown flags 0xFF"),
+        new("method longer than the head", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: [0, 0xFF, 0xFF, (byte)'/']), "A field of 65535 bytes"),
+        new("metadata that says it is more than it is", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: [2, 1, 0, (byte)'/', 0xFF, 0xFF]), "A field of 2 bytes where 0 are left"),
+        new("metadata with a value longer than the head", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: MetadataHead("key", [], 0xFFFF_FFF0)), "A field of 4294967280 bytes"),
+        new("metadata with an illegal key", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: MetadataHead("Key", [65], 1)), "characters that no key may have"),
+        new("metadata without a key", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: MetadataHead("", [65], 1)), "characters that no key may have"),
+        new("metadata with an illegal value", peer => peer.Send(
+            FrameKind.CallStart, First, 0, head: MetadataHead("key", [10], 1)), "not printable ASCII"),
+    ];
+
+    private static IEnumerable<Violation> Credit =>
+    [
+        new("more messages than there is credit for", async peer =>
+        {
+            peer.StartStream(First);
+            byte[] body = new byte[8000];
+            for (int i = 0; i < 1000; i++)
+            {
+                await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], body, 8000);
+            }
+        }, "bytes of messages where"),
+        new("empty messages beyond the credit", async peer =>
+        {
+            peer.StartStream(First);
+            for (int i = 0; i < 100_000; i++)
+            {
+                await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], []);
+            }
+        }, "bytes of messages where"),
+        new("credit beyond any window at once", peer =>
+        {
+            peer.StartStream(First);
+            peer.Send(FrameKind.Credit, First, argument: uint.MaxValue);
+        }, "Credit of"),
+        new("credit beyond any window in the end", async peer =>
+        {
+            peer.StartStream(First);
+            for (int i = 0; i < 10; i++)
+            {
+                await peer.SendWhenThereIsSpaceAsync(FrameKind.Credit, First, 0, [], [], 1 << 29);
+            }
+        }, "Credit of"),
+    ];
+
+    private static byte[] MetadataHead(string key, byte[] value, uint valueLength) =>
+    [
+        2, 1, 0, (byte)'/', 1, 0, (byte)key.Length, 0, .. Encoding.ASCII.GetBytes(key), .. BitConverter.GetBytes(valueLength),
+        .. value,
+    ];
+}

@@ -1,0 +1,337 @@
+using System.IO.Pipes;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>Clients that do not get beyond the handshake: wrong descriptors, wrong figures, half messages, silence.</summary>
+internal sealed class HandshakeLieTests : VictimFixture
+{
+    private const long Ring = 64 << 10;
+    private const long SegmentBytes = SegmentLayout.HeaderSizeBytes + Ring;
+    private const int ClientRefused = 4;
+
+    private static readonly PeerLimits s_limits = new(Ring, PeerLimits.SmallestCallWindow, 0, 0);
+
+    public static IEnumerable<TestCaseData> Descriptors =>
+    [
+        Case("regular file", () => File.OpenHandle(
+            Path.Combine(AppContext.BaseDirectory, "RpcOverShm.dll"), FileMode.Open, FileAccess.Read), "not a memory file"),
+        Case("pipe", PipeEnd, "not a memory file"),
+        Case("socket", SocketEnd, "not a memory file"),
+        Case("device", () => File.OpenHandle("/dev/zero", FileMode.Open, FileAccess.Read), "not a memory file"),
+        Case("memory without seals", () => SegmentMemory.Create(SegmentBytes), "carries seals"),
+        Case("memory that is too small", () => Sealed(SegmentBytes - 4096), "has 65536 bytes; it announced 69632"),
+        Case("memory that is too large", () => Sealed(SegmentBytes + 4096), "has 73728 bytes; it announced 69632"),
+        Case("memory of no bytes", () => Sealed(0), "has 0 bytes"),
+    ];
+
+    public static IEnumerable<TestCaseData> Figures =>
+    [
+        Figure("ring of no bytes", s_limits with { RingCapacity = 0 }, "a ring of 0 bytes"),
+        Figure("ring below zero", s_limits with { RingCapacity = -65536 }, "a ring of -65536 bytes"),
+        Figure("ring that is no power of two", s_limits with { RingCapacity = Ring + 4096 }, "a ring of 69632 bytes"),
+        Figure("ring that is too small", s_limits with { RingCapacity = 32 << 10 }, "a ring of 32768 bytes"),
+        Figure("ring that is too large", s_limits with { RingCapacity = 1L << 40 }, "a ring of 1099511627776 bytes"),
+        Figure("window of no bytes", s_limits with { CallWindow = 0 }, "a call window of 0 bytes"),
+        Figure("window that is too large", s_limits with { CallWindow = uint.MaxValue }, "a call window of 4294967295 bytes"),
+        Figure("more calls than can be told apart", s_limits with { MaxCalls = 65537 }, "65537 calls at a time"),
+        Figure("more metadata than is allowed", s_limits with { MaxMetadataBytes = uint.MaxValue }, "4294967295 bytes of metadata"),
+    ];
+
+    public static IEnumerable<TestCaseData> Messages =>
+    [
+        Message("no handshake at all", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray(), "wrong magic number"),
+        Message("wrong magic number in the last byte", Changed(7, 1), "wrong magic number"),
+        Message("length below the smallest", Changed(16, 5), "A handshake message of 5 bytes"),
+        Message("length beyond the largest", Changed(18, 1), "A handshake message of 65600 bytes"),
+        Message("length too short for its type", Changed(16, 30), "of type 1 with 30 bytes"),
+        Message("type of a server", Changed(8, 2), "A client's hello was expected"),
+        Message("type of nobody", Changed(8, 9), "of type 9"),
+        Message("purpose of nobody", Changed(9, 7), "the client wants purpose 7"),
+        Message("purpose of a stream", Changed(9, 2), "the client wants a byte stream"),
+    ];
+
+    [TestCaseSource(nameof(Descriptors))]
+    public async Task Descriptor_OfAnotherKind_IsRefused(Func<SafeFileHandle> open, string complaint)
+    {
+        Victim victim = await StartVictimAsync();
+        using SafeFileHandle descriptor = open();
+        ProcessFacts before = ProcessFacts.OfSelf();
+        using (Socket socket = await ConnectAsync(victim))
+        {
+            DescriptorPassing.Send(socket, HelloOf(s_limits), descriptor);
+            await AssertRefusedAsync(victim, socket, complaint);
+        }
+
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() == before);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [TestCaseSource(nameof(Figures))]
+    public async Task Figures_OutOfRange_AreRefused(object limits, string complaint)
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        DescriptorPassing.Send(socket, HelloOf((PeerLimits)limits), descriptor);
+
+        await AssertRefusedAsync(victim, socket, complaint);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [TestCaseSource(nameof(Messages))]
+    public async Task Message_ThatIsNone_IsRefused(byte[] message, string complaint)
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        DescriptorPassing.Send(socket, message, descriptor);
+
+        await AssertRefusedAsync(victim, socket, complaint);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Descriptor_None_IsRefused()
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        DescriptorPassing.Send(socket, HelloOf(s_limits), descriptor: null);
+
+        await AssertRefusedAsync(victim, socket, "0 descriptors came");
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Descriptors_TooMany_AreRefusedAndClosed([Values(2, 8, 9, 100)] int count)
+    {
+        Victim victim = await StartVictimAsync();
+        ProcessFacts before = ProcessFacts.OfSelf();
+        using (Socket socket = await ConnectAsync(victim))
+        using (SafeFileHandle descriptor = Sealed(SegmentBytes))
+        {
+            ManyDescriptors.Send(socket, HelloOf(s_limits), descriptor, count);
+            await AssertRefusedAsync(victim, socket, count > 8 ? "more than 8 descriptors" : "descriptors came with a handshake message");
+        }
+
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() == before);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    // One byte at a time, each with as many as fit: a hello of the largest length would bring thousands.
+    [Test]
+    public async Task Descriptors_TooManyInManyPieces_DoNotPileUp()
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        byte[] hello = HelloOf(s_limits);
+        hello[16] = 0;
+        hello[17] = 0x10;
+        int most = 0;
+        for (int i = 0; i < 1000; i++)
+        {
+            byte[] piece = i < hello.Length ? hello[i..(i + 1)] : [0];
+            if (!ManyDescriptors.TrySend(socket, piece, descriptor, 8))
+            {
+                break;
+            }
+
+            most = Math.Max(most, ProcessFacts.OfSelf().MemoryFiles);
+        }
+
+        Assert.That(most, Is.LessThan(300), "what the kernel holds in the socket is not counted, and what was taken is few");
+        await victim.Rig.Log.WaitForAsync(ClientRefused);
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf().MemoryFiles <= 1);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Descriptors_TooManyAfterTheHandshake_EndTheConnectionOnly()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+
+        ManyDescriptors.Send(peer.Socket, HelloOf(s_limits), descriptor, 20);
+
+        await victim.Rig.Log.WaitForAsync(PeerViolation);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Hello_InPieces_IsWhole()
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        byte[] hello = HelloOf(s_limits);
+        DescriptorPassing.Send(socket, hello.AsSpan(0, 1), descriptor);
+        for (int i = 1; i < hello.Length; i++)
+        {
+            DescriptorPassing.Send(socket, hello.AsSpan(i, 1), null);
+            await Task.Yield();
+        }
+
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
+    }
+
+    [Test]
+    public async Task Close_InTheMiddleOfTheHandshake_LeavesNothing([Values(0, 1, 10, 24, 63, 64)] int bytes)
+    {
+        Victim victim = await StartVictimAsync();
+        ProcessFacts before = ProcessFacts.OfSelf();
+        for (int i = 0; i < 20; i++)
+        {
+            using Socket socket = await ConnectAsync(victim);
+            using SafeFileHandle descriptor = Sealed(SegmentBytes);
+            if (bytes > 0)
+            {
+                DescriptorPassing.Send(socket, HelloOf(s_limits).AsSpan(0, bytes), descriptor);
+            }
+        }
+
+        await Timeouts.Eventually(() => victim.Rig.Served.Count == 1);
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() == before);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Silence_IsRefusedInTime_AndHoldsUpNobody()
+    {
+        using var directory = new TestDirectory();
+        using var log = new LogGuard();
+        await using var server = new ShmServer("shm://patient", new ShmServerOptions
+        {
+            RuntimeDirectory = directory.Path,
+            HandshakeTimeout = TimeSpan.FromMilliseconds(500),
+            LoggerFactory = log,
+        });
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+
+        // Half as many as the server shakes hands with at a time.
+        Socket[] silent = await Task.WhenAll(Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
+        await using (var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions { RuntimeDirectory = directory.Path }))
+        {
+            Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+            Assert.That(log.Of(ClientRefused), Is.Empty, "the silent ones are still waited for");
+        }
+
+        foreach (Socket socket in silent)
+        {
+            using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
+            socket.Dispose();
+        }
+    }
+
+    [Test]
+    public async Task Silence_OfMoreThanTheServerShakesHandsWith_DelaysOthersAtMostByItsTimeout()
+    {
+        using var directory = new TestDirectory();
+        await using var server = new ShmServer("shm://patient", new ShmServerOptions
+        {
+            RuntimeDirectory = directory.Path,
+            HandshakeTimeout = TimeSpan.FromMilliseconds(200),
+        });
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+
+        Socket[] silent = await Task.WhenAll(Enumerable.Range(0, 200).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
+        await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
+        {
+            RuntimeDirectory = directory.Path,
+            ConnectTimeout = Timeouts.Wait,
+        });
+
+        Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+        Array.ForEach(silent, socket => socket.Dispose());
+    }
+
+    [Test]
+    public async Task Stop_WithSilentClients_DoesNotWaitForThem()
+    {
+        using var directory = new TestDirectory();
+        await using var server = new ShmServer("shm://patient", new ShmServerOptions
+        {
+            RuntimeDirectory = directory.Path,
+            HandshakeTimeout = TimeSpan.FromHours(1),
+        });
+        await server.StartAsync();
+        using Socket socket = await ConnectAsync(directory.Combine("patient.sock"));
+
+        await server.StopAsync(TimeSpan.Zero).Bounded();
+
+        Assert.That(directory.FileNames, Is.Empty);
+    }
+
+    private static TestCaseData Case(string name, Func<SafeFileHandle> open, string complaint) =>
+        new(open, complaint) { TestName = $"Descriptor: {name}" };
+
+    private static TestCaseData Figure(string name, PeerLimits limits, string complaint) =>
+        new(limits, complaint) { TestName = $"Figure: {name}" };
+
+    private static TestCaseData Message(string name, byte[] message, string complaint) =>
+        new(message, complaint) { TestName = $"Message: {name}" };
+
+    private static byte[] HelloOf(PeerLimits limits) => RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), limits).Encode();
+
+    private static byte[] Changed(int offset, byte value)
+    {
+        byte[] hello = HelloOf(s_limits);
+        hello[offset] = value;
+        return hello;
+    }
+
+    private static SafeFileHandle Sealed(long bytes)
+    {
+        SafeFileHandle descriptor = SegmentMemory.Create(Math.Max(bytes, 1));
+        if (bytes == 0)
+        {
+            Marshal.SetLastPInvokeError(LinuxNative.FTruncate(descriptor, 0));
+        }
+
+        SegmentMemory.Seal(descriptor);
+        return descriptor;
+    }
+
+    private static SafeFileHandle PipeEnd()
+    {
+        // The other end goes with the finalizer; nobody uses it.
+        var pipe = new AnonymousPipeServerStream(PipeDirection.Out);
+        return new SafeFileHandle(pipe.ClientSafePipeHandle.DangerousGetHandle(), ownsHandle: false);
+    }
+
+    private static SafeFileHandle SocketEnd()
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        return new SafeFileHandle(socket.SafeHandle.DangerousGetHandle(), ownsHandle: false);
+    }
+
+    private static Task<Socket> ConnectAsync(Victim victim) => ConnectAsync(victim.SocketPath);
+
+    private static async Task<Socket> ConnectAsync(string path)
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        return socket;
+    }
+
+    private static async Task AssertRefusedAsync(Victim victim, Socket socket, string complaint)
+    {
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        LogEntry entry = await victim.Rig.Log.WaitForAsync(ClientRefused);
+
+        Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Refusal));
+        Assert.That(answer.Hello.RefusalText, Does.Contain(complaint));
+        Assert.That(entry.Message, Does.Contain(complaint));
+    }
+}

@@ -1,0 +1,109 @@
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// Clients that break the protocol. What they do must cost them their connection, and nobody else anything; the server
+/// says in its log what it was, and to the client.
+/// </summary>
+internal sealed class HostileClientTests : VictimFixture
+{
+    public static IEnumerable<TestCaseData> Violations => RingViolations.All.Concat(ClientViolations.All)
+        .Select(violation => new TestCaseData(violation) { TestName = $"Violation: {violation.Name}" });
+
+    [TestCaseSource(nameof(Violations))]
+    public async Task Violation_ClosesItsConnectionAndNoOther(object violation)
+    {
+        var what = (Violation)violation;
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        Task acting = what.ActAsync(peer);
+        string lastWord = await peer.ClosedAsync();
+        LogEntry entry = await victim.Rig.Log.WaitForAsync(PeerViolation);
+
+        Assert.That(entry.Message, Does.Contain(what.Complaint));
+        Assert.That(lastWord, Does.Contain(what.Complaint));
+        Assert.That(victim.Rig.Log.Of(PeerViolation), Has.Count.EqualTo(1));
+        await acting.Bounded();
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Tail_ThatGoesBackwards_IsAViolation()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.StartUnary(First);
+        await peer.ReceiveAsync(FrameKind.End);
+
+        peer.SetTail(0);
+
+        Assert.That(await peer.ClosedAsync(), Does.Contain("its tail is 0"));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    // The victim looks at the head only when it needs space: so it is made to write.
+    [TestCase(8, TestName = "Head: no multiple of 16")]
+    [TestCase(1 << 20, TestName = "Head: beyond what was written")]
+    [TestCase(-16, TestName = "Head: below zero")]
+    [TestCase(long.MinValue, TestName = "Head: the smallest number")]
+    public async Task Head_ThatCannotBe_IsAViolation(long head)
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        peer.SetHead(head);
+        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+
+        Assert.That(await peer.ClosedAsync(), Does.Contain("The peer says it has read up to"));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Head_ThatGoesBackwards_IsAViolation()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        for (int i = 0; i < 30; i++)
+        {
+            await peer.ReceiveAsync();
+        }
+
+        peer.SetHead(0);
+
+        Assert.That(await peer.ClosedAsync(), Does.Contain("The peer says it has read up to 0"));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Garbage_OnTheSocketAfterTheHandshake_IsAViolation()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        await peer.Socket.SendAsync("this is no handshake message"u8.ToArray());
+
+        await victim.Rig.Log.WaitForAsync(PeerViolation);
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task SecondHello_OnTheSocket_IsAViolation()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        using (var segment = Segments.SharedSegment.Create(64 << 10, Guid.NewGuid()))
+        {
+            Connections.Handshake.Send(
+                peer.Socket, RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), RawPeer.Generous), segment);
+        }
+
+        Assert.That((await victim.Rig.Log.WaitForAsync(PeerViolation)).Message, Does.Contain("second hello"));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+}

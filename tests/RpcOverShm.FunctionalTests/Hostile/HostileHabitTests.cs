@@ -1,0 +1,277 @@
+using Grpc.Core;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// Clients that break no rule of the protocol, and are a nuisance: who never read, who never stop, who lie about whether
+/// they sleep. Nobody else may notice, and memory stays bounded.
+/// </summary>
+internal sealed class HostileHabitTests : VictimFixture
+{
+    private const long BoundedBytes = 300L << 20;
+
+    [Test]
+    public async Task NeverFreesSpace_StallsItselfOnly_AndAStopDoesNotWaitForIt()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        for (int i = 1; i < 100; i++)
+        {
+            peer.StartUnary(new CallId(i, 1, false));
+        }
+
+        await victim.AssertUnharmedAsync();
+        await victim.Rig.Server.StopAsync(TimeSpan.FromSeconds(1)).Bounded();
+
+        Assert.That(await peer.ClosedAsync(), Is.Empty, "it has broken no rule");
+    }
+
+    [Test]
+    public async Task NeverReads_AndStartsAllTheCallsItMay_CostsBoundedMemory()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+
+        // Answers that nobody reads wait in the server's memory; there cannot be more of them than calls.
+        for (int slot = 0; slot < CallId.SlotCount; slot++)
+        {
+            await peer.SendWhenThereIsSpaceAsync(
+                FrameKind.CallStart,
+                new CallId(slot, 1, false),
+                FrameFlags.HasMessage | FrameFlags.HalfClose,
+                Head("/no.such.Service/Method"),
+                []);
+        }
+
+        await victim.AssertUnharmedAsync();
+        Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(BoundedBytes));
+
+        // One more where one waits to be ended.
+        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, new CallId(60_000, 2, false), 0, UnaryHead, []);
+        Assert.That(await peer.ClosedAsync(), Does.Contain("started twice or out of turn"));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task StartsCallsThatHold_BeyondTheLimit_IsClosedAndTheHandlersEnd()
+    {
+        int holding = 0;
+        Victim victim = await StartVictimAsync(script => script.Unary = async (request, context) =>
+        {
+            if (request.Text() != "hold")
+            {
+                return request;
+            }
+
+            Interlocked.Increment(ref holding);
+            try
+            {
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            }
+            finally
+            {
+                Interlocked.Decrement(ref holding);
+            }
+
+            return request;
+        });
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        for (int slot = 0; slot < 5000; slot++)
+        {
+            await peer.SendWhenThereIsSpaceAsync(
+                FrameKind.CallStart, new CallId(slot, 1, false), FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
+        }
+
+        await Timeouts.Eventually(() => Volatile.Read(ref holding) == 5000);
+        peer.StartStream(new CallId(0, 2, false));
+        await peer.ClosedAsync();
+
+        await Timeouts.Eventually(() => Volatile.Read(ref holding) == 0, "every handler's token fires");
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task RapidReset_CostsNobodyAnything()
+    {
+        const int Resets = 20_000;
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        byte[] message = Message("hold");
+
+        uint generation = 1;
+        for (int i = 0; i < Resets; i++)
+        {
+            var call = new CallId(0, generation, false);
+            await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, message);
+            await peer.SendWhenThereIsSpaceAsync(FrameKind.Cancel, call, 0, [], []);
+            RawFrame end;
+            while (!peer.TryReceive(out end))
+            {
+                await Task.Yield();
+            }
+
+            Assert.That(end.Kind, Is.EqualTo(FrameKind.End));
+            generation = CallId.NextGeneration(generation);
+        }
+
+        await victim.AssertUnharmedAsync();
+        Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
+        await Timeouts.Eventually(
+            () => victim.Rig.Served.All(served => served.RunningCount <= 1), "the handlers of the calls have ended");
+    }
+
+    [Test]
+    public async Task SleepWords_OfAnyValue_CauseWakeUpsAtMost()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        var random = new Random(1);
+        for (int i = 0; i < 2000; i++)
+        {
+            Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForData, random.NextInt64());
+            Segments.SharedMemoryOrder.WriteFenced(ref peer.Own.ParkedForSpace, -random.NextInt64());
+            peer.StartUnary(new CallId(0, (uint)i + 1, false));
+            RawFrame end = await peer.ReceiveAsync();
+            Assert.That(end.Read().Text(), Is.EqualTo("raw"));
+        }
+
+        await victim.AssertUnharmedAsync();
+    }
+
+    [Test]
+    public async Task NeverRings_IsServedByTheBackstopAtTheLatest()
+    {
+        Victim victim = await StartVictimAsync();
+        victim.Rig.Log.Expect(LogGuard.BackstopFoundData);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        // Long enough for the victim to sleep; then a record that it is not rung for.
+        await Task.Delay(100);
+        peer.Writer.TryClaim(UnaryHead.Length, isControl: true, out Rings.RingClaim claim);
+        UnaryHead.CopyTo(claim.Payload);
+        peer.Writer.Commit(claim, new Rings.RecordHeader(
+            (uint)UnaryHead.Length, (byte)FrameKind.CallStart, 0, (ushort)UnaryHead.Length, First.Value, 0));
+        peer.Writer.Publish();
+        await Timeouts.Eventually(() => victim.Rig.Served.Any(served => served.RunningCount > 0 && served.Connection.ServedCount == 1));
+
+        await victim.AssertUnharmedAsync();
+    }
+
+    // Its answer waits for space while its requests come: they belong to a call that the client thinks alive.
+    [Test]
+    public async Task RequestsOfARefusedCall_WhoseEndWaitsForSpace_AreNoViolation()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        await FillAsync(victim, peer);
+
+        var refused = new CallId(1, 1, false);
+        peer.Send(FrameKind.CallStart, refused, 0, Head("/no.such.Service/Method"));
+        for (int i = 0; i < 10; i++)
+        {
+            peer.Send(FrameKind.Message, refused, 0, body: new byte[100], argument: 100);
+        }
+
+        peer.Send(FrameKind.HalfClose, refused);
+        await peer.ReadByVictimAsync();
+        RawFrame end = await peer.ReceiveAsync(FrameKind.End);
+        while (end.Call != refused)
+        {
+            end = await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
+        Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
+        await victim.AssertUnharmedAsync();
+    }
+
+    // A write that passed its check before the method returned is enqueued behind the end of the call.
+    [Test]
+    public async Task WriteThatComesAfterTheEnd_IsNeverSent()
+    {
+        var mayGoOn = new TaskCompletionSource();
+        var isSerializing = new TaskCompletionSource();
+        Marshaller<Payload> blocking = Marshallers.Create<Payload>(
+            (Payload message) =>
+            {
+                isSerializing.SetResult();
+                mayGoOn.Task.Wait(Timeouts.Wait);
+                return [1, 2, 3];
+            },
+            _ => Payloads.Empty);
+        var method = new Method<Payload, Payload>(
+            MethodType.ServerStreaming, "late.Writer", "Write", Script.UnaryMethod.RequestMarshaller, blocking);
+        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder().AddMethod(method, async (Payload _, IServerStreamWriter<Payload> responses, ServerCallContext _) =>
+        {
+            Task late = Task.Run(() => responses.WriteAsync(Payloads.Empty));
+            await Task.WhenAny(isSerializing.Task, late);
+        }).Build();
+        Victim victim = await StartVictimWithAsync(service);
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        await FillAsync(victim, peer);
+
+        var late = new CallId(1, 1, false);
+        peer.Send(FrameKind.CallStart, late, FrameFlags.HasMessage | FrameFlags.HalfClose, Head(method), Message("x"));
+        await isSerializing.Task.Bounded();
+        await Timeouts.Eventually(
+            () => victim.Rig.Served.Sum(served => served.RunningCount) == 2, "the late method has returned, beside the others");
+        mayGoOn.SetResult();
+        await Task.Delay(100);
+
+        bool hasEnded = false;
+        await Timeouts.Eventually(() =>
+        {
+            while (peer.TryReceive(out RawFrame frame))
+            {
+                Assert.That(hasEnded && frame.Call == late, Is.False, $"a {frame.Kind} after the end of its call");
+                hasEnded |= frame.Kind == FrameKind.End && frame.Call == late;
+                if (frame.Kind == FrameKind.End && frame.Call == First)
+                {
+                    return true;
+                }
+            }
+
+            return false;
+        });
+        Assert.That(hasEnded);
+    }
+
+    private async Task<Victim> StartVictimWithAsync(ServerServiceDefinition service)
+    {
+        Rigs.ShmRig rig = await StartShmAsync(
+            Rigs.RigOptions.AnySize with { RingCapacity = 64 << 10 },
+            new Script
+            {
+                ServerStream = async (_, responses, _) =>
+                {
+                    for (int i = 0; i < 1000; i++)
+                    {
+                        await responses.WriteAsync(Payloads.OfSize(5000));
+                    }
+                },
+            }.Build(),
+            service);
+        return await Victim.WithInnocentClientAsync(rig);
+    }
+
+    // Until the flood waits: then nothing more fits into the ring.
+    private static async Task FillAsync(Victim victim, RawPeer peer)
+    {
+        long tail = -1;
+        await Timeouts.Eventually(() =>
+        {
+            long last = tail;
+            tail = peer.PeerTail;
+            return tail > peer.PeerLimits.RingCapacity * 3 / 4 && tail == last;
+        });
+        Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
+    }
+}

@@ -1,0 +1,385 @@
+using System.Net.Sockets;
+using Grpc.Core;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// Servers that break the protocol. The client's calls there end with a status, never hang; its log says why; its other
+/// channels notice nothing, and the same channel works with the next server.
+/// </summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class HostileServerTests : IDisposable
+{
+    private const int PeerViolation = 103;
+
+    private readonly TestDirectory _directory = new();
+    private readonly LogGuard _log = new();
+    private readonly RawServer _server;
+    private readonly ShmChannel _channel;
+    private readonly ScriptClient _client;
+
+    public HostileServerTests()
+    {
+        _server = new RawServer(_directory.Combine("hostile.sock"));
+        _channel = ShmChannel.ForAddress("shm://hostile", new ShmChannelOptions
+        {
+            RuntimeDirectory = _directory.Path,
+            LoggerFactory = _log,
+            ConnectTimeout = TimeSpan.FromSeconds(2),
+        });
+        _client = new ScriptClient(_channel.CreateCallInvoker());
+    }
+
+    public static IEnumerable<TestCaseData> Violations => Cases("unary", RingViolations.All.Concat(ServerViolations.All));
+
+    public static IEnumerable<TestCaseData> StreamViolations => Cases("stream", ServerViolations.OfStreams);
+
+    public void Dispose()
+    {
+        _channel.Dispose();
+        _server.Dispose();
+        _directory.Dispose();
+        _log.Dispose();
+    }
+
+    [TestCaseSource(nameof(Violations))]
+    public async Task Violation_EndsUnaryCallsWithAStatus(object violation)
+    {
+        var what = (Violation)violation;
+        Task<RpcException?> blocking = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        Task<RpcException?> awaited = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        await server.ReceiveAsync(FrameKind.CallStart);
+
+        await AssertViolationAsync(server, what);
+        RpcException?[] outcomes = [await blocking.Bounded(), await awaited.Bounded()];
+
+        // One of the calls may have had its answer before.
+        Assert.That(outcomes.Count(outcome => outcome?.StatusCode == StatusCode.Internal), Is.GreaterThanOrEqualTo(1));
+        Assert.That(outcomes.Select(outcome => outcome?.StatusCode ?? StatusCode.OK), Is.All.AnyOf(StatusCode.Internal, StatusCode.OK));
+        await AssertChannelLivesAsync();
+    }
+
+    [TestCaseSource(nameof(StreamViolations))]
+    public async Task Violation_EndsAStreamWithAStatus(object violation)
+    {
+        var what = (Violation)violation;
+        using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+
+        await AssertViolationAsync(server, what);
+        RpcException? failure = await OutcomeAsync(call.ResponseStream.ReadAllAsync()).Bounded();
+
+        Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Internal));
+        await AssertChannelLivesAsync();
+    }
+
+    [Test]
+    public async Task Violation_LeavesOtherChannelsAlone()
+    {
+        await using var other = new ShmServer("shm://other", new ShmServerOptions { RuntimeDirectory = _directory.Path });
+        other.Services.Add(new Script().Build());
+        await other.StartAsync();
+        await using var channel = ShmChannel.ForAddress("shm://other", new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        using AsyncDuplexStreamingCall<Payload, Payload> innocent = client.Duplex();
+        await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();
+
+        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        server.SetTail(8);
+
+        Assert.That((await call.Bounded())?.StatusCode, Is.EqualTo(StatusCode.Internal));
+        await innocent.RequestStream.CompleteAsync().Bounded();
+        Assert.That((await innocent.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("before"));
+    }
+
+    [Test]
+    public async Task Responses_WithoutEnd_ToACallThatWantsOne_CostBoundedMemory()
+    {
+        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+
+        byte[] body = new byte[8000];
+        for (int i = 0; i < 20_000; i++)
+        {
+            Assert.That(await server.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], body, 8000));
+            server.TryReceive(out _);
+        }
+
+        // 160 MB were sent.
+        Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(50 << 20));
+        Assert.That((await call.Bounded())?.StatusCode, Is.EqualTo(StatusCode.Internal));
+    }
+
+    [Test]
+    public async Task GoAway_WithTheHandshake_EndsCallsUnavailable([Values] bool isBlocking)
+    {
+        var servers = new List<RawPeer>();
+        using var stop = new CancellationTokenSource();
+        Task serving = Task.Run(async () =>
+        {
+            while (!stop.IsCancellationRequested)
+            {
+                servers.Add(await _server.AcceptAsync());
+                servers[^1].Send(FrameKind.GoAway);
+            }
+        });
+        for (int i = 0; i < 30; i++)
+        {
+            RpcException? failure = await OutcomeAsync(isBlocking
+                ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5))))
+                : _client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5))).ResponseAsync).Bounded();
+
+            // A call that was sent before the farewell was read waits for an answer that never comes.
+            Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.DeadlineExceeded));
+        }
+
+        await stop.CancelAsync();
+        _ = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        await serving.Bounded();
+        servers.ForEach(server => server.Dispose());
+    }
+
+    [Test]
+    public async Task GoAway_OverAndOver_CostsBoundedMemory()
+    {
+        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.GoAway);
+        long before = GC.GetTotalMemory(forceFullCollection: true);
+
+        for (int i = 0; i < 300_000; i++)
+        {
+            Assert.That(await server.SendWhenThereIsSpaceAsync(FrameKind.GoAway, default, 0, [], []));
+        }
+
+        Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(10 << 20));
+        server.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
+        Assert.That(await call.Bounded(), Is.Null);
+    }
+
+    [Test]
+    public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose()
+    {
+        Task<RpcException?> call = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        using var stop = new CancellationTokenSource();
+        Task flood = Timeouts.OnThread(() => Flood(server, stop.Token));
+        await Timeouts.Eventually(() => server.PeerHead > 100 * server.Capacity, "the flood is read");
+
+        await _channel.DisposeAsync().Bounded();
+        RpcException? failure = await call.Bounded();
+        await stop.CancelAsync();
+        await flood.Bounded();
+
+        Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    // The slot is another call's as soon as the end was read: whatever was under way for the old call must not be sent.
+    [Test]
+    public async Task Cancel_OfACallWhoseEndWasRead_IsNotSentToItsSlotsNextCall()
+    {
+        var mayRead = new TaskCompletionSource();
+        var isReading = new TaskCompletionSource();
+        Marshaller<Payload> blocking = Marshallers.Create<Payload>((Payload _) => [], _ =>
+        {
+            isReading.SetResult();
+            mayRead.Task.Wait(Timeouts.Wait);
+            return Payloads.Empty;
+        });
+        var method = new Method<Payload, Payload>(
+            MethodType.Unary, Script.ServiceName, "Unary", Script.UnaryMethod.RequestMarshaller, blocking);
+        CallInvoker invoker = _channel.CreateCallInvoker();
+
+        AsyncUnaryCall<Payload> first = invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
+        await isReading.Task.Bounded();
+        Task<Payload> second = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        first.Dispose();
+        Task<Payload> third = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        RawFrame next = await server.ReceiveAsync();
+
+        Assert.That(start.Call, Is.EqualTo(new CallId(0, 2, false)), "the slot was used again");
+        Assert.That(next.Kind, Is.EqualTo(FrameKind.CallStart), "nothing of the first call came");
+        mayRead.SetResult();
+        server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("second"));
+        server.Send(FrameKind.End, next.Call, FrameFlags.HasMessage, body: Message("third"));
+        Assert.That((await second.Bounded()).Text() + (await third.Bounded()).Text(), Is.EqualTo("secondthird"));
+    }
+
+    [Test]
+    public async Task Trailers_BeyondEveryLimit_EndTheCallAndFreeItsPlace()
+    {
+        using AsyncUnaryCall<Payload> call = _client.UnaryAsync(Payloads.Empty);
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+
+        byte[] chunk = new byte[8000];
+        await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.HeadContinues, chunk, []);
+        for (int i = 0; i < 1000; i++)
+        {
+            await server.SendWhenThereIsSpaceAsync(
+                FrameKind.HeadChunk, First, i < 999 ? FrameFlags.HeadContinues : 0, chunk, []);
+        }
+
+        RpcException? failure = await OutcomeAsync(call.ResponseAsync).Bounded();
+        Task<Payload> next = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("next"));
+
+        Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That((await next.Bounded()).Text(), Is.EqualTo("next"));
+        Assert.That(start.Call, Is.EqualTo(new CallId(0, 2, false)), "the first call's place is used again");
+    }
+
+    [Test]
+    public async Task BadEnd_InTheMiddleOfAMessage_IsTheCallsStatus()
+    {
+        using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
+        using RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+
+        server.Send(FrameKind.Message, First, 0, body: new byte[100], argument: 1000);
+        server.Send(FrameKind.End, First, 0, head: Trailer(StatusCode.DataLoss, "no more"));
+        RpcException? failure = await OutcomeAsync(call.ResponseStream.ReadAllAsync()).Bounded();
+
+        Assert.That(failure?.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "no more")));
+        Assert.That(_log.Of(PeerViolation), Is.Empty);
+    }
+
+    [TestCase("wrong connection", "an answer to another hello")]
+    [TestCase("stream", "an answer to another hello")]
+    [TestCase("ring", "a ring of 12345 bytes")]
+    [TestCase("size", "has 69632 bytes; it announced 135168")]
+    [TestCase("file", "not a memory file")]
+    [TestCase("none", "0 descriptors came")]
+    [TestCase("client", "refused:")]
+    [TestCase("close", "closed the connection without an answer")]
+    [TestCase("half", "closed after 10 bytes")]
+    public async Task Answer_ThatLies_FailsTheCallAndLeavesNothing(string lie, string complaint)
+    {
+        ProcessFacts before = ProcessFacts.OfSelf();
+        Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        using (Socket socket = await _server.AcceptSocketAsync())
+        {
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            Lie(socket, hello!.Hello, lie);
+        }
+
+        RpcException? failure = await call.Bounded();
+
+        Assert.That(failure?.StatusCode, Is.AnyOf(StatusCode.Internal, StatusCode.Unavailable));
+        Assert.That(failure!.Status.Detail, Does.Contain(complaint));
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() == before);
+        await AssertChannelLivesAsync();
+    }
+
+    private static IEnumerable<TestCaseData> Cases(string shape, IEnumerable<Violation> violations) =>
+        violations.Select(violation => new TestCaseData(violation) { TestName = $"Violation ({shape}): {violation.Name}" });
+
+    private static async Task<RpcException?> OutcomeAsync(Task call)
+    {
+        try
+        {
+            await call;
+            return null;
+        }
+        catch (RpcException exception)
+        {
+            return exception;
+        }
+    }
+
+    // The ring is full of farewells for good, and the tail always as far ahead of the victim as may be: it never finds
+    // the ring empty.
+    private static void Flood(RawPeer server, CancellationToken stop)
+    {
+        for (long position = 0; position < server.Capacity; position += Rings.RecordHeader.SizeBytes)
+        {
+            server.Plant(position, new Rings.RecordHeader(0, (byte)FrameKind.GoAway, 0, 0, 0, 0));
+        }
+
+        while (!stop.IsCancellationRequested)
+        {
+            server.SetTail(server.PeerHead + server.Capacity);
+        }
+    }
+
+    private static void Lie(Socket socket, Hello hello, string lie)
+    {
+        Hello answer = RawPeer.MakeHello(HelloType.Server, hello.ConnectionId, RawPeer.Generous);
+        using var segment = SharedSegment.Create(64 << 10, hello.ConnectionId);
+        switch (lie)
+        {
+            case "wrong connection":
+                Handshake.Send(socket, answer with { ConnectionId = Guid.NewGuid() }, segment);
+                break;
+            case "stream":
+                Handshake.Send(socket, answer with { Purpose = ConnectionPurpose.ByteStream }, segment);
+                break;
+            case "ring":
+                Handshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
+                break;
+            case "size":
+                Handshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 128 << 10 } }, segment);
+                break;
+            case "file":
+                using (var file = File.OpenHandle("/dev/null"))
+                {
+                    DescriptorPassing.Send(socket, answer.Encode(), file);
+                }
+
+                break;
+            case "none":
+                DescriptorPassing.Send(socket, answer.Encode(), null);
+                break;
+            case "client":
+                Handshake.Send(socket, answer with { Type = HelloType.Client }, segment);
+                break;
+            case "half":
+                DescriptorPassing.Send(socket, answer.Encode().AsSpan(0, 10), segment.Descriptor);
+                break;
+            default:
+                break;
+        }
+    }
+
+    private async Task AssertViolationAsync(RawPeer server, Violation what)
+    {
+        Task acting = what.ActAsync(server);
+        string lastWord = await server.ClosedAsync();
+        LogEntry entry = await _log.WaitForAsync(PeerViolation);
+        await acting.Bounded();
+
+        Assert.That(entry.Message, Does.Contain(what.Complaint));
+        Assert.That(lastWord, Does.Contain(what.Complaint));
+    }
+
+    // The next server at the address is an honest one, as far as one call goes.
+    private async Task AssertChannelLivesAsync()
+    {
+        Task<Payload> call = _client.UnaryAsync(Payloads.Of("again")).ResponseAsync;
+        using RawPeer server = await _server.AcceptAsync();
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: start.Body);
+        Assert.That((await call.Bounded()).Text(), Is.EqualTo("again"));
+    }
+}

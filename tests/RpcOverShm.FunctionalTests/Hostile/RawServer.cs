@@ -1,0 +1,32 @@
+using System.Net.Sockets;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>A server that is spoken by hand: it listens where a channel looks, and hands out its ends of connections.</summary>
+internal sealed class RawServer : IDisposable
+{
+    private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly string _path;
+
+    public RawServer(string path)
+    {
+        _path = path;
+        _socket.Bind(new UnixDomainSocketEndPoint(path));
+        _socket.Listen();
+    }
+
+    /// <summary>The next client's socket, before any handshake.</summary>
+    public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
+
+    /// <summary>The next client, after an honest handshake.</summary>
+    public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null) =>
+        await RawPeer.AcceptAsync(await AcceptSocketAsync(), limits).Bounded();
+
+    public void Dispose()
+    {
+        _socket.Dispose();
+        File.Delete(_path);
+    }
+}

@@ -1,0 +1,59 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// A server with an innocent client beside the hostile one: a call of it lives all the time, and must not notice
+/// anything.
+/// </summary>
+internal sealed class Victim
+{
+    private readonly AsyncDuplexStreamingCall<Payload, Payload> _innocent;
+    private int _pings;
+
+    private Victim(ShmRig rig)
+    {
+        Rig = rig;
+        _innocent = rig.Client.Duplex();
+    }
+
+    public ShmRig Rig { get; }
+
+    public string SocketPath => Rig.SocketPath;
+
+    public static async Task<Victim> WithInnocentClientAsync(ShmRig rig)
+    {
+        var victim = new Victim(rig);
+        await victim.PingAsync();
+        return victim;
+    }
+
+    /// <summary>The innocent client's call goes on, it can make new ones, and so can somebody who comes now.</summary>
+    public async Task AssertUnharmedAsync()
+    {
+        await PingAsync();
+        Assert.That(await Shapes.RunAllAsync(Rig.Client).Bounded(), Is.Empty);
+        await using ShmChannel newcomer = Rig.OpenChannel();
+        Assert.That(
+            (await new ScriptClient(newcomer.CreateCallInvoker()).UnaryAsync(Payloads.Of("new")).ResponseAsync.Bounded()).Text(),
+            Is.EqualTo("new"));
+    }
+
+    /// <summary>The same, and nothing is left of the hostile connections.</summary>
+    public async Task AssertUnharmedAndRidOfAsync()
+    {
+        await AssertUnharmedAsync();
+        await Timeouts.Eventually(() => Rig.Served.Count == 1, "only the innocent client's connection is left");
+    }
+
+    private async Task PingAsync()
+    {
+        int number = ++_pings;
+        await _innocent.RequestStream.WriteAsync(Payloads.OfSize(number)).Bounded();
+        Assert.That(await _innocent.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Assert.That(_innocent.ResponseStream.Current.IsOfSize(number));
+    }
+}

@@ -1,0 +1,51 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>
+/// A server with some services and a channel to it, in one process. A test that states gRPC's behaviour runs on every
+/// kind of rig, and knows nothing of what is below. The test's fixture disposes it.
+/// </summary>
+internal abstract class CallRig : IAsyncDisposable
+{
+    public abstract ChannelBase Channel { get; }
+
+    /// <summary>What the rig logs; a rig that does not log here leaves it empty.</summary>
+    public LogGuard Log { get; } = new();
+
+    public CallInvoker Invoker => Channel.CreateCallInvoker();
+
+    public ScriptClient Client => new(Invoker);
+
+    public Conformance.ConformanceClient Conformance => new(Channel);
+
+    public static async Task<CallRig> StartAsync(
+        RigKind kind, RigOptions? options, params ServerServiceDefinition[] services)
+    {
+        options ??= new RigOptions();
+        ServerServiceDefinition[] intercepted =
+            [.. services.Select(service => service.Intercept([.. options.ServerInterceptors]))];
+        return kind == RigKind.Shm
+            ? await ShmRig.StartAsync(options, intercepted)
+            : await GrpcCoreRig.StartAsync(options, intercepted);
+    }
+
+    /// <summary>Shuts the channel down, as its user would.</summary>
+    public abstract Task ShutDownChannelAsync();
+
+    /// <summary>Stops the server at once.</summary>
+    public abstract Task KillServerAsync();
+
+    /// <summary>Stops the server when its calls have ended.</summary>
+    public abstract Task ShutDownServerAsync();
+
+    public virtual async ValueTask DisposeAsync()
+    {
+        await ShutDownChannelAsync().Bounded();
+        await KillServerAsync().Bounded();
+        Log.Check();
+    }
+}

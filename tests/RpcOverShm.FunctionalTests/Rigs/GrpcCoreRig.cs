@@ -1,0 +1,66 @@
+using Grpc.Core;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>
+/// Grpc.Core's server and channel, the C core included, over a socket of localhost. They run on the same API assembly as
+/// this project, so a test's services and clients are the same.
+/// </summary>
+internal sealed class GrpcCoreRig : CallRig
+{
+    private const int AnySize = -1;
+
+    private readonly Server _server;
+    private readonly Channel _channel;
+    private Task? _serverEnd;
+    private Task? _channelEnd;
+
+    private GrpcCoreRig(Server server, Channel channel)
+    {
+        _server = server;
+        _channel = channel;
+    }
+
+    public override ChannelBase Channel => _channel;
+
+    public static Task<GrpcCoreRig> StartAsync(RigOptions options, params ServerServiceDefinition[] services)
+    {
+        // The port is shared with nobody: without the switch, servers of one process could answer for each other.
+        var server = new Server([new ChannelOption("grpc.so_reuseport", 0), .. Limits(options.ServerMaxReceive, options.ServerMaxSend)]);
+        foreach (ServerServiceDefinition service in services)
+        {
+            server.Services.Add(service);
+        }
+
+        server.Ports.Add(new ServerPort("127.0.0.1", ServerPort.PickUnused, ServerCredentials.Insecure));
+        server.Start();
+        var channel = new Channel(
+            "127.0.0.1",
+            server.Ports.Single().BoundPort,
+            ChannelCredentials.Insecure,
+            Limits(options.ClientMaxReceive, options.ClientMaxSend));
+        return Task.FromResult(new GrpcCoreRig(server, channel));
+    }
+
+    public override Task ShutDownChannelAsync() => _channelEnd ??= _channel.ShutdownAsync();
+
+    public override Task KillServerAsync() => _serverEnd is null ? _serverEnd = _server.KillAsync() : AfterAsync(_serverEnd);
+
+    public override Task ShutDownServerAsync() => _serverEnd = _server.ShutdownAsync();
+
+    // A shutdown that still waits for a call would keep the end of a failed test waiting too.
+    private async Task AfterAsync(Task end)
+    {
+        if (!end.IsCompleted)
+        {
+            await _server.KillAsync().Bounded();
+        }
+    }
+
+    private static ChannelOption[] Limits(int? receive, int? send) =>
+    [
+        new ChannelOption(ChannelOptions.MaxReceiveMessageLength, receive ?? AnySize),
+        new ChannelOption(ChannelOptions.MaxSendMessageLength, send ?? AnySize),
+    ];
+}

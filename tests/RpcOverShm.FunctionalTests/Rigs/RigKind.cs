@@ -1,0 +1,11 @@
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>What carries the calls of a test.</summary>
+public enum RigKind
+{
+    /// <summary>This project.</summary>
+    Shm,
+
+    /// <summary>Grpc.Core, the C core, over a socket of localhost: what gRPC does.</summary>
+    GrpcCore,
+}

@@ -1,0 +1,136 @@
+using Grpc.Core;
+using RpcOverShm.Connections;
+using RpcOverShm.Servers;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>
+/// This project's server and channel, at an address of their own in a directory of their own. When it is disposed, no
+/// file may be left there.
+/// </summary>
+internal sealed class ShmRig : CallRig
+{
+    private readonly List<ShmServer> _servers = [];
+    private readonly List<ShmChannel> _channels = [];
+    private readonly TestDirectory _directory = new();
+    private readonly RigOptions _options;
+
+    private ShmRig(RigOptions options) => _options = options;
+
+    public static string Address => "shm://rig";
+
+    public override ChannelBase Channel => ShmChannel;
+
+    /// <summary>The channel that was made first.</summary>
+    public ShmChannel ShmChannel => _channels[0];
+
+    /// <summary>The server that was started last.</summary>
+    public ShmServer Server => _servers[^1];
+
+    public string Directory => _directory.Path;
+
+    public string SocketPath => _directory.Combine("rig.sock");
+
+    public string[] FileNames => _directory.FileNames;
+
+    /// <summary>The server's ends of its connections.</summary>
+    public IReadOnlyList<ServedConnection> Served => Server.Running!.Connections;
+
+    /// <summary>The one connection of a test with one channel, as the server sees it.</summary>
+    public Connection OnlyConnection => Served.Single().Connection;
+
+    public static async Task<ShmRig> StartAsync(RigOptions? options, params ServerServiceDefinition[] services)
+    {
+        var rig = new ShmRig(options ?? new RigOptions());
+        try
+        {
+            await rig.StartServerAsync(services);
+            rig.OpenChannel();
+            return rig;
+        }
+        catch
+        {
+            await rig.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Starts a server at the address; the last one must be gone.</summary>
+    public async Task<ShmServer> StartServerAsync(params ServerServiceDefinition[] services)
+    {
+        ShmServer server = MakeServer(services);
+        await server.StartAsync();
+        return server;
+    }
+
+    /// <summary>A server with the rig's options that is not started.</summary>
+    public ShmServer MakeServer(params ServerServiceDefinition[] services)
+    {
+        var options = new ShmServerOptions
+        {
+            RuntimeDirectory = Directory,
+            LoggerFactory = Log,
+            MaxReceiveMessageSize = _options.ServerMaxReceive,
+            MaxSendMessageSize = _options.ServerMaxSend,
+            MaxMetadataSize = _options.ServerMaxMetadata,
+            RingCapacity = _options.RingCapacity,
+            EnableDetailedErrors = _options.HasDetailedErrors,
+        };
+        foreach (ShmCodec codec in _options.ServerCodecs)
+        {
+            options.Codecs.Add(codec);
+        }
+
+        var server = new ShmServer(Address, options);
+        foreach (ServerServiceDefinition service in services)
+        {
+            server.Services.Add(service);
+        }
+
+        _servers.Add(server);
+        return server;
+    }
+
+    /// <summary>One more channel to the address.</summary>
+    public ShmChannel OpenChannel(Action<ShmChannelOptions>? change = null)
+    {
+        var options = new ShmChannelOptions
+        {
+            RuntimeDirectory = Directory,
+            LoggerFactory = Log,
+            MaxReceiveMessageSize = _options.ClientMaxReceive,
+            MaxSendMessageSize = _options.ClientMaxSend,
+            MaxMetadataSize = _options.ClientMaxMetadata,
+            RingCapacity = _options.RingCapacity,
+            Codec = _options.ClientCodec,
+        };
+        change?.Invoke(options);
+        var channel = ShmChannel.ForAddress(Address, options);
+        _channels.Add(channel);
+        return channel;
+    }
+
+    public override async Task ShutDownChannelAsync()
+    {
+        foreach (ShmChannel channel in _channels)
+        {
+            await channel.ShutdownAsync();
+        }
+    }
+
+    public override Task KillServerAsync() => Task.WhenAll(_servers.Select(server => server.KillAsync()));
+
+    public override Task ShutDownServerAsync() => Server.ShutdownAsync();
+
+    public override async ValueTask DisposeAsync()
+    {
+        await base.DisposeAsync();
+        string[] left = FileNames;
+        _directory.Dispose();
+        if (left.Length > 0)
+        {
+            throw new InvalidOperationException($"The server left files behind: {string.Join(", ", left)}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Streams;
+
+/// <summary>How a listener begins, accepts and ends.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class ShmStreamListenerTests
+{
+    private const string Address = "shm://listener";
+
+    private readonly TestDirectory _directory = new();
+
+    private ShmStreamOptions Options => new() { RuntimeDirectory = _directory.Path };
+
+    [TearDown]
+    public void DeleteDirectory()
+    {
+        string[] left = _directory.FileNames;
+        _directory.Dispose();
+        Assert.That(left, Is.Empty);
+    }
+
+    [Test]
+    public async Task Accept_BeforeTheStart_Throws()
+    {
+        await using var listener = new ShmStreamListener(Address, Options);
+
+        Assert.That(async () => await listener.AcceptAsync(), Throws.InvalidOperationException.With.Message.Contains("not started"));
+    }
+
+    [Test]
+    public async Task Start_Twice_OrAfterDispose_Throws()
+    {
+        var listener = new ShmStreamListener(Address, Options);
+        listener.Start();
+        Assert.That(listener.Start, Throws.InvalidOperationException.With.Message.Contains("started already"));
+        await listener.DisposeAsync();
+        await listener.DisposeAsync();
+
+        Assert.That(listener.Start, Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(async () => await listener.AcceptAsync(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Start_WhereAnotherListens_ThrowsAddressInUse()
+    {
+        await using ShmStreamListener first = Start();
+        await using var second = new ShmStreamListener(Address, Options);
+
+        ShmTransportException exception = Assert.Throws<ShmTransportException>(second.Start)!;
+
+        Assert.That(exception.Error, Is.EqualTo(ShmTransportError.AddressInUse));
+    }
+
+    [Test]
+    public async Task Accept_ByItsToken_IsGivenUp_AndTheListenerLives()
+    {
+        await using ShmStreamListener listener = Start();
+        using var cancellation = new CancellationTokenSource();
+
+        Task<ShmStream> accept = listener.AcceptAsync(cancellation.Token).AsTask();
+        await cancellation.CancelAsync();
+        Assert.That(async () => await accept.Bounded(), Throws.InstanceOf<OperationCanceledException>());
+
+        await using ShmStream client = await ShmStream.ConnectAsync(Address, Options);
+        await using ShmStream server = await listener.AcceptAsync().Bounded();
+        client.WriteByte(5);
+        Assert.That(server.ReadByte(), Is.EqualTo(5));
+    }
+
+    [Test]
+    public async Task Accept_WhileTheListenerIsDisposed_Throws()
+    {
+        ShmStreamListener listener = Start();
+
+        Task<ShmStream> accept = listener.AcceptAsync().AsTask();
+        await listener.DisposeAsync();
+
+        Assert.That(async () => await accept.Bounded(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Dispose_DisconnectsWhoWasNotAccepted_AndLeavesTheAcceptedAlone()
+    {
+        ShmStreamListener listener = Start();
+        await using ShmStream accepted = await ShmStream.ConnectAsync(Address, Options);
+        await using ShmStream server = await listener.AcceptAsync().Bounded();
+        await using ShmStream waiting = await ShmStream.ConnectAsync(Address, Options);
+
+        await listener.DisposeAsync();
+
+        Assert.That(await waiting.ReadAsync(new byte[1]).Bounded(), Is.Zero);
+        server.WriteByte(1);
+        Assert.That(accepted.ReadByte(), Is.EqualTo(1));
+    }
+
+    [Test]
+    public void Connect_ToNobody_ThrowsAtOnce()
+    {
+        ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, Options))!;
+
+        Assert.That(exception.Error, Is.EqualTo(ShmTransportError.NotListening));
+        Assert.That(exception.Message, Does.Contain(_directory.Path));
+    }
+
+    [Test]
+    public async Task Connect_ByItsToken_IsGivenUp()
+    {
+        using var silent = new SilentListener(_directory.Combine("listener.sock"));
+        using var cancellation = new CancellationTokenSource();
+
+        Task<ShmStream> connect = ShmStream.ConnectAsync(Address, Options, cancellation.Token);
+        await silent.Accepted.Bounded();
+        await cancellation.CancelAsync();
+
+        Assert.That(async () => await connect.Bounded(), Throws.InstanceOf<OperationCanceledException>());
+    }
+
+    [Test]
+    public void Connect_ToASilentListener_TimesOut()
+    {
+        using var silent = new SilentListener(_directory.Combine("listener.sock"));
+        ShmStreamOptions options = Options;
+        options.ConnectTimeout = TimeSpan.FromMilliseconds(100);
+
+        ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, options))!;
+
+        Assert.That(exception.Error, Is.EqualTo(ShmTransportError.TimedOut));
+    }
+
+    [Test]
+    public async Task ManyClients_EachGetTheirOwnStream()
+    {
+        const int Clients = 30;
+        await using ShmStreamListener listener = Start();
+
+        Task serving = Task.Run(async () =>
+        {
+            for (int i = 0; i < Clients; i++)
+            {
+                _ = EchoAsync(await listener.AcceptAsync());
+            }
+        });
+        await Task.WhenAll(Enumerable.Range(0, Clients).Select(async i =>
+        {
+            await using ShmStream client = await ShmStream.ConnectAsync(Address, Options);
+            byte[] sent = [(byte)i, (byte)(i + 1)];
+            byte[] received = new byte[2];
+            await client.WriteAsync(sent);
+            await client.ReadExactlyAsync(received);
+            Assert.That(received, Is.EqualTo(sent));
+        })).Bounded();
+        await serving.Bounded();
+    }
+
+    private static async Task EchoAsync(ShmStream stream)
+    {
+        await using (stream)
+        {
+            byte[] buffer = new byte[10];
+            while (await stream.ReadAsync(buffer) is > 0 and int read)
+            {
+                await stream.WriteAsync(buffer.AsMemory(0, read));
+            }
+        }
+    }
+
+    private ShmStreamListener Start()
+    {
+        var listener = new ShmStreamListener(Address, Options);
+        listener.Start();
+        return listener;
+    }
+}

@@ -1,0 +1,4 @@
+using RpcOverShm.FunctionalTests;
+
+[assembly: NonParallelizable]
+[assembly: HangBound]

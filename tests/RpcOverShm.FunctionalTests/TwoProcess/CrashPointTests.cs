@@ -1,0 +1,188 @@
+using Grpc.Core;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>
+/// The peer dies between two steps that this process can see; what the comment at the point promises must come true.
+/// Every point has a test here, which <see cref="EveryPoint_HasItsTest"/> holds to the list.
+/// </summary>
+internal sealed class CrashPointTests : PeerFixture
+{
+    private const int Killed = 128 + 9;
+
+    private static readonly string[] s_whileStarting = [CrashPoint.RendezvousLocked, CrashPoint.RendezvousBound];
+
+    private static readonly string[] s_whileServing =
+    [
+        CrashPoint.HelloReceived, CrashPoint.RecordWritten, CrashPoint.RecordRead, CrashPoint.HeadPublished,
+        CrashPoint.ReaderArmed,
+    ];
+
+    private static readonly string[] s_whileCalling =
+    [
+        CrashPoint.RecordWritten, CrashPoint.TailPublished, CrashPoint.RecordRead, CrashPoint.HeadPublished,
+        CrashPoint.ReaderArmed,
+    ];
+
+    [Test]
+    public void EveryPoint_HasItsTest() => Assert.That(
+        s_whileStarting.Concat(s_whileServing).Concat(s_whileCalling).Append(CrashPoint.RendezvousUnbound).Distinct(),
+        Is.EquivalentTo(CrashPoint.All));
+
+    // What remains is a lock file, and perhaps a socket that refuses everybody. The next server takes both over.
+    [TestCaseSource(nameof(s_whileStarting))]
+    public async Task Server_DiesWhileItStarts_TheNextTakesTheAddress(string point)
+    {
+        PeerProcess peer = await StartPeerAsync("--crash-at", point);
+        await peer.SendAsync($"serve {Address} {Directory.Path}");
+        await AssertKilledAsync(peer);
+        Assert.That(Directory.FileNames, Is.EqualTo(
+            point == CrashPoint.RendezvousLocked ? new[] { LockName } : [LockName, SocketName]));
+
+        ScriptClient client = OpenClient();
+        RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));
+        await StartServingPeerAsync();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));
+    }
+
+    [Test]
+    public async Task Server_DiesWhileItStops_TheNextTakesTheAddress()
+    {
+        PeerProcess peer = await StartServingPeerAsync("--crash-at", CrashPoint.RendezvousUnbound);
+        ScriptClient client = OpenClient();
+        client.Unary(Payloads.Empty);
+        await peer.SendAsync("stop");
+        await AssertKilledAsync(peer);
+        Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName }));
+
+        await StartServingPeerAsync();
+
+        await Timeouts.Eventually(() => Answers(client, "next"));
+    }
+
+    // The server dies in the handshake, or before anything of the answer is visible, or with the request unread.
+    [TestCaseSource(nameof(s_whileServing))]
+    public async Task Server_DiesBeforeItAnswers_TheCallEndsUnavailable(string point)
+    {
+        PeerProcess peer = await StartServingPeerAsync("--crash-at", point);
+        ScriptClient client = OpenClient();
+        ProcessFacts before = ProcessFacts.OfSelf();
+
+        RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Of("first")));
+        await AssertKilledAsync(peer);
+        await ReturnsToAsync(before);
+        await StartServingPeerAsync();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));
+    }
+
+    // The answer is in the ring and nobody was rung for it: the end of the socket wakes the client, and it reads what
+    // is there.
+    [Test]
+    public async Task Server_DiesAfterItsAnswerIsVisible_TheAnswerCounts([Values] bool isBlocking)
+    {
+        PeerProcess peer = await StartServingPeerAsync("--crash-at", CrashPoint.TailPublished);
+        ScriptClient client = OpenClient();
+
+        Payload response = isBlocking
+            ? await Timeouts.OnThread(() => client.Unary(Payloads.OfSize(500))).Bounded()
+            : await client.UnaryAsync(Payloads.OfSize(500)).ResponseAsync.Bounded();
+        await AssertKilledAsync(peer);
+
+        Assert.That(response.IsOfSize(500));
+    }
+
+    // What the client had published may be served, and then its token fires; what it had not is never seen.
+    [TestCaseSource(nameof(s_whileCalling))]
+    public async Task Client_DiesInACall_TheServerLivesOn(string point)
+    {
+        int handled = 0;
+        var fired = new TaskCompletionSource();
+        ShmServer server = await ServeAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                if (request.Text() == "hold")
+                {
+                    Interlocked.Increment(ref handled);
+                    context.CancellationToken.Register(fired.SetResult);
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                }
+
+                return request;
+            },
+        });
+        PeerProcess peer = await StartCallingPeerAsync("--crash-at", point);
+        string verb = point == CrashPoint.TailPublished ? "hold async" : "echo 10";
+        await peer.SendAsync(verb);
+        await AssertKilledAsync(peer);
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+
+        if (Volatile.Read(ref handled) > 0)
+        {
+            await fired.Task.Bounded();
+        }
+
+        Assert.That(handled, Is.LessThanOrEqualTo(point == CrashPoint.TailPublished ? 1 : 0));
+        Assert.That(OpenClient().Unary(Payloads.Of("other")).Text(), Is.EqualTo("other"));
+    }
+
+    [Test]
+    public async Task Client_DiesBeforeItsRequestIsVisible_NoHandlerRuns()
+    {
+        int handled = 0;
+        ShmServer server = await ServeAsync(new Script
+        {
+            Unary = (request, _) =>
+            {
+                Interlocked.Increment(ref handled);
+                return Task.FromResult(request);
+            },
+        });
+        PeerProcess peer = await StartCallingPeerAsync("--crash-at", CrashPoint.RecordWritten);
+        await peer.SendAsync("echo 10");
+        await AssertKilledAsync(peer);
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+
+        Assert.That(handled, Is.Zero);
+    }
+
+    [Test]
+    public async Task StreamWriter_DiesBeforeItsBytesAreVisible_TheReaderSeesTheEnd()
+    {
+        await using var listener = new ShmStreamListener(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        listener.Start();
+        PeerProcess peer = await StartPeerAsync("--crash-at", CrashPoint.RecordWritten);
+        await peer.DoAsync($"stream-connect {Address} {Directory.Path}");
+        await using ShmStream stream = await listener.AcceptAsync().Bounded();
+
+        await peer.SendAsync("stream-write 100");
+        await AssertKilledAsync(peer);
+
+        Assert.That(async () => await stream.ReadAsync(new byte[100]).Bounded(), Throws.InstanceOf<IOException>());
+    }
+
+    private static async Task AssertKilledAsync(PeerProcess peer)
+    {
+        await peer.Exited.Bounded();
+        Assert.That(peer.ExitCode, Is.EqualTo(Killed), peer.Errors);
+    }
+
+    private static bool Answers(ScriptClient client, string text)
+    {
+        try
+        {
+            return client.Unary(Payloads.Of(text)).Text() == text;
+        }
+        catch (RpcException exception) when (exception.StatusCode == StatusCode.Unavailable)
+        {
+            return false;
+        }
+    }
+}

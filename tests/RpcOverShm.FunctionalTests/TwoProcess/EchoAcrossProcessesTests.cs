@@ -1,0 +1,80 @@
+using Grpc.Core;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>Every shape, between two processes, in both roles.</summary>
+internal sealed class EchoAcrossProcessesTests : PeerFixture
+{
+    [Test]
+    public async Task EveryShape_ToAPeerThatServes()
+    {
+        await StartServingPeerAsync();
+        ScriptClient client = OpenClient();
+
+        Assert.That(await Shapes.RunAllAsync(client).Bounded(), Is.Empty);
+        Assert.That(await Shapes.RunAllAsync(client, 1_000_000).Bounded(), Is.Empty);
+    }
+
+    [Test]
+    public async Task EveryShape_FromAPeerThatCalls()
+    {
+        await ServeAsync(new Script());
+        PeerProcess peer = await StartCallingPeerAsync();
+
+        Assert.That(await peer.DoAsync("shapes"), Is.Empty);
+        Assert.That(await peer.DoAsync("echo 5000000"), Is.EqualTo("right"));
+    }
+
+    [Test]
+    public async Task EightClients_OfEightThreads_AllAnswersRight()
+    {
+        const int Calls = 200;
+        ShmServer server = await ServeAsync(new Script());
+        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, 8).Select(_ => StartCallingPeerAsync()));
+
+        string[] wrong = await Task.WhenAll(peers.Select(peer => peer.DoAsync($"hammer 8 {Calls}")));
+
+        Assert.That(wrong, Is.All.EqualTo("0"));
+        Assert.That(server.Running!.Connections, Has.Count.EqualTo(8));
+        Assert.That(server.Running.Connections.Select(served => served.Connection.BackstopsWithData), Is.All.Zero);
+    }
+
+    [Test]
+    public async Task Handler_SeesTheOtherProcess()
+    {
+        var seen = new TaskCompletionSource<(string Peer, string Pid)>();
+        await ServeAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                AuthProperty pid = context.AuthContext.FindPropertiesByName("pid").Single();
+                seen.TrySetResult((context.Peer, pid.Value));
+                return Task.FromResult(request);
+            },
+        });
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync("echo 1");
+
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo(($"shm:pid={peer.Id}", $"{peer.Id}")));
+    }
+
+    [Test]
+    public async Task Stream_BothWays_ByteForByte()
+    {
+        const int Bytes = 20_000_000;
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        Task<string> accepting = peer.DoAsync("stream-accept");
+        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await accepting.Bounded();
+        Assert.That(stream.PeerProcessId, Is.EqualTo(peer.Id));
+
+        Task<string> writing = peer.DoAsync($"stream-write {Bytes}");
+        Assert.That(await StreamChecks.CountWrongAsync(stream, Bytes).Bounded(), Is.Zero);
+        await writing;
+        Task<string> reading = peer.DoAsync($"stream-read {Bytes}");
+        await StreamChecks.WriteAsync(stream, Bytes).Bounded();
+        Assert.That(await reading, Is.EqualTo("0"));
+    }
+}

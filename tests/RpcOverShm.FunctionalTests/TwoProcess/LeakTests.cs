@@ -1,0 +1,165 @@
+using System.Diagnostics;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>Descriptors, mappings and threads go with the connections that needed them.</summary>
+internal sealed class LeakTests : PeerFixture
+{
+    [Test]
+    public async Task Server_AfterItsClientsWereKilled_HoldsWhatItHeldBefore()
+    {
+        ShmServer server = await ServeAsync(new Script());
+        Log.Expect(301);
+        await KillOneAsync();
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+        ProcessFacts before = await SettledAsync();
+
+        for (int i = 0; i < 5; i++)
+        {
+            await KillOneAsync();
+        }
+
+        await ReturnsToAsync(before);
+    }
+
+    [Test]
+    public async Task Client_AfterItsServerWasKilled_HoldsWhatItHeldBefore()
+    {
+        await OneServerAsync();
+        ProcessFacts before = await SettledAsync();
+
+        for (int i = 0; i < 5; i++)
+        {
+            await OneServerAsync();
+        }
+
+        await ReturnsToAsync(before);
+    }
+
+    [Test]
+    public async Task Streams_AfterTheirPeersWereKilled_LeaveNothing()
+    {
+        await OneStreamAsync();
+        ProcessFacts before = await SettledAsync();
+
+        for (int i = 0; i < 5; i++)
+        {
+            await OneStreamAsync();
+        }
+
+        await ReturnsToAsync(before);
+    }
+
+    [Test]
+    public async Task Connections_OfOneProcess_LeaveNothing()
+    {
+        ShmServer server = await ServeAsync(new Script());
+        await OneChannelAsync();
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+        ProcessFacts before = await SettledAsync();
+
+        for (int i = 0; i < 50; i++)
+        {
+            await OneChannelAsync();
+        }
+
+        await ReturnsToAsync(before);
+    }
+
+    [Test]
+    public async Task Connection_HoldsOneSocketAndTwoMappingsOnEachSide()
+    {
+        PeerProcess peer = await StartServingPeerAsync();
+        await OneCallAsync();
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() is { Mappings: 0, Threads: 0 });
+        ProcessFacts before = await SettledAsync();
+
+        await using ShmChannel channel = OpenChannel();
+        new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Empty);
+        ProcessFacts with = ProcessFacts.OfSelf();
+        string there = await peer.DoAsync("facts");
+
+        Assert.That(with, Is.EqualTo(before with { Sockets = before.Sockets + 1, Mappings = 2, Threads = 1 }));
+        Assert.That(there.Split(' ')[1..], Is.EqualTo(new[] { "0", "2", "1" }));
+
+        async Task OneCallAsync()
+        {
+            await using ShmChannel first = OpenChannel();
+            new ScriptClient(first.CreateCallInvoker()).Unary(Payloads.Empty);
+        }
+    }
+
+    [Test]
+    public async Task ChildProcesses_InheritNothing()
+    {
+        await ServeAsync(new Script());
+        ScriptClient client = OpenClient();
+        client.Unary(Payloads.Empty);
+
+        using Process child = Process.Start(new ProcessStartInfo("sleep", "60"))!;
+        try
+        {
+            ProcessFacts facts = ProcessFacts.Of(child.Id);
+            Assert.That(facts, Is.EqualTo(new ProcessFacts(0, 0, 0, 0)));
+        }
+        finally
+        {
+            child.Kill();
+        }
+    }
+
+    private static async Task<ProcessFacts> SettledAsync()
+    {
+        var facts = ProcessFacts.OfSelf();
+        await Timeouts.Eventually(() =>
+        {
+            ProcessFacts last = facts;
+            facts = ProcessFacts.OfSelf();
+            return facts == last;
+        });
+        return facts;
+    }
+
+    private async Task KillOneAsync()
+    {
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync("shapes");
+        await peer.DoAsync("mix 2 1");
+        peer.Kill();
+        await peer.Exited.Bounded();
+    }
+
+    private async Task OneServerAsync()
+    {
+        PeerProcess peer = await StartServingPeerAsync();
+        await using ShmChannel channel = OpenChannel();
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        Task held = client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
+        await peer.NextEventAsync();
+        peer.Kill();
+        await CallFailure.OfAsync(held);
+        await peer.Exited.Bounded();
+    }
+
+    private async Task OneStreamAsync()
+    {
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        Task<string> accepting = peer.DoAsync("stream-accept");
+        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await accepting;
+        Task<int> read = stream.ReadAsync(new byte[1]).AsTask();
+        peer.Kill();
+        Assert.That(async () => await read.Bounded(), Throws.InstanceOf<IOException>());
+        await peer.Exited.Bounded();
+    }
+
+    private async Task OneChannelAsync()
+    {
+        await using ShmChannel channel = OpenChannel();
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        client.Unary(Payloads.Empty);
+        await client.UnaryAsync(Payloads.OfSize(300_000)).ResponseAsync.Bounded();
+    }
+}

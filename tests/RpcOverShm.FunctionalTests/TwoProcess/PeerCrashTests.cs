@@ -1,0 +1,244 @@
+using System.Diagnostics;
+using Grpc.Core;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>kill -9 of either side, at rest and in the middle of calls.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class PeerCrashTests : PeerFixture
+{
+    // The promise is one second; this only keeps a loaded machine from failing the test. The time itself is printed.
+    private static readonly TimeSpan s_wellBelow = TimeSpan.FromSeconds(10);
+
+    [Test]
+    public async Task Server_KilledDuringACallWithoutADeadline_EndsIt(
+        [Values("blocking", "async", "client-stream", "server-stream", "duplex")] string shape)
+    {
+        PeerProcess peer = await StartServingPeerAsync();
+        ScriptClient client = OpenClient();
+        Task call = await StartHeldAsync(client, shape, peer);
+
+        long killed = Stopwatch.GetTimestamp();
+        peer.Kill();
+        RpcException failure = await CallFailure.OfAsync(call);
+        TimeSpan taken = Stopwatch.GetElapsedTime(killed);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(failure.Status.Detail, Does.Contain($"process {peer.Id}"));
+        Report($"kill of the server to the end of a {shape} call", taken);
+    }
+
+    [Test]
+    public async Task Server_KilledDuringManyCalls_EndsAllOfThem()
+    {
+        const int Calls = 200;
+        PeerProcess peer = await StartServingPeerAsync();
+        ScriptClient client = OpenClient();
+        Task[] calls = [.. Enumerable.Range(0, Calls).Select(i => i % 20 == 0
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Of("hold")))
+            : client.UnaryAsync(Payloads.Of("hold")).ResponseAsync)];
+        for (int i = 0; i < Calls; i++)
+        {
+            await peer.NextEventAsync();
+        }
+
+        long killed = Stopwatch.GetTimestamp();
+        peer.Kill();
+        RpcException[] failures = await Task.WhenAll(calls.Select(CallFailure.OfAsync));
+
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
+        Report($"kill of the server to the end of {Calls} calls", Stopwatch.GetElapsedTime(killed));
+    }
+
+    [Test]
+    public async Task Server_KilledAtRest_IsReplacedAtOnce()
+    {
+        PeerProcess peer = await StartServingPeerAsync();
+        ScriptClient client = OpenClient();
+        Assert.That(client.Unary(Payloads.Of("one")).Text(), Is.EqualTo("one"));
+
+        peer.Kill();
+        await peer.Exited.Bounded();
+        Assert.That(Directory.FileNames, Is.SubsetOf(new[] { LockName, SocketName }));
+        await Log.WaitForAsync(102);
+        RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Of("nobody")));
+        await StartServingPeerAsync();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(client.Unary(Payloads.Of("two")).Text(), Is.EqualTo("two"));
+    }
+
+    [Test]
+    public async Task Client_KilledDuringACall_FiresTheHandlersToken(
+        [Values("blocking", "async", "client-stream", "server-stream", "duplex")] string shape)
+    {
+        var began = new TaskCompletionSource();
+        var fired = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
+        async Task HoldAsync(ServerCallContext context)
+        {
+            context.CancellationToken.Register(() => fired.TrySetResult(Stopwatch.GetTimestamp()));
+            began.SetResult();
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }
+
+        ShmServer server = await ServeAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await HoldAsync(context);
+                return request;
+            },
+            ClientStream = async (_, context) =>
+            {
+                await HoldAsync(context);
+                return Payloads.Empty;
+            },
+            ServerStream = (_, _, context) => HoldAsync(context),
+            Duplex = (_, _, context) => HoldAsync(context),
+        });
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync($"hold {shape}");
+        await began.Task.Bounded();
+
+        long killed = Stopwatch.GetTimestamp();
+        peer.Kill();
+        long at = await fired.Task.Bounded();
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+
+        Report($"kill of the client to the token of a {shape} call's handler", Stopwatch.GetElapsedTime(killed, at));
+    }
+
+    [Test]
+    public async Task Client_KilledWhileTheHandlerReads_MakesTheReadThrow()
+    {
+        var began = new TaskCompletionSource();
+        var ended = new TaskCompletionSource<Exception?>();
+        await ServeAsync(new Script
+        {
+            Duplex = async (requests, _, _) =>
+            {
+                began.SetResult();
+                try
+                {
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                    }
+
+                    ended.SetResult(null);
+                }
+                catch (Exception exception)
+                {
+                    ended.SetResult(exception);
+                }
+            },
+        });
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync("hold duplex");
+        await began.Task.Bounded();
+
+        peer.Kill();
+
+        Assert.That(await ended.Task.Bounded(), Is.InstanceOf<OperationCanceledException>());
+    }
+
+    [Test]
+    public async Task Client_KilledInTheMiddleOfManyCalls_HarmsNoOther()
+    {
+        ShmServer server = await ServeAsync(new Script());
+        Log.Expect(301);
+        PeerProcess survivor = await StartCallingPeerAsync();
+        for (int i = 0; i < 5; i++)
+        {
+            PeerProcess victim = await StartCallingPeerAsync();
+            await victim.DoAsync("echo 10");
+            await victim.DoAsync($"mix 4 {i}");
+            Task<string> calls = survivor.DoAsync("hammer 2 300");
+            victim.Kill();
+            Assert.That(await calls, Is.EqualTo("0"));
+        }
+
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 1);
+        Assert.That(await survivor.DoAsync("shapes"), Is.Empty);
+    }
+
+    [Test]
+    public async Task Stream_WhosePeerIsKilled_IsDrainedAndThenThrows()
+    {
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        Task<string> accepting = peer.DoAsync("stream-accept");
+        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await accepting;
+        await peer.DoAsync("stream-write 100000");
+
+        peer.Kill();
+        await peer.Exited.Bounded();
+
+        Assert.That(await StreamChecks.CountWrongAsync(stream, 100_000).Bounded(), Is.Zero);
+        Assert.That(async () => await stream.ReadAsync(new byte[1]).Bounded(), Throws.InstanceOf<IOException>());
+        Assert.That(() => stream.Read(new byte[1]), Throws.InstanceOf<IOException>());
+        Assert.That(async () => await stream.WriteAsync(new byte[1]), Throws.InstanceOf<IOException>());
+    }
+
+    [Test]
+    public async Task Stream_ThatWaits_EndsWhenItsPeerIsKilled([Values] bool isBlocking, [Values] bool isWrite)
+    {
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        Task<string> accepting = peer.DoAsync("stream-accept");
+        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await accepting;
+        byte[] bytes = new byte[4 << 20];
+        Task waiting = (isBlocking, isWrite) switch
+        {
+            (true, true) => Timeouts.OnThread(() => stream.Write(bytes)),
+            (false, true) => stream.WriteAsync(bytes).AsTask(),
+            (true, false) => Timeouts.OnThread(() => _ = stream.Read(bytes)),
+            (false, false) => stream.ReadAsync(bytes).AsTask(),
+        };
+        await Task.Delay(50);
+        Assert.That(waiting.IsCompleted, Is.False);
+
+        long killed = Stopwatch.GetTimestamp();
+        peer.Kill();
+
+        Assert.That(async () => await waiting.Bounded(), Throws.InstanceOf<IOException>());
+        Report($"kill of the peer to the end of a {(isWrite ? "write" : "read")}", Stopwatch.GetElapsedTime(killed));
+    }
+
+    private static async Task<Task> StartHeldAsync(ScriptClient client, string shape, PeerProcess peer)
+    {
+        switch (shape)
+        {
+            case "client-stream":
+                // The default script's handler of a stream waits for requests: the first message shows that it runs.
+                AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream();
+                await clientStream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
+                client.Unary(Payloads.Empty);
+                return clientStream.ResponseAsync;
+            case "duplex":
+                AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();
+                await duplex.RequestStream.WriteAsync(Payloads.Empty).Bounded();
+                Assert.That(await duplex.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+                return duplex.ResponseStream.MoveNext(CancellationToken.None);
+            case "server-stream":
+                AsyncServerStreamingCall<Payload> serverStream = client.ServerStream(Payloads.Of("hold"));
+                Assert.That(await serverStream.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+                return serverStream.ResponseStream.MoveNext(CancellationToken.None);
+            default:
+                Task unary = shape == "blocking"
+                    ? Timeouts.OnThread(() => client.Unary(Payloads.Of("hold")))
+                    : client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
+                await peer.NextEventAsync();
+                return unary;
+        }
+    }
+
+    private static void Report(string what, TimeSpan taken)
+    {
+        TestContext.Out.WriteLine($"{what}: {taken.TotalMilliseconds:0.0} ms");
+        Assert.That(taken, Is.LessThan(s_wellBelow));
+    }
+}

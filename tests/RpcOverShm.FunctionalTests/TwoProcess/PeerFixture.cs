@@ -1,0 +1,113 @@
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>What fixtures with a second process have in common: peers that end with the test, and a directory to meet.</summary>
+[NonParallelizable]
+[Category("TwoProcess")]
+internal abstract class PeerFixture
+{
+    protected const string Address = "shm://two";
+    protected const string SocketName = "two.sock";
+    protected const string LockName = "two.lock";
+
+    private readonly List<PeerProcess> _peers = [];
+    private readonly List<IAsyncDisposable> _owned = [];
+
+    protected TestDirectory Directory { get; private set; } = null!;
+
+    protected LogGuard Log { get; private set; } = null!;
+
+    [SetUp]
+    public void MakeDirectory()
+    {
+        Directory = new TestDirectory();
+        Log = new LogGuard();
+    }
+
+    [TearDown]
+    public async Task EndPeersAsync()
+    {
+        _owned.Reverse();
+        foreach (IAsyncDisposable owned in _owned)
+        {
+            await owned.DisposeAsync();
+        }
+
+        _owned.Clear();
+        foreach (PeerProcess peer in _peers)
+        {
+            if (peer.Errors.Length > 0)
+            {
+                TestContext.Out.WriteLine($"Peer {peer.Id}: {peer.Errors}");
+            }
+
+            await peer.DisposeAsync();
+        }
+
+        _peers.Clear();
+        Directory.Dispose();
+        Log.Dispose();
+        Log.Check();
+    }
+
+    protected async Task<PeerProcess> StartPeerAsync(params string[] arguments)
+    {
+        PeerProcess peer = await PeerProcess.StartAsync("RpcOverShm.TestPeer", arguments);
+        _peers.Add(peer);
+        return peer;
+    }
+
+    /// <summary>A peer that serves the script at the address.</summary>
+    protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)
+    {
+        PeerProcess peer = await StartPeerAsync(arguments);
+        await peer.DoAsync($"serve {Address} {Directory.Path}");
+        return peer;
+    }
+
+    /// <summary>A peer with a channel to the address.</summary>
+    protected async Task<PeerProcess> StartCallingPeerAsync(params string[] arguments)
+    {
+        PeerProcess peer = await StartPeerAsync(arguments);
+        await peer.DoAsync($"channel {Address} {Directory.Path}");
+        return peer;
+    }
+
+    protected async Task<ShmServer> ServeAsync(Script script, Action<ShmServerOptions>? change = null)
+    {
+        var options = new ShmServerOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log, MaxReceiveMessageSize = null };
+        change?.Invoke(options);
+        var server = new ShmServer(Address, options);
+        _owned.Add(server);
+        server.Services.Add(script.Build());
+        await server.StartAsync();
+        return server;
+    }
+
+    protected ShmChannel OpenChannel(Action<ShmChannelOptions>? change = null)
+    {
+        var options = new ShmChannelOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log, MaxReceiveMessageSize = null };
+        change?.Invoke(options);
+        var channel = ShmChannel.ForAddress(Address, options);
+        _owned.Add(channel);
+        return channel;
+    }
+
+    protected ScriptClient OpenClient() => new(OpenChannel().CreateCallInvoker());
+
+    protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
+
+    /// <summary>Waits until this process holds what it held at first.</summary>
+    protected static async Task ReturnsToAsync(ProcessFacts before)
+    {
+        try
+        {
+            await Timeouts.Eventually(() => ProcessFacts.OfSelf() == before, TimeSpan.FromSeconds(20));
+        }
+        catch (TimeoutException)
+        {
+            Assert.That(ProcessFacts.OfSelf(), Is.EqualTo(before));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+using System.Diagnostics;
+using Grpc.Core;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>Servers that are killed and replaced at one address, without anybody cleaning up.</summary>
+internal sealed class RestartTests : PeerFixture
+{
+    [Test]
+    public Task KillAndRestart_TenTimes_NeedsNoCleaning() => KillAndRestartAsync(10);
+
+    [Test]
+    [Category("Stress"), Explicit("Long.")]
+    [HangBound(600)]
+    public Task KillAndRestart_AHundredTimes_NeedsNoCleaning() => KillAndRestartAsync(100);
+
+    [Test]
+    public async Task Second_LiveServer_IsRefusedByNameOfTheFirst()
+    {
+        PeerProcess first = await StartServingPeerAsync();
+        var server = new ShmServer(Address, new ShmServerOptions { RuntimeDirectory = Directory.Path });
+
+        ShmTransportException here = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
+        PeerProcess second = await StartPeerAsync();
+        string there = await second.AskAsync($"serve {Address} {Directory.Path}");
+
+        Assert.That(here.Error, Is.EqualTo(ShmTransportError.AddressInUse));
+        Assert.That(here.Message, Does.Contain($"process {first.Id}"));
+        Assert.That(there, Does.StartWith("error ShmTransportException").And.Contains($"process {first.Id}"));
+        Assert.That(OpenClient().Unary(Payloads.Of("first")).Text(), Is.EqualTo("first"));
+
+        await first.DoAsync("stop");
+        await second.DoAsync($"serve {Address} {Directory.Path}");
+    }
+
+    [Test]
+    public async Task Servers_ThatRaceForAnAddress_AreOneInTheEnd()
+    {
+        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => StartPeerAsync()));
+        for (int round = 0; round < 5; round++)
+        {
+            string[] replies = await Task.WhenAll(peers.Select(peer => peer.AskAsync($"serve {Address} {Directory.Path}")));
+            Assert.That(replies.Count(reply => reply == "ok"), Is.EqualTo(1), string.Join(Environment.NewLine, replies));
+            Assert.That(
+                replies.Where(reply => reply != "ok"),
+                Is.All.StartsWith("error ShmTransportException"));
+
+            int winner = Array.IndexOf(replies, "ok");
+            await peers[winner].DoAsync("stop");
+            Assert.That(Directory.FileNames, Is.Empty);
+        }
+    }
+
+    [Test]
+    public async Task Server_ThatStops_LeavesNoFile_AndItsClientsFindTheNext()
+    {
+        ScriptClient client = OpenClient();
+        for (int i = 0; i < 3; i++)
+        {
+            PeerProcess peer = await StartServingPeerAsync();
+            Assert.That(client.Unary(Payloads.OfSize(i)).IsOfSize(i));
+            await peer.DoAsync("stop 5000");
+            Assert.That(Directory.FileNames, Is.Empty);
+            Assert.That((await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        }
+    }
+
+    private async Task KillAndRestartAsync(int times)
+    {
+        ScriptClient client = OpenClient();
+        await WarmUpAsync(client);
+        ProcessFacts before = ProcessFacts.OfSelf();
+        var took = new List<TimeSpan>();
+        for (int i = 0; i < times; i++)
+        {
+            await using PeerProcess peer = await StartServingPeerAsync();
+            Assert.That(client.Unary(Payloads.OfSize(i * 100)).IsOfSize(i * 100));
+            Task held = client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
+            await peer.NextEventAsync();
+
+            long killed = Stopwatch.GetTimestamp();
+            peer.Kill();
+            Assert.That((await CallFailure.OfAsync(held)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+            took.Add(Stopwatch.GetElapsedTime(killed));
+            await peer.Exited.Bounded();
+            Assert.That(Directory.FileNames, Is.EqualTo(new[] { LockName, SocketName }));
+        }
+
+        await ReturnsToAsync(before);
+        TestContext.Out.WriteLine(
+            $"{times} kills to the status: median {took.Order().ElementAt(times / 2).TotalMilliseconds:0.0} ms, "
+            + $"longest {took.Max().TotalMilliseconds:0.0} ms");
+    }
+
+    // What the runtime makes once (sockets of its own, the sentinel) is no leak.
+    private async Task WarmUpAsync(ScriptClient client)
+    {
+        await using PeerProcess peer = await StartServingPeerAsync();
+        client.Unary(Payloads.Empty);
+        peer.Kill();
+        await peer.Exited.Bounded();
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf() is { Mappings: 0, Threads: 0 });
+    }
+}

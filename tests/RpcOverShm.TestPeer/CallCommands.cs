@@ -1,0 +1,122 @@
+using System.Globalization;
+using Grpc.Core;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.TestPeer;
+
+/// <summary>The peer as a client: calls a <see cref="Script"/> and checks every answer.</summary>
+internal sealed class CallCommands : IAsyncDisposable
+{
+    private const string Hold = "hold";
+
+    private ShmChannel? _channel;
+    private ScriptClient? _client;
+
+    private ScriptClient Client => _client ?? throw new InvalidOperationException("There is no channel yet.");
+
+    public Task<string> OpenAsync(string address, string directory)
+    {
+        var options = new ShmChannelOptions { RuntimeDirectory = directory, MaxReceiveMessageSize = null };
+        _channel = ShmChannel.ForAddress(address, options);
+        _client = new ScriptClient(_channel.CreateCallInvoker());
+        return Task.FromResult("");
+    }
+
+    public async Task<string> CloseAsync()
+    {
+        await _channel!.ShutdownAsync();
+        return "";
+    }
+
+    /// <summary>A blocking echo; the status as a word where it fails.</summary>
+    public Task<string> EchoAsync(int bytes)
+    {
+        try
+        {
+            return Task.FromResult(Client.Unary(Payloads.OfSize(bytes)).IsOfSize(bytes) ? "right" : "wrong");
+        }
+        catch (RpcException exception)
+        {
+            return Task.FromResult($"{exception.StatusCode} {exception.Status.Detail}".ReplaceLineEndings(" "));
+        }
+    }
+
+    public async Task<string> EveryShapeAsync() => await Shapes.RunAllAsync(Client);
+
+    /// <summary>Blocking echoes from several threads; how many answers were wrong.</summary>
+    public async Task<string> HammerAsync(int threads, int calls)
+    {
+        int[] wrong = await Task.WhenAll(Enumerable.Range(0, threads).Select(thread => Timeouts.OnThread(() =>
+        {
+            int wrongHere = 0;
+            for (int i = 0; i < calls; i++)
+            {
+                int bytes = (i * 37) % 3000;
+                ulong seed = (ulong)((thread * calls) + i);
+                wrongHere += Client.Unary(Payloads.OfSize(bytes, seed)).IsOfSize(bytes, seed) ? 0 : 1;
+            }
+
+            return wrongHere;
+        })));
+        return wrong.Sum().ToString(CultureInfo.InvariantCulture);
+    }
+
+    /// <summary>Starts a call that lasts until somebody ends it, and tells how it ended as an event.</summary>
+    public Task<string> HoldAsync(string shape)
+    {
+        Task call = shape switch
+        {
+            "blocking" => Timeouts.OnThread(() => Client.Unary(Payloads.Of(Hold))),
+            "async" => Client.UnaryAsync(Payloads.Of(Hold)).ResponseAsync,
+            "server-stream" => Client.ServerStream(Payloads.Of(Hold)).ResponseStream.ReadAllAsync(),
+            "client-stream" => Client.ClientStream().ResponseAsync,
+            "duplex" => Client.Duplex().ResponseStream.ReadAllAsync(),
+            _ => throw new ArgumentException($"There is no shape '{shape}'."),
+        };
+        _ = TellEndAsync(call);
+        return Task.FromResult("");
+    }
+
+    /// <summary>Calls of all shapes at once, without end, until this process is killed.</summary>
+    public Task<string> MixAsync(int callers, int seed)
+    {
+        for (int i = 0; i < callers; i++)
+        {
+            var random = new Random(seed + i);
+            _ = Task.Run(async () =>
+            {
+                while (true)
+                {
+                    await Shapes.RunRandomAsync(Client, random);
+                }
+            });
+        }
+
+        return Task.FromResult("");
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_channel is not null)
+        {
+            await _channel.DisposeAsync();
+        }
+    }
+
+    private static async Task TellEndAsync(Task call)
+    {
+        try
+        {
+            await call;
+            PeerCommands.Emit("ended OK");
+        }
+        catch (RpcException exception)
+        {
+            PeerCommands.Emit($"ended {exception.StatusCode} {exception.Status.Detail}");
+        }
+        catch (Exception exception)
+        {
+            PeerCommands.Emit($"ended {exception}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+using System.Net.Sockets;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.TestPeer;
+
+/// <summary>
+/// The peer as a build of another protocol version: it speaks the handshake by hand, up to the other side's answer.
+/// </summary>
+internal static class HelloCommands
+{
+    private static readonly PeerLimits s_limits = new(64 << 10, PeerLimits.SmallestCallWindow, 1, 0);
+
+    /// <summary>Greets a server with these versions; returns its answer.</summary>
+    public static async Task<string> GreetAsync(string path, int lowest, int highest)
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        using var segment = SharedSegment.Create(s_limits.RingCapacity, Guid.NewGuid());
+        Handshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None);
+        return answer is null
+            ? "closed"
+            : $"{answer.Hello.Type} {answer.Hello.RefusalReason} {answer.Hello.LowestVersion} {answer.Hello.RefusalText}";
+    }
+
+    /// <summary>Listens, and answers the next client with this version, whatever the client speaks.</summary>
+    public static Task<string> AnswerAsync(string path, int version)
+    {
+        var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(path));
+        listener.Listen();
+        _ = AnswerOneAsync(listener, version);
+        return Task.FromResult("");
+    }
+
+    private static async Task AnswerOneAsync(Socket listener, int version)
+    {
+        using (listener)
+        {
+            using Socket client = await listener.AcceptAsync();
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(client, CancellationToken.None);
+            using var segment = SharedSegment.Create(s_limits.RingCapacity, hello!.Hello.ConnectionId);
+            Handshake.Send(client, MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version), segment);
+
+            // Until the client has read the answer and closed.
+            await client.ReceiveAsync(new byte[1]);
+        }
+    }
+
+    private static Hello MakeHello(HelloType type, Guid id, int lowest, int highest) => new()
+    {
+        Type = type,
+        Purpose = ConnectionPurpose.Calls,
+        LowestVersion = (ushort)lowest,
+        HighestVersion = (ushort)highest,
+        ConnectionId = id,
+        Limits = s_limits,
+    };
+}

@@ -1,0 +1,111 @@
+using System.Globalization;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.TestPeer;
+
+/// <summary>The peer at either end of a stream of bytes.</summary>
+internal sealed class StreamCommands : IAsyncDisposable
+{
+    private const int PieceBytes = 16 << 10;
+
+    private ShmStreamListener? _listener;
+    private ShmStream? _stream;
+
+    private ShmStream Stream => _stream ?? throw new InvalidOperationException("There is no stream yet.");
+
+    public Task<string> ListenAsync(string address, string directory)
+    {
+        _listener = new ShmStreamListener(address, new ShmStreamOptions { RuntimeDirectory = directory });
+        _listener.Start();
+        return Task.FromResult("");
+    }
+
+    public async Task<string> ConnectAsync(string address, string directory)
+    {
+        _stream = await ShmStream.ConnectAsync(address, new ShmStreamOptions { RuntimeDirectory = directory });
+        return "";
+    }
+
+    public async Task<string> AcceptAsync()
+    {
+        _stream = await _listener!.AcceptAsync();
+        return "";
+    }
+
+    /// <summary>Begins to write so many bytes, and closes after the last; further commands need not wait for it.</summary>
+    public Task<string> PumpAsync(long bytes)
+    {
+        _ = Task.Run(async () =>
+        {
+            await WriteAsync(bytes);
+            await CloseAsync();
+        });
+        return Task.FromResult("");
+    }
+
+    public async Task<string> WriteAsync(long bytes)
+    {
+        var pattern = new BytePattern(0);
+        byte[] piece = new byte[PieceBytes];
+        for (long left = bytes; left > 0; left -= PieceBytes)
+        {
+            Memory<byte> part = piece.AsMemory(0, (int)Math.Min(left, PieceBytes));
+            pattern.Fill(part.Span);
+            await Stream.WriteAsync(part);
+        }
+
+        return "";
+    }
+
+    /// <summary>Reads so many bytes; how many were wrong.</summary>
+    public async Task<string> ReadAsync(int bytes)
+    {
+        var pattern = new BytePattern(0);
+        byte[] piece = new byte[PieceBytes];
+        long wrong = 0;
+        for (int left = bytes; left > 0;)
+        {
+            int read = await Stream.ReadAsync(piece.AsMemory(0, Math.Min(left, PieceBytes)));
+            if (read == 0)
+            {
+                throw new EndOfStreamException($"{left} bytes before the expected end.");
+            }
+
+            wrong += pattern.CountWrong(piece.AsSpan(0, read));
+            left -= read;
+        }
+
+        return wrong.ToString(CultureInfo.InvariantCulture);
+    }
+
+    /// <summary>Writes back what it reads, until the other side closes.</summary>
+    public async Task<string> EchoAsync()
+    {
+        byte[] piece = new byte[PieceBytes];
+        while (await Stream.ReadAsync(piece) is > 0 and int read)
+        {
+            await Stream.WriteAsync(piece.AsMemory(0, read));
+        }
+
+        return "";
+    }
+
+    public async Task<string> CloseAsync()
+    {
+        await Stream.DisposeAsync();
+        return "";
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_stream is not null)
+        {
+            await _stream.DisposeAsync();
+        }
+
+        if (_listener is not null)
+        {
+            await _listener.DisposeAsync();
+        }
+    }
+}

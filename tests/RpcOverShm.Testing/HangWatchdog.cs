@@ -1,0 +1,77 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Text;
+
+namespace RpcOverShm.Testing;
+
+/// <summary>
+/// Ends the process when one test has run too long: a thread that sleeps on a futex or spins heeds no cancellation, and
+/// a run that hangs tells less than one that ends with a reason. Says which tests ran and what the threads were doing.
+/// </summary>
+public static class HangWatchdog
+{
+    private static readonly TimeSpan s_period = TimeSpan.FromSeconds(1);
+
+    private static readonly ConcurrentDictionary<string, Run> s_running = new();
+    private static int s_isWatching;
+
+    /// <summary>A test begins, which may take so long. The name tells it from every other test.</summary>
+    public static void Begin(string test, TimeSpan bound)
+    {
+        s_running[test] = new Run(Stopwatch.GetTimestamp(), bound);
+        if (Interlocked.Exchange(ref s_isWatching, 1) == 0)
+        {
+            // A thread of its own: a test may keep every thread of the pool busy.
+            new Thread(Watch) { IsBackground = true, Name = "Hang watchdog" }.Start();
+        }
+    }
+
+    /// <summary>A test has ended.</summary>
+    public static void End(string test) => s_running.TryRemove(test, out _);
+
+    private static void Watch()
+    {
+        while (true)
+        {
+            Thread.Sleep(s_period);
+            foreach ((string test, Run run) in s_running)
+            {
+                if (Stopwatch.GetElapsedTime(run.Start) > run.Bound)
+                {
+                    string report = Describe(test, run.Bound);
+                    Console.Error.WriteLine(report);
+                    Environment.FailFast(report);
+                }
+            }
+        }
+    }
+
+    private static string Describe(string test, TimeSpan bound)
+    {
+        var text = new StringBuilder();
+        text.AppendLine($"The test {test} has run for more than {bound.TotalSeconds} s.");
+        text.AppendLine($"Running tests: {string.Join(", ", s_running.Keys)}");
+        text.AppendLine($"Thread pool: {ThreadPool.ThreadCount} threads, {ThreadPool.PendingWorkItemCount} items wait.");
+        foreach (string task in Directory.Exists("/proc/self/task") ? Directory.GetDirectories("/proc/self/task") : [])
+        {
+            text.AppendLine($"{Path.GetFileName(task)} {ReadOrEmpty(task, "comm")}: {ReadOrEmpty(task, "wchan")}, "
+                + $"in system call {ReadOrEmpty(task, "syscall")}");
+        }
+
+        return text.ToString();
+    }
+
+    private static string ReadOrEmpty(string task, string file)
+    {
+        try
+        {
+            return File.ReadAllText(Path.Combine(task, file)).Trim();
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return "?";
+        }
+    }
+
+    private readonly record struct Run(long Start, TimeSpan Bound);
+}

@@ -1,0 +1,74 @@
+using Google.Protobuf;
+using Grpc.Core;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.Testing;
+
+/// <summary>
+/// A service of the four kinds of method, of which each does what the test says. What is not said echoes.
+/// </summary>
+public sealed class Script
+{
+    public const string ServiceName = "rpcovershm.testing.Script";
+
+    private static readonly Marshaller<Payload> s_marshaller = Marshallers.Create(Serialize, Deserialize);
+
+    public static Method<Payload, Payload> UnaryMethod { get; } = Define(MethodType.Unary, "Unary");
+
+    public static Method<Payload, Payload> ClientStreamMethod { get; } = Define(MethodType.ClientStreaming, "ClientStream");
+
+    public static Method<Payload, Payload> ServerStreamMethod { get; } = Define(MethodType.ServerStreaming, "ServerStream");
+
+    public static Method<Payload, Payload> DuplexMethod { get; } = Define(MethodType.DuplexStreaming, "Duplex");
+
+    public UnaryServerMethod<Payload, Payload> Unary { get; set; } = static (request, _) => Task.FromResult(request);
+
+    public ClientStreamingServerMethod<Payload, Payload> ClientStream { get; set; } = EchoLastAsync;
+
+    public ServerStreamingServerMethod<Payload, Payload> ServerStream { get; set; } =
+        static (request, responses, _) => responses.WriteAsync(request);
+
+    public DuplexStreamingServerMethod<Payload, Payload> Duplex { get; set; } = EchoEachAsync;
+
+    /// <summary>A method of the service that no server has, or of another type than the server's.</summary>
+    public static Method<Payload, Payload> Define(MethodType type, string name, string service = ServiceName) =>
+        new(type, service, name, s_marshaller, s_marshaller);
+
+    public ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
+        .AddMethod(UnaryMethod, (request, context) => Unary(request, context))
+        .AddMethod(ClientStreamMethod, (requests, context) => ClientStream(requests, context))
+        .AddMethod(ServerStreamMethod, (request, responses, context) => ServerStream(request, responses, context))
+        .AddMethod(DuplexMethod, (requests, responses, context) => Duplex(requests, responses, context))
+        .Build();
+
+    private static async Task<Payload> EchoLastAsync(IAsyncStreamReader<Payload> requests, ServerCallContext context)
+    {
+        var last = new Payload();
+        while (await requests.MoveNext(CancellationToken.None))
+        {
+            last = requests.Current;
+        }
+
+        return last;
+    }
+
+    private static async Task EchoEachAsync(
+        IAsyncStreamReader<Payload> requests, IServerStreamWriter<Payload> responses, ServerCallContext context)
+    {
+        while (await requests.MoveNext(CancellationToken.None))
+        {
+            await responses.WriteAsync(requests.Current);
+        }
+    }
+
+    // As the generated code does it: the exact size first, then straight into the transport's buffer.
+    private static void Serialize(Payload message, SerializationContext context)
+    {
+        context.SetPayloadLength(message.CalculateSize());
+        message.WriteTo(context.GetBufferWriter());
+        context.Complete();
+    }
+
+    private static Payload Deserialize(DeserializationContext context) =>
+        Payload.Parser.ParseFrom(context.PayloadAsReadOnlySequence());
+}

@@ -1,0 +1,51 @@
+namespace RpcOverShm.Testing;
+
+/// <summary>
+/// A thread of a test. What it throws is thrown again where it is joined, and no join waits for ever.
+/// </summary>
+public sealed class TestThread
+{
+    private readonly Thread _thread;
+    private Exception? _exception;
+
+    private TestThread(string name, Action body)
+    {
+        _thread = new Thread(() => Run(body)) { IsBackground = true, Name = name };
+        _thread.Start();
+    }
+
+    /// <summary>True until the thread has ended.</summary>
+    public bool IsAlive => _thread.IsAlive;
+
+    /// <summary>True while the thread sleeps, as far as the runtime knows.</summary>
+    public bool IsAsleep => (_thread.ThreadState & ThreadState.WaitSleepJoin) != 0;
+
+    public static TestThread Start(string name, Action body) => new(name, body);
+
+    /// <summary>Waits for the end of the thread.</summary>
+    /// <exception cref="TimeoutException">It has not ended in time.</exception>
+    public void Join()
+    {
+        if (!_thread.Join(Timeouts.Wait))
+        {
+            throw new TimeoutException($"The thread '{_thread.Name}' has not ended within {Timeouts.Wait.TotalSeconds} s.");
+        }
+
+        if (_exception is not null)
+        {
+            throw new InvalidOperationException($"The thread '{_thread.Name}' has failed: {_exception.Message}", _exception);
+        }
+    }
+
+    private void Run(Action body)
+    {
+        try
+        {
+            body();
+        }
+        catch (Exception exception)
+        {
+            _exception = exception;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+using System.Diagnostics;
+using RpcOverShm.Calls;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Calls;
+
+public class CallDeadlineTests
+{
+    [TestCase(1)]
+    [TestCase(10_000)]
+    [TestCase(15_000)]
+    [TestCase(10_001)]
+    [TestCase(999_999)]
+    public async Task Expiry_AfterTheTime_NeverComesEarly(long ticks)
+    {
+        var timeout = TimeSpan.FromTicks(ticks);
+        for (int i = 0; i < 5; i++)
+        {
+            var expired = new TaskCompletionSource<long>(TaskCreationOptions.RunContinuationsAsynchronously);
+            long start = Stopwatch.GetTimestamp();
+            using var deadline = new CallDeadline(timeout, () => expired.TrySetResult(Stopwatch.GetTimestamp()));
+
+            long end = await expired.Task.Bounded();
+
+            Assert.That(Stopwatch.GetElapsedTime(start, end), Is.GreaterThanOrEqualTo(timeout));
+            Assert.That(deadline.Remaining, Is.LessThanOrEqualTo(TimeSpan.Zero));
+        }
+    }
+
+    [Test]
+    public async Task Expiry_OfManyDeadlines_ComesOnceForEach()
+    {
+        const int Count = 200;
+        int expired = 0;
+        var all = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        CallDeadline[] deadlines = [.. Enumerable.Range(0, Count).Select(i => new CallDeadline(
+            TimeSpan.FromMilliseconds(1 + (i % 7)),
+            () =>
+            {
+                if (Interlocked.Increment(ref expired) == Count)
+                {
+                    all.SetResult();
+                }
+            }))];
+
+        await all.Task.Bounded();
+        await Task.Delay(20);
+
+        Assert.That(Volatile.Read(ref expired), Is.EqualTo(Count));
+        Array.ForEach(deadlines, deadline => deadline.Dispose());
+    }
+
+    [TestCase(41)]
+    [TestCase(49.8)]
+    [TestCase(3650)]
+    [TestCase(10_675_199)]
+    public void Deadline_BeyondWhatTimersTake_IsKept(double days)
+    {
+        bool hasExpired = false;
+        using var deadline = new CallDeadline(TimeSpan.FromDays(days), () => hasExpired = true);
+
+        Assert.That(deadline.Remaining.TotalDays, Is.EqualTo(Math.Min(days, deadline.Remaining.TotalDays)).Within(0.1));
+        Assert.That(deadline.Remaining.TotalDays, Is.GreaterThan(40));
+        Assert.That(hasExpired, Is.False);
+    }
+
+    [Test]
+    public void Deadline_OfTheLongestTime_DoesNotOverflow()
+    {
+        using var deadline = new CallDeadline(TimeSpan.MaxValue, () => Assert.Fail("It has expired."));
+
+        Assert.That(deadline.Remaining, Is.GreaterThan(TimeSpan.FromDays(365)));
+    }
+
+    [Test]
+    public async Task Dispose_BeforeTheTime_KeepsItFromExpiring()
+    {
+        int expired = 0;
+        for (int i = 0; i < 100; i++)
+        {
+            new CallDeadline(TimeSpan.FromMilliseconds(50), () => Interlocked.Increment(ref expired)).Dispose();
+        }
+
+        var later = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        using var after = new CallDeadline(TimeSpan.FromMilliseconds(60), later.SetResult);
+        await later.Task.Bounded();
+
+        Assert.That(Volatile.Read(ref expired), Is.Zero);
+    }
+
+    [Test]
+    public void Dispose_WhileItExpires_ThrowsNowhere()
+    {
+        for (int i = 0; i < 2000; i++)
+        {
+            var deadline = new CallDeadline(TimeSpan.FromTicks(1 + (i % 20_000)), static () => { });
+            Thread.SpinWait(i % 100);
+            deadline.Dispose();
+        }
+    }
+
+    [Test]
+    public async Task Expiry_OfACallWithAContext_DoesNotCarryIt()
+    {
+        var ambient = new AsyncLocal<string> { Value = "the caller's" };
+        var seen = new TaskCompletionSource<string?>(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        using var deadline = new CallDeadline(TimeSpan.FromMilliseconds(1), () => seen.SetResult(ambient.Value));
+
+        Assert.That(await seen.Task.Bounded(), Is.Null);
+        Assert.That(ambient.Value, Is.EqualTo("the caller's"));
+    }
+
+    [Test]
+    public void Deadline_WhereTheFlowIsSuppressedAlready_IsMadeAllTheSame()
+    {
+        using (ExecutionContext.SuppressFlow())
+        {
+            using var deadline = new CallDeadline(TimeSpan.FromDays(1), static () => { });
+            Assert.That(ExecutionContext.IsFlowSuppressed());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+using System.Buffers;
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Tests.Calls;
+
+public class DeserializationContextTests
+{
+    [Test]
+    public void Payload_AsNewBuffer_IsTheCallersOwn()
+    {
+        byte[] payload = Deserialize("abc"u8, context =>
+        {
+            Assert.That(context.PayloadLength, Is.EqualTo(3));
+            return context.PayloadAsNewBuffer();
+        });
+
+        Assert.That(payload, Is.EqualTo("abc"u8.ToArray()));
+    }
+
+    [Test]
+    public void Payload_AsASequence_IsTheBytes()
+    {
+        Assert.That(
+            Deserialize("abc"u8, context => context.PayloadAsReadOnlySequence().ToArray()), Is.EqualTo("abc"u8.ToArray()));
+    }
+
+    [Test]
+    public void Payload_OfNoBytes_IsEmpty()
+    {
+        Assert.That(Deserialize([], context => context.PayloadAsNewBuffer()), Is.Empty);
+        Assert.That(Deserialize([], context => context.PayloadAsReadOnlySequence().ToArray()), Is.Empty);
+        Assert.That(Deserialize([], context => [(byte)context.PayloadLength]), Is.EqualTo((byte[])[0]));
+    }
+
+    [Test]
+    public void Payload_TakenTwice_IsAnInvalidOperation()
+    {
+        Assert.That(
+            () => Deserialize("abc"u8, context =>
+            {
+                context.PayloadAsNewBuffer();
+                return context.PayloadAsReadOnlySequence().ToArray();
+            }),
+            Throws.InvalidOperationException);
+    }
+
+    [Test]
+    public void Payload_AfterTheDeserializer_IsNotThereAnyMore()
+    {
+        DeserializationContext? kept = null;
+        Deserialize("abc"u8, context =>
+        {
+            kept = context;
+            return [];
+        });
+
+        Assert.That(() => kept!.PayloadAsNewBuffer(), Throws.InvalidOperationException);
+        Assert.That(kept!.PayloadLength, Is.Zero);
+    }
+
+    [Test]
+    public void Deserialize_ThatThrows_ReleasesTheBytesAndPassesItOn()
+    {
+        var bytes = new MessageBytes("abc"u8);
+        var marshaller = new Marshaller<byte[]>(
+            static (_, _) => { }, new Func<DeserializationContext, byte[]>(_ => throw new FormatException("mine")));
+
+        Assert.That(
+            () => FrameDeserializationContext.Deserialize(marshaller, ref bytes), Throws.TypeOf<FormatException>());
+        Assert.That(bytes.IsEmpty, "Whoever held them has given them away.");
+    }
+
+    [Test]
+    public void Deserialize_WithinADeserializer_UsesAnotherContext()
+    {
+        byte[] outer = Deserialize("outer"u8, context =>
+        {
+            byte[] inner = Deserialize("inner"u8, nested => nested.PayloadAsNewBuffer());
+            return [.. context.PayloadAsNewBuffer(), .. inner];
+        });
+
+        Assert.That(outer, Is.EqualTo("outerinner"u8.ToArray()));
+    }
+
+    [Test]
+    public void Deserialize_WithAPlainMarshaller_Works()
+    {
+        var marshaller = Marshallers.Create(static (byte[] bytes) => bytes, static bytes => bytes);
+        var bytes = new MessageBytes("abc"u8);
+
+        Assert.That(FrameDeserializationContext.Deserialize(marshaller, ref bytes), Is.EqualTo("abc"u8.ToArray()));
+    }
+
+    private static byte[] Deserialize(ReadOnlySpan<byte> payload, Func<DeserializationContext, byte[]> deserializer)
+    {
+        var bytes = new MessageBytes(payload);
+        var marshaller = new Marshaller<byte[]>(static (_, _) => { }, deserializer);
+        return FrameDeserializationContext.Deserialize(marshaller, ref bytes);
+    }
+}

@@ -1,0 +1,65 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Connections;
+
+namespace RpcOverShm.Tests.Calls;
+
+/// <summary>Received messages as a reading thread handles them that runs no user code: what becomes due is queued.</summary>
+internal sealed class QueuedMessages
+{
+    private readonly RecordingCall _call = new();
+    private readonly InboundMessages _messages;
+
+    public QueuedMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted = false)
+    {
+        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysWanted);
+        _call.OnWork = _ => _messages.CompleteWait();
+    }
+
+    /// <summary>The credit that was granted, in order.</summary>
+    public List<uint> Grants => _call.Grants;
+
+    public bool IsAtEnd => _messages.IsAtEnd;
+
+    public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        Status? status = _messages.Add(wholeLength, bytes, flags);
+        QueueWork();
+        return status;
+    }
+
+    public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        _messages.AddChunk(bytes, flags);
+        QueueWork();
+    }
+
+    public void End()
+    {
+        _messages.End();
+        QueueWork();
+    }
+
+    public void EndAbruptly()
+    {
+        _messages.EndAbruptly();
+        QueueWork();
+    }
+
+    public void Abort() => _messages.Abort();
+
+    public bool TryTake(out MessageBytes bytes) => _messages.TryTake(out bytes);
+
+    public ValueTask WaitAsync() => _messages.WaitAsync();
+
+    public ValueTask WaitAsync(CancellationToken cancellationToken) => _messages.WaitAsync(cancellationToken);
+
+    private void QueueWork()
+    {
+        if (_call.HasWork)
+        {
+            _call.QueueWork();
+        }
+    }
+}

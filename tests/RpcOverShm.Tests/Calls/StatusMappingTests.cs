@@ -1,0 +1,138 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Calls;
+
+public class StatusMappingTests
+{
+    [TestCase("Local", StatusCode.Cancelled, "gRPC call disposed.")]
+    [TestCase("PeerClosed", StatusCode.Unavailable, "the text")]
+    [TestCase("PeerLost", StatusCode.Unavailable, "the text")]
+    [TestCase("PeerViolation", StatusCode.Internal, "the text")]
+    [TestCase("InternalError", StatusCode.Internal, "the text")]
+    public void FromClose_OfAReason_IsTheTable(string cause, StatusCode code, string detail)
+    {
+        Status status = StatusMapping.FromClose(new CloseReason(Enum.Parse<CloseCause>(cause), "the text"));
+
+        Assert.That((status.StatusCode, status.Detail), Is.EqualTo((code, detail)));
+    }
+
+    [Test]
+    public void FromClose_OfEveryCause_IsInTheTable()
+    {
+        Assert.That(Enum.GetNames<CloseCause>(), Has.Length.EqualTo(5));
+    }
+
+    [TestCase("NotListening", StatusCode.Unavailable)]
+    [TestCase("TimedOut", StatusCode.Unavailable)]
+    [TestCase("Stopping", StatusCode.Unavailable)]
+    [TestCase("Refused", StatusCode.Unavailable)]
+    [TestCase("SystemError", StatusCode.Unavailable)]
+    [TestCase("NotThisProtocol", StatusCode.Internal)]
+    [TestCase("VersionMismatch", StatusCode.Internal)]
+    [TestCase("PurposeMismatch", StatusCode.Internal)]
+    [TestCase("AccessDenied", StatusCode.Internal)]
+    [TestCase("AddressInUse", StatusCode.Internal)]
+    public void FromConnectFailure_OfAFailure_IsTheTable(string failure, StatusCode code)
+    {
+        var exception = new ConnectException(Enum.Parse<ConnectFailure>(failure), "no way");
+
+        Status status = StatusMapping.FromConnectFailure(exception);
+
+        Assert.That(status.StatusCode, Is.EqualTo(code));
+        Assert.That(status.Detail, Is.EqualTo("Error starting gRPC call. no way"));
+        Assert.That(status.DebugException, Is.SameAs(exception));
+    }
+
+    [Test]
+    public void FromRequestFailure_OfTooLargeAMessage_IsResourceExhausted()
+    {
+        Status status = StatusMapping.FromRequestFailure(new MessageTooLargeException());
+
+        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(status.Detail, Is.EqualTo("Sending message exceeds the maximum configured message size."));
+    }
+
+    [Test]
+    public void FromRequestFailure_OfAnythingElse_IsInternalWithTypesAndMessages()
+    {
+        var exception = new InvalidOperationException("outer", new FormatException("inner"));
+
+        Status status = StatusMapping.FromRequestFailure(exception);
+
+        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(
+            status.Detail,
+            Is.EqualTo("Error starting gRPC call. InvalidOperationException: outer FormatException: inner"));
+    }
+
+    [Test]
+    public void FromUnreadableResponse_OfAnException_BeginsAsOthersDo()
+    {
+        Status status = StatusMapping.FromUnreadableResponse(new FormatException("odd"));
+
+        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(status.Detail, Is.EqualTo("Failed to deserialize response message. FormatException: odd"));
+    }
+
+    [Test]
+    public void FromHandlerException_OfAnRpcException_IsItsStatus()
+    {
+        var status = new Status(StatusCode.NotFound, "gone");
+
+        Assert.That(StatusMapping.FromHandlerException(new RpcException(status), isDetailed: false), Is.EqualTo(status));
+    }
+
+    [TestCase(false, "Exception was thrown by handler.")]
+    [TestCase(true, "Exception was thrown by handler. FormatException: secret")]
+    public void FromHandlerException_OfAnythingElse_TellsDetailsOnlyWhereAsked(bool isDetailed, string detail)
+    {
+        Status status = StatusMapping.FromHandlerException(new FormatException("secret"), isDetailed);
+
+        Assert.That((status.StatusCode, status.Detail), Is.EqualTo((StatusCode.Unknown, detail)));
+        Assert.That(status.DebugException, Is.Null, "It is on its way to another process.");
+    }
+
+    [Test]
+    public void FromHandlerException_OfTooLargeAResponse_IsResourceExhausted()
+    {
+        Assert.That(
+            StatusMapping.FromHandlerException(new MessageTooLargeException(), false).StatusCode,
+            Is.EqualTo(StatusCode.ResourceExhausted));
+    }
+
+    [Test]
+    public void Statuses_ThatProgramsCompare_AreThoseOfGrpcDotnet()
+    {
+        (Status, StatusCode, string)[] expected =
+        [
+            (StatusMapping.ClientCancelled, StatusCode.Cancelled, "Call canceled by the client."),
+            (StatusMapping.Disposed, StatusCode.Cancelled, "gRPC call disposed."),
+            (StatusMapping.ClientDeadline, StatusCode.DeadlineExceeded, ""),
+            (StatusMapping.ServerDeadline, StatusCode.DeadlineExceeded, "Deadline Exceeded"),
+            (StatusMapping.ReceivedTooLarge, StatusCode.ResourceExhausted,
+                "Received message exceeds the maximum configured message size."),
+        ];
+
+        foreach ((Status status, StatusCode code, string detail) in expected)
+        {
+            Assert.That((status.StatusCode, status.Detail), Is.EqualTo((code, detail)));
+        }
+
+        Assert.That(StatusMapping.NoMessageDetail, Is.EqualTo("No message returned from method."));
+        Assert.That(StatusMapping.MethodUnknownDetail, Is.EqualTo("Method is unimplemented."));
+        Assert.That(StatusMapping.ServiceUnknownDetail, Is.EqualTo("Service is unimplemented."));
+        Assert.That(StatusMapping.AdditionalMessageDetail, Is.EqualTo("Additional data after the message received."));
+    }
+
+    [Test]
+    public void Limits_InTheirDetails_AreNamed()
+    {
+        Assert.That(StatusMapping.TooManyCalls(new PeerLimits(0, 0, 7, 0)).Detail, Does.Contain("at most 7 calls"));
+        Assert.That(StatusMapping.TooManyRunning(9).Detail, Does.Contain("at most 9 calls"));
+        Assert.That(StatusMapping.MetadataTooLarge("This", 5).Detail, Is.EqualTo("This is larger than the 5 bytes that are allowed."));
+        Assert.That(StatusMapping.CodecUnknown("x", ["proto", "y"]).Detail, Does.Contain("'x'").And.Contain("'proto', 'y'"));
+    }
+}

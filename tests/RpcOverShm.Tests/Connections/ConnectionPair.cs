@@ -1,0 +1,79 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>Two connections, both in this process. The server answers each call with its own head and message.</summary>
+internal sealed class ConnectionPair : IDisposable
+{
+    private readonly LinkPair _links;
+
+    public ConnectionPair(uint maxCalls = 100, Action<RecordingCall, string>? onEvent = null)
+    {
+        _links = new LinkPair(maxCalls: maxCalls);
+        Client = new Connection(_links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
+        Server = new Connection(
+            _links.Server,
+            SchedulingMode.Adaptive,
+            _ => new RecordingCall(isServed: true) { OnEvent = onEvent ?? Answer },
+            onGoAway: null);
+        Client.Start();
+        Server.Start();
+    }
+
+    public Connection Client { get; }
+
+    public Connection Server { get; }
+
+    public LinkPair Links => _links;
+
+    /// <summary>Runs a call on this thread and checks its answer.</summary>
+    public void Run(byte mark)
+    {
+        var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+        call.Waiter!.Clear();
+        StartOutcome outcome = Client.RunCall(
+            call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark, mark], largeMessage: null);
+        Assert.That(outcome, Is.EqualTo(StartOutcome.Started));
+        Assert.That(call.IsDone);
+        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[mark, mark]), string.Join(", ", call.Events));
+    }
+
+    /// <summary>Starts a call that nobody blocks for; completes with its answer.</summary>
+    public Task<RecordingCall> RunAsync(byte mark)
+    {
+        var done = new TaskCompletionSource<RecordingCall>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var call = new RecordingCall { OnEvent = (call, _) => done.TrySetResult(call) };
+        StartOutcome outcome = Client.StartCall(call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark]);
+        return outcome == StartOutcome.Started
+            ? done.Task
+            : Task.FromException<RecordingCall>(new InvalidOperationException($"The call was not started: {outcome}."));
+    }
+
+    public void AssertNoBackstop() =>
+        Assert.That((Client.BackstopsWithData, Server.BackstopsWithData), Is.EqualTo((0L, 0L)));
+
+    public void Dispose()
+    {
+        var reason = new CloseReason(CloseCause.Local, "The test is over.");
+        Client.Close(reason);
+        Server.Close(reason);
+        Assert.That(Task.WhenAll(Client.Closed, Server.Closed).Wait(Timeouts.Wait), "The connections end.");
+        _links.Dispose();
+    }
+
+    private void Answer(RecordingCall call, string what)
+    {
+        if (what.StartsWith("start", StringComparison.Ordinal))
+        {
+            byte[] message = [.. call.MessageBytes];
+            Server.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
+        }
+        else if (what == "end written")
+        {
+            Server.ForgetServed(call);
+        }
+    }
+}

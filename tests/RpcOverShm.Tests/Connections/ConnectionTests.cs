@@ -1,0 +1,366 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Connections;
+
+public class ConnectionTests
+{
+    private const string ReaderThread = "RpcOverShm reader";
+
+    [Test]
+    public void RunCall_OfOneCall_ReturnsWithItsAnswer()
+    {
+        using var pair = new ConnectionPair();
+
+        pair.Run(7);
+
+        Assert.That(pair.Client.StartedCount, Is.Zero);
+        Assert.That(() => pair.Server.ServedCount, Is.Zero.After(20_000, 2));
+    }
+
+    [Test]
+    public async Task StartCall_OfOneCall_IsAnsweredByTheReadersThread()
+    {
+        using var pair = new ConnectionPair();
+
+        RecordingCall call = await pair.RunAsync(9).Bounded();
+
+        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[9]));
+    }
+
+    [Test]
+    public async Task Calls_OfBothKindsOneAfterTheOther_AllEnd()
+    {
+        // The reader changes between the caller and the connection's own thread all the time.
+        using var pair = new ConnectionPair();
+        for (int i = 0; i < 500; i++)
+        {
+            pair.Run((byte)i);
+            await pair.RunAsync((byte)i).Bounded();
+        }
+
+        pair.AssertNoBackstop();
+    }
+
+    [Test]
+    public async Task Calls_OfBothKindsByManyThreads_AllEnd()
+    {
+        using var pair = new ConnectionPair();
+        TestThread[] blocking = [.. Enumerable.Range(0, 4).Select(i => TestThread.Start("caller", () =>
+        {
+            for (int n = 0; n < 3000; n++)
+            {
+                pair.Run((byte)(i + n));
+            }
+        }))];
+        Task[] awaiting = [.. Enumerable.Range(0, 4).Select(i => Task.Run(async () =>
+        {
+            for (int n = 0; n < 1500; n++)
+            {
+                RecordingCall call = await pair.RunAsync((byte)(i + n)).Bounded();
+                Assert.That(call.MessageBytes, Is.EqualTo((byte[])[(byte)(i + n)]));
+            }
+        }))];
+
+        await Task.WhenAll(awaiting);
+        Array.ForEach(blocking, thread => thread.Join());
+
+        pair.AssertNoBackstop();
+        Assert.That(pair.Client.StartedCount, Is.Zero);
+    }
+
+    [Test]
+    public async Task Calls_WithPausesOfEveryLength_AllEnd()
+    {
+        // Long enough for everybody to fall asleep, short enough to meet them on the way, and all between.
+        using var pair = new ConnectionPair();
+        Random random = TestSeed.NewRandom();
+        for (int i = 0; i < 300; i++)
+        {
+            if (random.Next(2) == 0)
+            {
+                pair.Run((byte)i);
+            }
+            else
+            {
+                await pair.RunAsync((byte)i).Bounded();
+            }
+
+            int pause = random.Next(4);
+            if (pause == 0)
+            {
+                await Task.Delay(random.Next(12));
+            }
+            else
+            {
+                Thread.SpinWait(random.Next(1 << (pause * 4)));
+            }
+        }
+
+        pair.AssertNoBackstop();
+    }
+
+    [Test]
+    public void RunCall_WithALargeMessage_SendsItInParts()
+    {
+        int received = 0;
+        ConnectionPair? pair = null;
+        pair = new ConnectionPair(onEvent: (call, what) =>
+        {
+            if (what.StartsWith("message", StringComparison.Ordinal) || what.StartsWith("chunk", StringComparison.Ordinal))
+            {
+                int now = call.MessageBytes.Count;
+                pair!.Server.SendCredit(call, (uint)(now - received) + 16);
+                received = now;
+                if (what.Contains("HalfClose"))
+                {
+                    pair.Server.Send(call, FrameKind.End, FrameFlags.None, default, default);
+                    pair.Server.ForgetServed(call);
+                }
+            }
+        });
+        using (pair)
+        {
+            var message = new PooledBufferWriter();
+            message.Write(SenderRig.Pattern(1_000_000));
+            var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+
+            pair.Client.RunCall(call, FrameFlags.None, "h"u8, default, message);
+
+            Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
+            Assert.That(received, Is.EqualTo(1_000_000));
+            pair.AssertNoBackstop();
+        }
+    }
+
+    [Test]
+    public void RunCall_BeyondThePeersLimit_ReturnsAtOnce()
+    {
+        using var pair = new ConnectionPair(maxCalls: 0);
+        var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+
+        Assert.That(pair.Client.RunCall(call, 0, default, default, null), Is.EqualTo(StartOutcome.TooManyCalls));
+        Assert.That(call.Events, Is.Empty);
+    }
+
+    [Test]
+    public async Task RunCall_OfACallThatIsFinishedElsewhere_Returns()
+    {
+        using var rig = new CallingRig();
+        using var started = new ManualResetEventSlim();
+        var call = new RecordingCall(waiter: new WakeLatch());
+        TestThread caller = TestThread.Start("caller", () => rig.Connection.RunCall(call, 0, default, default, null));
+        rig.Peer.Receive();
+
+        // As a deadline does: done, told to the waiter, and everybody who sleeps on the ring looks again.
+        await Task.Run(() =>
+        {
+            call.Complete();
+            call.Waiter!.Signal();
+            rig.Connection.WakeReaders();
+        });
+
+        caller.Join();
+    }
+
+    [Test]
+    public void RunCall_OfSeveralThreadsWithOneAnswerForEach_HandsEachItsOwn()
+    {
+        using var rig = new CallingRig();
+        const int Callers = 4;
+        TestThread[] callers = [.. Enumerable.Range(0, Callers).Select(i => TestThread.Start("caller", () =>
+        {
+            var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+            rig.Connection.RunCall(call, FrameFlags.None, [(byte)i], default, null);
+            Assert.That(call.LastHead, Is.EqualTo((byte[])[(byte)i]));
+        }))];
+
+        // Answered in the reverse order: most threads get their answer from another that reads.
+        List<RawFrame> frames = [.. Enumerable.Range(0, Callers).Select(_ => rig.Peer.Receive())];
+        foreach (RawFrame frame in Enumerable.Reverse(frames))
+        {
+            rig.Peer.Send(new RawFrame(FrameKind.End, frame.Call, Head: frame.Head));
+        }
+
+        Array.ForEach(callers, caller => caller.Join());
+        Assert.That(rig.Connection.BackstopsWithData, Is.Zero);
+    }
+
+    [Test]
+    public void Close_WithCallersThatBlock_EndsThemAll()
+    {
+        using var rig = new CallingRig();
+        RecordingCall[] calls = [.. Enumerable.Range(0, 4).Select(_ => new RecordingCall(waiter: new WakeLatch()))];
+        TestThread[] callers = [.. calls.Select(call => TestThread.Start(
+            "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
+        Array.ForEach(calls, _ => rig.Peer.Receive());
+
+        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+
+        Array.ForEach(callers, caller => caller.Join());
+        Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
+    }
+
+    [Test]
+    public async Task Close_WithCallsThatNobodyBlocksFor_TellsEachOnce()
+    {
+        using var rig = new CallingRig();
+        RecordingCall[] calls = [rig.Start(), rig.Start()];
+
+        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+        await rig.Connection.Closed.Bounded();
+
+        Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
+        Assert.That(
+            rig.Connection.StartCall(new RecordingCall(), 0, default, default), Is.EqualTo(StartOutcome.Closed));
+    }
+
+    [Test]
+    public async Task Close_OfOneSide_EndsTheOther()
+    {
+        using var pair = new ConnectionPair(onEvent: (_, _) => { });
+        var call = new RecordingCall();
+        pair.Client.StartCall(call, FrameFlags.None, default, default);
+
+        pair.Server.Close(new CloseReason(CloseCause.Local, "enough"));
+        await pair.Client.Closed.Bounded();
+
+        Assert.That(pair.Client.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerLost));
+        Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerLost"]));
+    }
+
+    [Test]
+    public async Task Close_AfterGoAway_IsNoLossToTheOther()
+    {
+        using var pair = new ConnectionPair();
+        pair.Server.SendGoAway();
+
+        pair.Server.Close(new CloseReason(CloseCause.Local, "enough"));
+        await pair.Client.Closed.Bounded();
+
+        Assert.That(pair.Client.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerClosed));
+    }
+
+    [Test]
+    public async Task PeersEnd_BehindItsAnswers_ComesAfterThem()
+    {
+        // What was written before the end counts: a response hidden by the end of the socket is a call that fails
+        // though it was answered.
+        for (int i = 0; i < 100; i++)
+        {
+            using var rig = new CallingRig();
+            RecordingCall[] calls = [.. Enumerable.Range(0, 5).Select(_ => rig.Start())];
+            foreach (RecordingCall call in calls)
+            {
+                rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+            }
+
+            rig.Links.Sockets.Server.Dispose();
+            await rig.Connection.Closed.Bounded();
+
+            Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("end None: 0, 0"));
+            Assert.That(rig.Connection.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerLost));
+        }
+    }
+
+    [Test]
+    public void PeersEnd_WhileCallersBlock_EndsThemAll()
+    {
+        for (int i = 0; i < 50; i++)
+        {
+            using var rig = new CallingRig();
+            RecordingCall[] calls = [.. Enumerable.Range(0, 3).Select(_ => new RecordingCall(waiter: new WakeLatch()))];
+            TestThread[] callers = [.. calls.Select(call => TestThread.Start(
+                "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
+            for (int n = 0; n <= i % 4 && n < 3; n++)
+            {
+                rig.Peer.Receive();
+            }
+
+            rig.Links.Sockets.Server.Dispose();
+
+            Array.ForEach(callers, caller => caller.Join());
+        }
+    }
+
+    [Test]
+    public async Task WhenStartedCallsEndAsync_WithCalls_CompletesWithTheLast()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        Task ended = rig.Connection.WhenStartedCallsEndAsync();
+        Assert.That(ended.IsCompleted, Is.False);
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        await ended.Bounded();
+    }
+
+    [Test]
+    public async Task WhenServedCallsEndAsync_OfAConnectionThatCloses_Completes()
+    {
+        using var rig = new ServingRig();
+        rig.Start();
+        Task ended = rig.Connection.WhenServedCallsEndAsync();
+        Assert.That(ended.IsCompleted, Is.False);
+
+        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+
+        await ended.Bounded();
+    }
+
+    [Test]
+    public void OpenAndClose_ManyTimes_LeavesNoThreadMappingOrDescriptor()
+    {
+        int threads = ProcessResources.CountThreads(ReaderThread);
+        int mappings = ProcessResources.CountSegmentMappings();
+        int descriptors = ProcessResources.CountDescriptors();
+        for (int i = 0; i < 50; i++)
+        {
+            using var pair = new ConnectionPair();
+            pair.Run((byte)i);
+        }
+
+        Assert.That(() => ProcessResources.CountThreads(ReaderThread), Is.LessThanOrEqualTo(threads).After(20_000, 10));
+        Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
+        Assert.That(() => ProcessResources.CountDescriptors(), Is.LessThanOrEqualTo(descriptors + 2).After(20_000, 10));
+    }
+
+    [Test]
+    public async Task Close_AmongCallsOfBothKinds_EndsEveryCallSomehow()
+    {
+        for (int round = 0; round < 60; round++)
+        {
+            using var pair = new ConnectionPair();
+            using var start = new Barrier(5);
+            TestThread[] blocking = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("caller", () =>
+            {
+                start.SignalAndWait(Timeouts.Wait);
+                StartOutcome outcome = StartOutcome.Started;
+                while (outcome == StartOutcome.Started)
+                {
+                    var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+                    outcome = pair.Client.RunCall(call, FrameFlags.None, default, default, null);
+                    Assert.That(call.IsDone, Is.EqualTo(outcome == StartOutcome.Started));
+                }
+            }))];
+            Task[] awaiting = [.. Enumerable.Range(0, 2).Select(_ => Task.Run(async () =>
+            {
+                start.SignalAndWait(Timeouts.Wait);
+                while (pair.Client.CloseReason is null)
+                {
+                    Task<RecordingCall> call = pair.RunAsync(1);
+                    await Task.WhenAny(call, pair.Client.Closed).Bounded();
+                }
+            }))];
+
+            start.SignalAndWait(Timeouts.Wait);
+            Thread.SpinWait(round * 2000);
+            (round % 2 == 0 ? pair.Client : pair.Server).Close(new CloseReason(CloseCause.Local, "enough"));
+
+            Array.ForEach(blocking, thread => thread.Join());
+            await Task.WhenAll(awaiting).Bounded();
+        }
+    }
+}

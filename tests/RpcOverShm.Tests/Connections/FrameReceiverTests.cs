@@ -1,0 +1,254 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>Legal frames: which call hears of them, and how.</summary>
+public class FrameReceiverTests
+{
+    private const int HeadLimit = (64 << 10) + (256 << 10);
+
+    [Test]
+    public void CallStart_WithHeadAndMessage_StartsACall()
+    {
+        using var rig = new ServingRig();
+        const FrameFlags Flags = FrameFlags.HasMessage | FrameFlags.HalfClose;
+
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, ServingRig.Id(5), Flags, [1, 2, 3], [4, 5]));
+
+        RecordingCall call = rig.Take();
+        rig.Settle();
+        Assert.That(call.Id, Is.EqualTo(ServingRig.Id(5)));
+        Assert.That(call.Events, Is.EqualTo((string[])[$"start {Flags}: 3, 2"]));
+        Assert.That(call.LastHead, Is.EqualTo((byte[])[1, 2, 3]));
+        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[4, 5]));
+        Assert.That(rig.Connection.ServedCount, Is.EqualTo(1));
+    }
+
+    [Test]
+    public void CallStart_WithAHeadInParts_StartsTheCallOnceItIsWhole()
+    {
+        using var rig = new ServingRig();
+        rig.Peer.Send(new RawFrame(
+            FrameKind.CallStart, ServingRig.Id(0), FrameFlags.HeadContinues | FrameFlags.HalfClose, [1, 2]));
+        RecordingCall call = rig.Take();
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, ServingRig.Id(0), FrameFlags.HeadContinues, [3]));
+        rig.Settle();
+        Assert.That(call.Events, Is.Empty);
+
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, ServingRig.Id(0), FrameFlags.None, [4]));
+        rig.Settle();
+
+        Assert.That(call.Events, Is.EqualTo((string[])["start HalfClose: 4, 0"]));
+        Assert.That(call.LastHead, Is.EqualTo((byte[])[1, 2, 3, 4]));
+    }
+
+    [Test]
+    public void HeadsInParts_OfTwoCalls_DoNotMix()
+    {
+        using var rig = new ServingRig();
+        for (int slot = 0; slot < 2; slot++)
+        {
+            byte mark = (byte)(10 * (slot + 1));
+            rig.Peer.Send(new RawFrame(FrameKind.CallStart, ServingRig.Id(slot), FrameFlags.HeadContinues, [mark]));
+        }
+
+        for (int slot = 0; slot < 2; slot++)
+        {
+            byte mark = (byte)((10 * (slot + 1)) + 1);
+            rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, ServingRig.Id(slot), FrameFlags.None, [mark]));
+        }
+
+        rig.Settle();
+        Assert.That(rig.Take().LastHead, Is.EqualTo((byte[])[10, 11]));
+        Assert.That(rig.Take().LastHead, Is.EqualTo((byte[])[20, 21]));
+    }
+
+    [Test]
+    public void CallStart_WithAHeadBeyondTheLimit_CostsTheCallAndNothingElse()
+    {
+        using var rig = new ServingRig();
+        SendHead(rig.Peer, FrameKind.CallStart, ServingRig.Id(0), HeadLimit + 1);
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, ServingRig.Id(1), Head: [1]));
+        rig.Settle();
+
+        Assert.That(rig.Take().Events, Is.EqualTo((string[])["head too large: CallStart"]));
+        Assert.That(rig.Take().Events, Has.One.Items);
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+    }
+
+    [Test]
+    public void CallStart_WithAHeadAtTheLimit_IsTaken()
+    {
+        using var rig = new ServingRig();
+        SendHead(rig.Peer, FrameKind.CallStart, ServingRig.Id(0), HeadLimit);
+        rig.Settle();
+
+        Assert.That(rig.Take().Events, Is.EqualTo((string[])[$"start None: {HeadLimit}, 0"]));
+    }
+
+    [Test]
+    public void Messages_OfACall_ComeInTheirOrder()
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, FrameFlags.None, null, [1, 2], Argument: 4));
+        rig.Peer.Send(new RawFrame(FrameKind.MessageChunk, call.Id, FrameFlags.None, null, [3]));
+        rig.Peer.Send(new RawFrame(FrameKind.MessageChunk, call.Id, FrameFlags.HalfClose, null, [4]));
+        rig.Settle();
+
+        Assert.That(
+            call.Events.Skip(1), Is.EqualTo((string[])["message None: 2 of 4", "chunk None: 1", "chunk HalfClose: 1"]));
+        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[1, 2, 3, 4]));
+    }
+
+    [Test]
+    public void HalfCloseAndCancel_OfACall_AreToldToIt()
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.HalfClose, call.Id));
+        rig.Peer.Send(new RawFrame(FrameKind.Cancel, call.Id));
+        rig.Settle();
+
+        Assert.That(call.Events.Skip(1), Is.EqualTo((string[])["half-close", "cancel"]));
+    }
+
+    [Test]
+    public void Credit_OfACall_GoesToTheSender()
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        long before = call.Sending.Window;
+
+        rig.Peer.Send(new RawFrame(FrameKind.Credit, call.Id, Argument: 123));
+        rig.Settle();
+
+        Assert.That(call.Sending.Window, Is.EqualTo(before + 123));
+    }
+
+    [Test]
+    public void End_OfAServedCall_FreesItsSlotBeforeThePeerSeesIt()
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        rig.OnEvent = null;
+
+        rig.Connection.Send(call, FrameKind.End, FrameFlags.HasMessage, "head"u8, "body"u8);
+        rig.Connection.ForgetServed(call);
+        RawFrame end = rig.Peer.Receive();
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, ServingRig.Id(0, 2), Head: [1]));
+
+        Assert.That((end.Kind, end.Head.Length, end.Body.Length), Is.EqualTo((FrameKind.End, 4, 4)));
+        Assert.That(call.Events, Does.Contain("end written"));
+        Assert.That(rig.Take().Id, Is.EqualTo(ServingRig.Id(0, 2)));
+    }
+
+    [Test]
+    public void LateFrames_OfACallThatWasEndedHere_AreDropped()
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        rig.Connection.Send(call, FrameKind.End, FrameFlags.None, "x"u8, default);
+        rig.Connection.ForgetServed(call);
+
+        rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, FrameFlags.None, null, [1], Argument: 1));
+        rig.Peer.Send(new RawFrame(FrameKind.MessageChunk, call.Id, FrameFlags.None, null, [1]));
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [1]));
+        rig.Peer.Send(new RawFrame(FrameKind.HalfClose, call.Id));
+        rig.Peer.Send(new RawFrame(FrameKind.Credit, call.Id, Argument: 1));
+        rig.Peer.Send(new RawFrame(FrameKind.Cancel, call.Id));
+        rig.Settle();
+
+        Assert.That(call.Events, Has.Length.EqualTo(2));
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+    }
+
+    [Test]
+    public void GoAway_OfThePeer_ClosesTheConnectionForNewCalls()
+    {
+        using var rig = new ServingRig();
+        Assert.That(rig.Connection.IsOpenForCalls);
+
+        rig.Peer.Send(new RawFrame(FrameKind.GoAway));
+        rig.Peer.Send(new RawFrame(FrameKind.GoAway));
+        rig.Settle();
+
+        Assert.That(rig.Connection.IsOpenForCalls, Is.False);
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+    }
+
+    [Test]
+    public void HeadersMessagesAndEnd_OfAStartedCall_AreToldToIt()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.Headers, call.Id, Head: [1, 2]));
+        rig.Peer.Send(new RawFrame(FrameKind.Message, call.Id, FrameFlags.None, null, [7], Argument: 1));
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HasMessage, [3], [8, 9]));
+
+        Assert.That(() => call.IsDone, Is.True.After(20_000, 2));
+        Assert.That(
+            () => call.Events,
+            Is.EqualTo((string[])["headers: 2", "message None: 1 of 1", "end HasMessage: 1, 2"]).After(20_000, 2));
+        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[7, 8, 9]));
+        Assert.That(rig.Connection.StartedCount, Is.Zero);
+    }
+
+    [Test]
+    public void End_WithAHeadInParts_EndsTheCallOnceItIsWhole()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id, FrameFlags.HeadContinues, [1]));
+        rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, call.Id, FrameFlags.None, [2]));
+
+        Assert.That(() => call.Events, Is.EqualTo((string[])["end None: 2, 0"]).After(20_000, 2));
+        Assert.That(rig.Connection.StartedCount, Is.Zero);
+    }
+
+    [Test]
+    public void End_WithAHeadBeyondTheLimit_EndsTheCallAndFreesItsSlot()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+
+        SendHead(rig.Peer, FrameKind.End, call.Id, HeadLimit + 1);
+
+        Assert.That(() => call.Events, Is.EqualTo((string[])["head too large: End"]).After(20_000, 2));
+        Assert.That(() => rig.Connection.StartedCount, Is.Zero.After(20_000, 2));
+        Assert.That(rig.Connection.CloseReason, Is.Null);
+        Assert.That(rig.Start().Id, Is.EqualTo(new CallId(call.Id.Slot, 2, false)));
+    }
+
+    [Test]
+    public void Headers_WithAHeadBeyondTheLimit_LeaveTheSlotToTheEnd()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        SendHead(rig.Peer, FrameKind.Headers, call.Id, HeadLimit + 1);
+        Assert.That(() => call.Events, Is.EqualTo((string[])["head too large: Headers"]).After(20_000, 2));
+        Assert.That(rig.Connection.StartedCount, Is.EqualTo(1));
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        Assert.That(() => rig.Connection.StartedCount, Is.Zero.After(20_000, 2));
+    }
+
+    private static void SendHead(RawPeer peer, FrameKind kind, CallId id, int length)
+    {
+        const int Part = 4000;
+        while (length > 0)
+        {
+            int part = Math.Min(length, Part);
+            length -= part;
+            var frame = new RawFrame(kind, id, length > 0 ? FrameFlags.HeadContinues : FrameFlags.None, new byte[part]);
+            while (!peer.Link.Writer.TryClaim(part, isControl: true, out _))
+            {
+                Thread.Yield();
+            }
+
+            peer.Send(frame);
+            kind = FrameKind.HeadChunk;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>A sender at one end of a link, and a peer at the other that reads only when the test does.</summary>
+internal sealed class SenderRig : IDisposable
+{
+    public SenderRig(uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing)
+    {
+        Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls);
+        Peer = new RawPeer(Links.Server);
+        Sender = new FrameSender(Links.Client);
+        Calls = new StartedCalls(maxCalls, isFromAcceptor: false);
+    }
+
+    public LinkPair Links { get; }
+
+    public RawPeer Peer { get; }
+
+    public FrameSender Sender { get; }
+
+    public StartedCalls Calls { get; }
+
+    /// <summary>How far the sender's ring is written, as the peer can see.</summary>
+    public long Tail => Links.ClientSegment.Own.Tail;
+
+    public static byte[] Pattern(int length)
+    {
+        byte[] bytes = new byte[length];
+        new BytePattern(1).Fill(bytes);
+        return bytes;
+    }
+
+    public StartOutcome TryStart(RecordingCall call, ReadOnlySpan<byte> head = default) =>
+        Sender.Start(Calls, call, FrameFlags.None, head, default);
+
+    public RecordingCall Start(
+        ReadOnlySpan<byte> head = default, ReadOnlySpan<byte> message = default, FrameFlags flags = FrameFlags.None)
+    {
+        var call = new RecordingCall();
+        Assert.That(Sender.Start(Calls, call, flags, head, message), Is.EqualTo(StartOutcome.Started));
+        return call;
+    }
+
+    public Task Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None)
+    {
+        var bytes = new PooledBufferWriter();
+        bytes.Write(message);
+        return Sender.SendMessageAsync(call, flags, bytes);
+    }
+
+    /// <summary>Takes frames of one call up to its half-close; returns the bytes of its messages.</summary>
+    public byte[] ReceiveMessages(RecordingCall call)
+    {
+        var bytes = new List<byte>();
+        RawFrame frame;
+        do
+        {
+            frame = Peer.Receive();
+            Assert.That(frame.Call, Is.EqualTo(call.Id));
+            bytes.AddRange(frame.Body);
+        }
+        while ((frame.Flags & FrameFlags.HalfClose) == 0);
+        return [.. bytes];
+    }
+
+    /// <summary>Fills the ring with parts of a message, until data finds no more room.</summary>
+    public RecordingCall FillWithData()
+    {
+        RecordingCall call = Start();
+        Send(call, Pattern(500_000));
+        return call;
+    }
+
+    public void Dispose()
+    {
+        Links.Client.Close(new CloseReason(CloseCause.Local, "The test is over."));
+        Sender.Close();
+        Links.Client.Leave();
+        Peer.Dispose();
+        Links.Dispose();
+    }
+}

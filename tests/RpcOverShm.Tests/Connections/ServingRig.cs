@@ -1,0 +1,68 @@
+using System.Collections.Concurrent;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>A connection that serves calls, and a client worked by hand.</summary>
+internal sealed class ServingRig : IDisposable
+{
+    private readonly BlockingCollection<RecordingCall> _accepted = [];
+    private readonly LinkPair _links;
+
+    public ServingRig(uint maxCalls = 100)
+    {
+        _links = new LinkPair(maxCalls: maxCalls);
+        Peer = new RawPeer(_links.Client);
+        Connection = new Connection(_links.Server, SchedulingMode.Adaptive, _ => Accept(), null);
+        Connection.Start();
+    }
+
+    public LogGuard Logger => _links.Logger;
+
+    public RawPeer Peer { get; }
+
+    public Connection Connection { get; }
+
+    public LinkPair Links => _links;
+
+    /// <summary>Set before a call comes: what is done at each of its events.</summary>
+    public Action<RecordingCall, string>? OnEvent { get; set; }
+
+    public static CallId Id(int slot, uint generation = 1) => new(slot, generation, false);
+
+    /// <summary>The next call that was accepted.</summary>
+    public RecordingCall Take()
+    {
+        Assert.That(_accepted.TryTake(out RecordingCall? call, Timeouts.Wait), "A call was accepted.");
+        return call!;
+    }
+
+    /// <summary>Starts a call by hand and takes it.</summary>
+    public RecordingCall Start(int slot = 0)
+    {
+        Peer.Send(new RawFrame(FrameKind.CallStart, Id(slot), Head: [1, 2, 3]));
+        return Take();
+    }
+
+    /// <summary>Waits until everything that the peer has sent was given to its calls.</summary>
+    public void Settle() => Assert.That(() => _links.Server.Reader.HasData, Is.False.After(20_000, 2));
+
+    public void Dispose()
+    {
+        Connection.Close(new CloseReason(CloseCause.Local, "The test is over."));
+        Assert.That(Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
+        Peer.Dispose();
+        _links.Dispose();
+        _accepted.Dispose();
+    }
+
+    private RecordingCall Accept()
+    {
+        var call = new RecordingCall(isServed: true) { OnEvent = OnEvent };
+        _accepted.Add(call);
+        return call;
+    }
+}

@@ -1,0 +1,171 @@
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>
+/// Frames that may not come, or not now: the connection is closed, the peer is told, everybody who waits hears of it,
+/// and the process goes on.
+/// </summary>
+public class ViolationTests
+{
+    private static readonly CallId s_living = new(0, 1, false);
+
+    // What a client may not send. Call 0.1 lives, 1.1 has ended, no other was started.
+    private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byClients = new()
+    {
+        ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
+        ["kind 13"] = (new RawFrame((FrameKind)13, s_living), "unknown kind 13"),
+        ["unknown flag"] = (new RawFrame(FrameKind.Message, s_living, (FrameFlags)8), "flags 0x8"),
+        ["start without call"] = (new RawFrame(FrameKind.CallStart), "for call 0"),
+        ["go-away of a call"] = (new RawFrame(FrameKind.GoAway, s_living), "GoAway for call"),
+        ["bytes"] = (new RawFrame(FrameKind.Bytes, Body: [1]), "Bytes on a connection for calls"),
+        ["end of bytes"] = (new RawFrame(FrameKind.BytesEnd), "BytesEnd on a connection for calls"),
+        ["start twice"] = (new RawFrame(FrameKind.CallStart, s_living), "twice"),
+        ["start out of turn"] = (new RawFrame(FrameKind.CallStart, new CallId(2, 3, false)), "out of turn"),
+        ["start beyond the limit"] = (new RawFrame(FrameKind.CallStart, new CallId(100, 1, false)), "at most 100 calls"),
+        ["start as acceptor"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "not open"),
+        ["unknown call"] = (new RawFrame(FrameKind.HalfClose, new CallId(7, 1, false)), "never started"),
+        ["generation 0"] = (new RawFrame(FrameKind.HalfClose, new CallId(2)), "never started"),
+        ["future generation"] = (new RawFrame(FrameKind.Cancel, new CallId(0, 2, false)), "never started"),
+        ["past generation"] = (new RawFrame(FrameKind.Cancel, new CallId(1, 2, false)), "never started"),
+        ["server's call"] = (new RawFrame(FrameKind.Message, new CallId(0, 1, true)), "not open"),
+        ["headers"] = (new RawFrame(FrameKind.Headers, s_living), "the side that may not"),
+        ["end"] = (new RawFrame(FrameKind.End, s_living), "the side that may not"),
+        ["end in parts"] = (new RawFrame(FrameKind.End, s_living, FrameFlags.HeadContinues), ""),
+        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "in the wrong place"),
+        ["too much credit"] = (new RawFrame(FrameKind.Credit, s_living, Argument: uint.MaxValue), "Credit of"),
+        ["head in a message"] = (new RawFrame(FrameKind.Message, s_living, 0, [1], [], 1), "a head of 1"),
+        ["message beyond its length"] = (new RawFrame(FrameKind.Message, s_living, 0, null, [1, 2], 1), "payload of 2"),
+        ["payload in a cancel"] = (new RawFrame(FrameKind.Cancel, s_living, 0, null, [1]), "payload of 1"),
+        ["argument of a start"] = (new RawFrame(FrameKind.CallStart, new CallId(2, 1, false), Argument: 1), "argument of 1"),
+    };
+
+    // What a server may not send to a client whose call 0.1 lives.
+    private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byServers = new()
+    {
+        ["start of its own"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "where none are served"),
+        ["frame of its own"] = (new RawFrame(FrameKind.Message, new CallId(0, 1, true)), "never started"),
+        ["start"] = (new RawFrame(FrameKind.CallStart, s_living), "the side that may not"),
+        ["half-close"] = (new RawFrame(FrameKind.HalfClose, s_living), "the side that may not"),
+        ["cancel"] = (new RawFrame(FrameKind.Cancel, s_living), "the side that may not"),
+        ["call that was never started"] = (new RawFrame(FrameKind.End, new CallId(1, 1, false)), "not open"),
+        ["another generation"] = (new RawFrame(FrameKind.End, new CallId(0, 2, false)), "not open"),
+        ["beyond the table"] = (new RawFrame(FrameKind.End, new CallId(65535, 1, false)), "not open"),
+        ["head chunk"] = (new RawFrame(FrameKind.HeadChunk, s_living), "in the wrong place"),
+    };
+
+    private static IEnumerable<string> ByClients => s_byClients.Keys;
+
+    private static IEnumerable<string> ByServers => s_byServers.Keys;
+
+    [TestCaseSource(nameof(ByClients))]
+    public async Task Frame_ThatAClientMayNotSend_ClosesTheConnection(string name)
+    {
+        using var rig = new ServingRig();
+        RecordingCall living = rig.Start(slot: 0);
+        RecordingCall ended = rig.Start(slot: 1);
+        rig.Connection.Send(ended, FrameKind.End, FrameFlags.None, default, default);
+        rig.Connection.ForgetServed(ended);
+
+        rig.Peer.Send(s_byClients[name].Frame);
+        if (name == "end in parts")
+        {
+            rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, s_living));
+        }
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, s_byClients[name].Text);
+        Assert.That(living.Events[^1], Is.EqualTo("closed: PeerViolation"));
+        Assert.That(living.Events.Count(what => what.StartsWith("closed", StringComparison.Ordinal)), Is.EqualTo(1));
+    }
+
+    [TestCaseSource(nameof(ByServers))]
+    public async Task Frame_ThatAServerMayNotSend_ClosesTheConnection(string name)
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+
+        rig.Peer.Send(s_byServers[name].Frame);
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Logger, s_byServers[name].Text);
+        Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerViolation"]));
+    }
+
+    [Test]
+    public async Task End_OfACallThatHasEnded_ClosesTheConnection()
+    {
+        using var rig = new CallingRig();
+        RecordingCall call = rig.Start();
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Logger, "not open");
+        Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
+    }
+
+    [TestCase(8L)]
+    [TestCase(-16L)]
+    [TestCase(long.MaxValue)]
+    [TestCase((64L << 10) + 16)]
+    public async Task Tail_ThatIsImpossible_ClosesTheConnection(long tail)
+    {
+        using var rig = new ServingRig();
+        RecordingCall call = rig.Start();
+        long position = SharedMemoryOrder.ReadAcquire(ref rig.Links.ClientSegment.Own.Tail);
+
+        SharedMemoryOrder.WriteFenced(ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
+        rig.Links.Client.WakePeerForData();
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, "corrupted");
+        Assert.That(call.CloseReason!.Exception, Is.TypeOf<RingCorruptedException>());
+    }
+
+    [Test]
+    public async Task Record_WithAnImpossibleLength_ClosesTheConnection()
+    {
+        using var rig = new ServingRig();
+        rig.Start();
+
+        rig.Peer.SendRecord(new RecordHeader(5000, (byte)FrameKind.HalfClose, 0, 0, s_living.Value, 0), []);
+
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, "corrupted");
+    }
+
+    [Test]
+    public async Task Call_ThatThrowsAtAnEvent_ClosesTheConnectionAsThisSidesOwnFault()
+    {
+        using var rig = new ServingRig
+        {
+            OnEvent = (_, what) =>
+            {
+                if (what.StartsWith("start", StringComparison.Ordinal))
+                {
+                    throw new InvalidOperationException("a defect");
+                }
+            },
+        };
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, s_living));
+
+        await rig.Connection.Closed.Bounded();
+
+        Assert.That(rig.Connection.CloseReason!.Cause, Is.EqualTo(CloseCause.InternalError));
+        Assert.That(rig.Connection.CloseReason.Text, Is.EqualTo("a defect"));
+    }
+
+    private static async Task AssertClosedAsync(
+        Connection connection, System.Net.Sockets.Socket peersSocket, LogGuard logger, string text)
+    {
+        await connection.Closed.Bounded();
+        Assert.That(connection.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerViolation), connection.CloseReason.Text);
+        Assert.That(connection.CloseReason.Text, Does.Contain(text));
+        using Handshake.ReceivedHello? said =
+            await Handshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
+        Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
+        Assert.That(said.Hello.RefusalText, Is.EqualTo(connection.CloseReason.Text));
+        Assert.That(logger.Entries.Where(message => message.Level == LogLevel.Error), Has.One.Items);
+    }
+}

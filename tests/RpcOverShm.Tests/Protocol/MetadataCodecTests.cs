@@ -1,0 +1,156 @@
+using Grpc.Core;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Protocol;
+
+public class MetadataCodecTests
+{
+    private static readonly Vectors s_vectors = Vectors.Load("metadata.txt");
+
+    private static readonly Dictionary<string, Metadata> s_cases = new()
+    {
+        ["empty"] = [],
+        ["one-text"] = [new("key1", "value")],
+        ["duplicates-in-order"] = [new("a", "2"), new("b", ""), new("a", "1")],
+        ["binary"] = [new("a-bin", [0, 255, 10, 61]), new("b-bin", [])],
+        ["every-character-of-a-key"] = [new("abcdefghijklmnopqrstuvwxyz0123456789._-", " ~")],
+    };
+
+    private static IEnumerable<string> Names => s_vectors.Names;
+
+    [TestCaseSource(nameof(Names))]
+    public void Encode_OfMetadata_IsTheVector(string name)
+    {
+        s_vectors.AssertIs(name, SampleMetadata.Encode(s_cases[name]));
+    }
+
+    [TestCaseSource(nameof(Names))]
+    public void Decode_OfTheVector_IsTheMetadata(string name)
+    {
+        Metadata decoded = SampleMetadata.Decode(s_vectors[name]);
+
+        Assert.That(SampleMetadata.Describe(decoded), Is.EqualTo(SampleMetadata.Describe(s_cases[name])));
+    }
+
+    [Test]
+    public void Decode_OfWhatWasEncoded_IsTheSame()
+    {
+        Random random = TestSeed.NewRandom();
+        for (int i = 0; i < 5000; i++)
+        {
+            Metadata metadata = SampleMetadata.Random(random);
+
+            Metadata decoded = SampleMetadata.Decode(SampleMetadata.Encode(metadata));
+
+            Assert.That(SampleMetadata.Describe(decoded), Is.EqualTo(SampleMetadata.Describe(metadata)));
+        }
+    }
+
+    [Test]
+    public void Decode_OfEveryByteInAKey_TakesOnlyThoseOfKeys()
+    {
+        const string Allowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+        for (int value = 0; value < 256; value++)
+        {
+            byte[] block = [1, 0, 2, 0, (byte)'k', (byte)value, 0, 0, 0, 0];
+            bool isAllowed = value < 128 && Allowed.Contains((char)value);
+            if (isAllowed)
+            {
+                Assert.That(SampleMetadata.Decode(block)[0].Key, Is.EqualTo($"k{(char)value}"));
+            }
+            else
+            {
+                Assert.That(() => SampleMetadata.Decode(block), Throws.TypeOf<ProtocolException>(), $"byte {value}");
+            }
+        }
+    }
+
+    [Test]
+    public void Decode_OfEveryByteInAText_TakesOnlyPrintableAscii()
+    {
+        for (int value = 0; value < 256; value++)
+        {
+            byte[] block = [1, 0, 1, 0, (byte)'k', 1, 0, 0, 0, (byte)value];
+            if (value is >= 0x20 and <= 0x7E)
+            {
+                Assert.That(SampleMetadata.Decode(block)[0].Value, Is.EqualTo($"{(char)value}"));
+            }
+            else
+            {
+                Assert.That(() => SampleMetadata.Decode(block), Throws.TypeOf<ProtocolException>(), $"byte {value}");
+            }
+        }
+    }
+
+    [Test]
+    public void Decode_OfAnEmptyKey_IsTheProtocolsFault()
+    {
+        Assert.That(() => SampleMetadata.Decode([1, 0, 0, 0, 0, 0, 0, 0]), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void Decode_OfMoreEntriesThanThereAre_IsTheProtocolsFault()
+    {
+        byte[] block = s_vectors["one-text"];
+        block[0] = 0xFF;
+        block[1] = 0xFF;
+
+        Assert.That(() => SampleMetadata.Decode(block), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void Decode_OfAnAbsurdLength_AllocatesNothingForIt()
+    {
+        byte[] block = [1, 0, 5, 0, .. "a-bin"u8, 0xFF, 0xFF, 0xFF, 0x7F];
+        _ = Assert.Throws<ProtocolException>(() => SampleMetadata.Decode(block));
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        _ = Assert.Throws<ProtocolException>(() => SampleMetadata.Decode(block));
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(1 << 20));
+    }
+
+    [Test]
+    public void Check_OfLegalMetadata_IsNull()
+    {
+        Assert.That(s_cases.Values.Select(MetadataCodec.Check), Is.All.Null);
+    }
+
+    [TestCase("tab\t")]
+    [TestCase("line\n")]
+    [TestCase("\u007F")]
+    [TestCase("ü")]
+    [TestCase("\U0001F600")]
+    [TestCase("\0")]
+    public void Check_OfATextBeyondPrintableAscii_NamesTheKey(string value)
+    {
+        Assert.That(MetadataCodec.Check([new("my-key", value)]), Does.Contain("'my-key'"));
+    }
+
+    [Test]
+    public void Check_OfTooLongAKey_SaysSo()
+    {
+        Assert.That(MetadataCodec.Check([new(new string('k', 65536), "v")]), Does.Contain("65536"));
+        Assert.That(MetadataCodec.Check([new(new string('k', 65535), "v")]), Is.Null);
+    }
+
+    [Test]
+    public void Check_OfTooManyEntries_SaysSo()
+    {
+        var metadata = new Metadata();
+        for (int i = 0; i < 65536; i++)
+        {
+            metadata.Add("k", "v");
+        }
+
+        Assert.That(MetadataCodec.Check(metadata), Does.Contain("65536"));
+    }
+
+    [Test]
+    public void MeasureBytes_OfEntries_CountsKeyValueAnd32()
+    {
+        Assert.That(MetadataCodec.MeasureBytes([]), Is.Zero);
+        Assert.That(MetadataCodec.MeasureBytes([new("key", "value"), new("a-bin", [1, 2])]), Is.EqualTo(3 + 5 + 32 + 5 + 2 + 32));
+    }
+}

@@ -1,0 +1,109 @@
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Rings;
+
+/// <summary>
+/// One ring with both its sides in this process, each with its own mappings as two processes would have them. Small
+/// rings wrap and fill with every few records. The words are writable here: a test can be the hostile side of either.
+/// </summary>
+internal sealed unsafe class RingPair : IDisposable
+{
+    private readonly MappedSegment _producer;
+    private readonly MappedSegment _consumer;
+
+    public RingPair(long capacity)
+    {
+        Capacity = capacity;
+        _producer = new MappedSegment(capacity);
+        _consumer = new MappedSegment(capacity);
+        Writer = new RingWriter(_producer.Own, _consumer.View);
+        Reader = NewReader();
+    }
+
+    public long Capacity { get; }
+
+    public int MaxPayloadBytes => RingLimits.MaxPayloadBytes(Capacity);
+
+    public RingWriter Writer { get; }
+
+    public RingReader Reader { get; }
+
+    /// <summary>The ring's data, as its owner can write it.</summary>
+    public Span<byte> Data => new(_producer.Own.Data, (int)Capacity);
+
+    /// <summary>Where the reader sees the data.</summary>
+    public nint ReadersData => (nint)_producer.View.Data;
+
+    public ref long Tail => ref _producer.Own.Tail;
+
+    public ref long ParkedForSpace => ref _producer.Own.ParkedForSpace;
+
+    public ref long Head => ref _consumer.Own.Head;
+
+    public ref long ParkedForData => ref _consumer.Own.ParkedForData;
+
+    /// <summary>The word that the reader sleeps on, in its own mapping.</summary>
+    public SharedWord TailAsSeen => new(ref _producer.View.Tail);
+
+    /// <summary>The word that the writer sleeps on, in its own mapping.</summary>
+    public SharedWord HeadAsSeen => new(ref _consumer.View.Head);
+
+    /// <summary>Another reader of the same ring, at position 0.</summary>
+    public RingReader NewReader() => new(_consumer.Own, _producer.View);
+
+    /// <summary>Claims, fills and commits one record; does not publish.</summary>
+    public bool TryWrite(ReadOnlySpan<byte> payload, byte kind = 1, bool isControl = false)
+    {
+        if (!Writer.TryClaim(payload.Length, isControl, out RingClaim claim))
+        {
+            return false;
+        }
+
+        payload.CopyTo(claim.Payload);
+        Writer.Commit(claim, new RecordHeader((uint)payload.Length, kind, 0, 0, 0, 0));
+        return true;
+    }
+
+    /// <summary>Writes one record, which must fit, and publishes it.</summary>
+    public bool Write(ReadOnlySpan<byte> payload, byte kind = 1, bool isControl = false)
+    {
+        Assert.That(TryWrite(payload, kind, isControl), "There is room.");
+        return Writer.Publish();
+    }
+
+    /// <summary>Reads one record, which must be there, and gives its space back.</summary>
+    public byte[] Read() => Read(out _);
+
+    /// <summary>Reads one record, which must be there, and gives its space back.</summary>
+    public byte[] Read(out bool mustWake)
+    {
+        Assert.That(Reader.TryRead(out _, out ReadOnlySpan<byte> payload), "There is a record.");
+        byte[] bytes = payload.ToArray();
+        mustWake = Reader.Release();
+        return bytes;
+    }
+
+    /// <summary>Brings both sides to the position, with nothing in the ring and the head published.</summary>
+    public void AdvanceTo(long position)
+    {
+        while (Reader.Position < position)
+        {
+            long step = Math.Min(position - Reader.Position, RecordHeader.RecordLength(MaxPayloadBytes));
+            step = Math.Min(step, Capacity - (Reader.Position & (Capacity - 1)));
+            Assert.That(Writer.TryClaim((int)step - RecordHeader.SizeBytes, isControl: true, out RingClaim claim));
+            Writer.Commit(claim, new RecordHeader((uint)claim.Payload.Length, 1, 0, 0, 0, 0));
+            Writer.Publish();
+            Assert.That(Reader.TryRead(out _, out _));
+            Reader.Release();
+            Reader.PublishHead();
+        }
+    }
+
+    public void Dispose()
+    {
+        _producer.Dispose();
+        _consumer.Dispose();
+    }
+}

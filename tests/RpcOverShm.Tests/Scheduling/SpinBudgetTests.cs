@@ -1,0 +1,156 @@
+using RpcOverShm.Scheduling;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Scheduling;
+
+public class SpinBudgetTests
+{
+    // By then a spin that never succeeds has halved its budget to nothing.
+    private const int FailuresToGiveUp = 16;
+
+    private const int ProbeEvery = 64;
+
+    private readonly SpinBudget _budget = new();
+
+    [SetUp]
+    public void RequireTwoProcessors() =>
+        Assume.That(Environment.ProcessorCount, Is.GreaterThan(1), "Nobody spins on one processor.");
+
+    [Test]
+    public void SpinUntil_WhatIsSoAlready_LooksOnce()
+    {
+        var looks = new Looks(metAt: 1);
+
+        Assert.That(_budget.SpinUntil(new Condition(looks)));
+        Assert.That(looks.Count, Is.EqualTo(1));
+    }
+
+    [Test]
+    public void SpinUntil_WhatBecomesSo_IsTrueAtThatLook()
+    {
+        var looks = new Looks(metAt: 10);
+
+        Assert.That(_budget.SpinUntil(new Condition(looks)));
+        Assert.That(looks.Count, Is.EqualTo(10));
+    }
+
+    [Test]
+    public void SpinUntil_WhatIsNeverSo_EndsAfterManyLooks()
+    {
+        var looks = new Looks(metAt: long.MaxValue);
+
+        Assert.That(_budget.SpinUntil(new Condition(looks)), Is.False);
+        Assert.That(looks.Count, Is.GreaterThan(16));
+    }
+
+    [Test]
+    public void SpinUntil_AfterManyFailures_DoesNotSpin()
+    {
+        GiveUp();
+        var looks = new Looks(metAt: long.MaxValue);
+
+        Assert.That(_budget.SpinUntil(new Condition(looks)), Is.False);
+        Assert.That(looks.Count, Is.EqualTo(1));
+    }
+
+    [Test]
+    public void SpinUntil_AfterManyFailures_TriesAgainNowAndThen()
+    {
+        GiveUp();
+        int probes = 0;
+        for (int i = 0; i < ProbeEvery * 10; i++)
+        {
+            var looks = new Looks(metAt: long.MaxValue);
+            _budget.SpinUntil(new Condition(looks));
+            probes += looks.Count > 1 ? 1 : 0;
+        }
+
+        // A probe restores half a budget, which takes a few failures to spend.
+        Assert.That(probes, Is.InRange(5, 60));
+    }
+
+    [Test]
+    public void SpinUntil_AfterASuccess_HasItsBudgetBack()
+    {
+        GiveUp();
+        bool isMet = false;
+        for (int i = 0; i < ProbeEvery * 3 && !isMet; i++)
+        {
+            isMet = _budget.SpinUntil(new Condition(new Looks(metAt: 2)));
+        }
+
+        var looks = new Looks(metAt: long.MaxValue);
+        _budget.SpinUntil(new Condition(looks));
+
+        Assert.That(isMet, "A probe has met it.");
+        Assert.That(looks.Count, Is.GreaterThan(1));
+    }
+
+    [Test]
+    public void SpinUntil_WithAllButOneProcessorSpinning_DoesNotSpin()
+    {
+        using var mayEnd = new ManualResetEventSlim();
+        Looks[] busy = [.. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Looks(metAt: 3, mayEnd))];
+        TestThread[] spinners =
+            [.. busy.Select(looks => TestThread.Start("spinner", () => new SpinBudget().SpinUntil(new Condition(looks))))];
+        foreach (Looks looks in busy)
+        {
+            Assert.That(looks.Entered.Wait(Timeouts.Wait), "The thread spins.");
+        }
+
+        var mine = new Looks(metAt: long.MaxValue);
+        bool isMet = _budget.SpinUntil(new Condition(mine));
+        mayEnd.Set();
+        Array.ForEach(spinners, spinner => spinner.Join());
+
+        Assert.That(isMet, Is.False);
+        Assert.That(mine.Count, Is.EqualTo(1));
+        Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room again.");
+    }
+
+    [Test]
+    public void SpinUntil_ThatThrows_GivesItsPlaceBack()
+    {
+        for (int i = 0; i < Environment.ProcessorCount + 1; i++)
+        {
+            Assert.That(
+                () => new SpinBudget().SpinUntil(new Condition(new Looks(metAt: 2, isBroken: true))),
+                Throws.InvalidOperationException);
+        }
+
+        Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room.");
+    }
+
+    private void GiveUp()
+    {
+        for (int i = 0; i < FailuresToGiveUp; i++)
+        {
+            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)));
+        }
+    }
+
+    private readonly struct Condition(Looks looks) : ISpinCondition
+    {
+        public bool IsMet => looks.Look();
+    }
+
+    /// <summary>Counts the looks, and says when the condition is met.</summary>
+    private sealed class Looks(long metAt, ManualResetEventSlim? mayEnd = null, bool isBroken = false)
+    {
+        public ManualResetEventSlim Entered { get; } = new();
+
+        public long Count { get; private set; }
+
+        public bool Look()
+        {
+            Count++;
+            if (Count > 1 && mayEnd is not null)
+            {
+                Entered.Set();
+                mayEnd.Wait(Timeouts.Wait);
+            }
+
+            return Count >= metAt && (isBroken ? throw new InvalidOperationException("The look is broken.") : true);
+        }
+    }
+}

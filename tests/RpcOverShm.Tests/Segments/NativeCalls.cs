@@ -1,0 +1,25 @@
+using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+
+namespace RpcOverShm.Tests.Segments;
+
+/// <summary>What a hostile or careless peer can do to a descriptor, and the product never does.</summary>
+internal static partial class NativeCalls
+{
+    public const int ErrnoEPERM = 1;
+    public const int ErrnoEACCES = 13;
+
+    public const int PunchHoleKeepSize = 2 | 1;
+
+    [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
+    public static partial int Duplicate(SafeHandle descriptor);
+
+    [LibraryImport("libc", EntryPoint = "mprotect", SetLastError = true)]
+    public static partial int Protect(nint address, nuint length, int protection);
+
+    [LibraryImport("libc", EntryPoint = "pwrite", SetLastError = true)]
+    public static partial nint WriteAt(SafeFileHandle descriptor, ReadOnlySpan<byte> bytes, nint count, long offset);
+
+    [LibraryImport("libc", EntryPoint = "chown", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int ChangeOwner(string path, uint user, uint group);
+}

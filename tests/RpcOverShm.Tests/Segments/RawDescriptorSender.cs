@@ -1,0 +1,41 @@
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Tests.Segments;
+
+/// <summary>Sends any number of descriptors with a message, as the product never does.</summary>
+internal static unsafe class RawDescriptorSender
+{
+    private const int HeaderBytes = 16;
+
+    public static void Send(Socket socket, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors)
+    {
+        int length = HeaderBytes + (descriptors.Length * sizeof(int));
+        byte[] control = new byte[(length + 7) & ~7];
+        fixed (byte* controlBytes = control)
+        fixed (byte* bytes = message)
+        {
+            *(long*)controlBytes = length;
+            *(int*)(controlBytes + 8) = 1;  // SOL_SOCKET
+            *(int*)(controlBytes + 12) = 1; // SCM_RIGHTS
+            for (int i = 0; i < descriptors.Length; i++)
+            {
+                *(int*)(controlBytes + HeaderBytes + (i * sizeof(int))) = (int)descriptors[i].DangerousGetHandle();
+            }
+
+            var vector = new LinuxNative.IoVector { Address = bytes, Length = (nuint)message.Length };
+            var header = new LinuxNative.MessageHeader
+            {
+                Vectors = &vector,
+                VectorCount = 1,
+                Control = descriptors.IsEmpty ? null : controlBytes,
+                ControlLength = descriptors.IsEmpty ? 0 : (ulong)control.Length,
+            };
+            Assert.That(
+                LinuxNative.SendMsg(socket.SafeHandle, &header, 0),
+                Is.EqualTo((nint)message.Length),
+                LinuxNative.LastErrorText());
+        }
+    }
+}

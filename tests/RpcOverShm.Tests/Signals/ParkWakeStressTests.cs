@@ -1,0 +1,164 @@
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+using RpcOverShm.Signals;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Rings;
+
+namespace RpcOverShm.Tests.Signals;
+
+/// <summary>
+/// Ring and signal together, as a connection uses them: a producer and a consumer that sleep whenever they can, with
+/// random delays aimed at the moment of parking. A sleep that ends by its time-out and finds something to do is a wake-up
+/// that was lost.
+/// </summary>
+public class ParkWakeStressTests
+{
+    private const int Capacity = 4096;
+
+    // Far longer than any wake-up takes, so that a time-out is a verdict.
+    private static readonly TimeSpan s_backstop = TimeSpan.FromSeconds(5);
+
+    [TestCase("waitv", 40_000)]
+    [TestCase("futex", 40_000)]
+    [TestCase("polling", 1_500)]
+    public void ProducerAndConsumer_WithDelaysAtTheParkingWindow_LoseNoWakeUp(string implementation, int sleeps)
+    {
+        using var ring = new RingPair(Capacity);
+        int seed = TestSeed.Next();
+        var producer = new Side(ring, Create(implementation), new Random(seed), sleeps / 2);
+        var consumer = new Side(ring, Create(implementation), new Random(seed + 1), sleeps);
+
+        TestThread producing = TestThread.Start("producer", () => producer.Produce(consumer));
+        TestThread consuming = TestThread.Start("consumer", consumer.Consume);
+        producing.Join();
+        consuming.Join();
+
+        TestContext.Out.WriteLine(
+            $"{consumer.Records} records, {consumer.Sleeps} sleeps for data, {producer.Sleeps} for space.");
+        Assert.That((producer.Backstops, consumer.Backstops), Is.EqualTo((0, 0)));
+        Assert.That(consumer.Records, Is.EqualTo(producer.Records));
+        Assert.That(producer.Sleeps, Is.Positive);
+    }
+
+    private static ISignal Create(string implementation) => implementation switch
+    {
+        "waitv" => new FutexSignal(FutexSignal.IsWaitvSupported),
+        "futex" => new FutexSignal(useWaitv: false),
+        _ => new PollingSignal(),
+    };
+
+    private sealed class Side(RingPair ring, ISignal signal, Random random, int enoughSleeps)
+    {
+        private const byte LastKind = 2;
+
+        private volatile int _sleeps;
+
+        public int Sleeps => _sleeps;
+
+        public int Records { get; private set; }
+
+        public int Backstops { get; private set; }
+
+        public void Produce(Side consumer)
+        {
+            byte[] payload = new byte[ring.MaxPayloadBytes];
+            while (consumer.Sleeps < consumer.EnoughSleeps)
+            {
+                // Now one record and a pause, now a burst that fills the ring.
+                int burst = random.Next(64) == 0 ? 40 : 1 + random.Next(3);
+                for (int i = 0; i < burst; i++)
+                {
+                    WriteOne(payload.AsSpan(0, random.Next(payload.Length)), kind: 1);
+                }
+
+                Delay();
+            }
+
+            WriteOne([], LastKind);
+        }
+
+        public int EnoughSleeps => enoughSleeps;
+
+        public void Consume()
+        {
+            byte kind = 0;
+            while (kind != LastKind)
+            {
+                uint attention = signal.Attention;
+                if (ring.Reader.TryRead(out RecordHeader header, out _))
+                {
+                    kind = header.Kind;
+                    Records++;
+                    WakeForSpace(ring.Reader.Release());
+                    DelayAtTimes();
+                    continue;
+                }
+
+                Delay();
+                WakeForSpace(ring.Reader.PublishHead());
+                SleepForData(attention);
+            }
+        }
+
+        private void SleepForData(uint attention)
+        {
+            long position = ring.Reader.Position;
+            if (ring.Reader.Arm())
+            {
+                _sleeps++;
+                DelayAtTimes();
+                bool wasWoken = signal.Wait(ring.TailAsSeen, SharedWord.LowHalf(position), attention, s_backstop);
+                Backstops += !wasWoken && ring.Reader.HasData ? 1 : 0;
+            }
+
+            ring.Reader.Disarm();
+        }
+
+        private void WriteOne(ReadOnlySpan<byte> payload, byte kind)
+        {
+            while (!ring.TryWrite(payload, kind, isControl: kind == LastKind))
+            {
+                Publish();
+                uint attention = signal.Attention;
+                if (ring.Writer.ParkForSpace() is { } head)
+                {
+                    _sleeps++;
+                    DelayAtTimes();
+                    bool wasWoken = signal.Wait(ring.HeadAsSeen, SharedWord.LowHalf(head), attention, s_backstop);
+                    Backstops += !wasWoken && ring.Head != head ? 1 : 0;
+                }
+
+                ring.Writer.UnparkForSpace();
+            }
+
+            Records++;
+            Publish();
+        }
+
+        private void Publish()
+        {
+            if (ring.Writer.Publish())
+            {
+                signal.Wake(new SharedWord(ref ring.Tail));
+            }
+        }
+
+        private void WakeForSpace(bool mustWake)
+        {
+            if (mustWake)
+            {
+                signal.Wake(new SharedWord(ref ring.Head));
+            }
+        }
+
+        private void Delay() => Thread.SpinWait(random.Next(200));
+
+        private void DelayAtTimes()
+        {
+            if (random.Next(4) == 0)
+            {
+                Delay();
+            }
+        }
+    }
+}

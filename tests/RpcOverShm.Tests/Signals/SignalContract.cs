@@ -1,0 +1,283 @@
+using System.Diagnostics;
+using RpcOverShm.Segments;
+using RpcOverShm.Signals;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Signals;
+
+/// <summary>
+/// What every implementation of the seam must do. The sleepers sleep on the peer's read-only mapping and the other side
+/// wakes them through its own, with its own instance, as in another process.
+/// </summary>
+public abstract class SignalContract
+{
+    private static readonly TimeSpan s_long = TimeSpan.FromMinutes(5);
+
+    private readonly MappedSegment _segment = new(64 << 10);
+    private ISignal _signal = null!;
+    private ISignal _peers = null!;
+
+    private SharedWord Word => new(ref _segment.View.Tail);
+
+    private SharedWord OtherWord => new(ref _segment.View.Head);
+
+    private SharedWord PeersWord => new(ref _segment.Own.Tail);
+
+    [SetUp]
+    public void CreateSignals()
+    {
+        _signal = (ISignal)Create();
+        _peers = (ISignal)Create();
+    }
+
+    [TearDown]
+    public void Unmap() => _segment.Dispose();
+
+    [Test]
+    public void Wait_WhenTheWordDiffers_ReturnsAtOnce()
+    {
+        SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 16);
+
+        Assert.That(new Sleeper(() => _signal.Wait(Word, 0, _signal.Attention, s_long)).Join().WasWoken);
+    }
+
+    [Test]
+    public void Wait_WhenOnlyTheHighHalfDiffers_Sleeps()
+    {
+        SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 1L << 32);
+
+        Assert.That(_signal.Wait(Word, 0, _signal.Attention, TimeSpan.FromMilliseconds(5)), Is.False);
+    }
+
+    [Test]
+    public void Wait_AfterTheTime_ReturnsFalseAndNotBefore()
+    {
+        var time = TimeSpan.FromMilliseconds(30);
+        long start = Stopwatch.GetTimestamp();
+
+        bool wasWoken = _signal.Wait(Word, 0, _signal.Attention, time);
+
+        Assert.That(wasWoken, Is.False);
+        Assert.That(Stopwatch.GetElapsedTime(start), Is.GreaterThanOrEqualTo(time));
+    }
+
+    [Test]
+    public void Wait_WithNoTime_ReturnsAtOnce()
+    {
+        Assert.That(_signal.Wait(Word, 0, _signal.Attention, TimeSpan.Zero), Is.False);
+    }
+
+    [Test]
+    public void Wait_WithAnOldSampleOfAttention_ReturnsAtOnce()
+    {
+        uint sample = _signal.Attention;
+        _signal.RaiseAttention();
+
+        Assert.That(new Sleeper(() => _signal.Wait(Word, 0, sample, s_long)).Join().WasWoken);
+    }
+
+    [Test]
+    public void Wake_OfAWordThatHasNotChanged_WakesASleeper()
+    {
+        Sleeper sleeper = NewSleeper().WaitUntilAsleep();
+
+        // Once is enough for one that sleeps; to be asleep in the kernel is not yet to be asleep on the word.
+        while (sleeper.IsAlive)
+        {
+            _signal.Wake(Word);
+            Thread.Yield();
+        }
+
+        Assert.That(sleeper.Join().WasWoken);
+    }
+
+    [TestCase(false)]
+    [TestCase(true)]
+    public void Wake_ByThePeerAfterItsStore_WakesAllSleepers(bool areAsleep)
+    {
+        Sleeper[] sleepers = NewSleepers(areAsleep);
+
+        SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 16);
+        _peers.Wake(PeersWord);
+
+        Assert.That(sleepers.Select(sleeper => sleeper.Join().WasWoken), Is.All.True);
+    }
+
+    [Test]
+    public void Wake_ByThisSideThroughTheReadOnlyMapping_WakesAllSleepers()
+    {
+        Sleeper[] sleepers = NewSleepers(areAsleep: true);
+
+        SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 16);
+        _signal.Wake(Word);
+
+        Assert.That(sleepers.Select(sleeper => sleeper.Join().WasWoken), Is.All.True);
+    }
+
+    [TestCase(false)]
+    [TestCase(true)]
+    public void RaiseAttention_Once_WakesAllSleepersOnAllWords(bool areAsleep)
+    {
+        Sleeper[] sleepers = NewSleepers(areAsleep);
+
+        _signal.RaiseAttention();
+
+        Assert.That(sleepers.Select(sleeper => sleeper.Join().WasWoken), Is.All.True);
+    }
+
+    [Test]
+    public void RaiseAttention_OfTheOtherSide_IsNotThisOnes()
+    {
+        uint before = _signal.Attention;
+
+        _peers.RaiseAttention();
+
+        Assert.That(_signal.Attention, Is.EqualTo(before));
+    }
+
+    [Test]
+    public void RaiseAttention_WithNobodyAsleep_Counts()
+    {
+        uint before = _signal.Attention;
+
+        _signal.RaiseAttention();
+        _signal.RaiseAttention();
+
+        Assert.That(_signal.Attention, Is.EqualTo(before + 2));
+    }
+
+    [Test]
+    public void RaiseAttention_InAStorm_IsNeverMissed()
+    {
+        // Each round begins as soon as the last was seen: the next event comes at any step on the way to sleep.
+        const int Rounds = 100_000;
+        int raised = 0;
+        int seen = 0;
+        int missed = 0;
+        TestThread sleeper = TestThread.Start("storm", () =>
+        {
+            while (Volatile.Read(ref seen) < Rounds)
+            {
+                uint sample = _signal.Attention;
+                int now = Volatile.Read(ref raised);
+                if (now != seen)
+                {
+                    Volatile.Write(ref seen, now);
+                }
+                else if (!_signal.Wait(Word, 0, sample, TimeSpan.FromSeconds(10)) && Volatile.Read(ref raised) != seen)
+                {
+                    missed++;
+                }
+            }
+        });
+
+        for (int i = 1; i <= Rounds && sleeper.IsAlive; i++)
+        {
+            Volatile.Write(ref raised, i);
+            _signal.RaiseAttention();
+            for (int spins = 0; Volatile.Read(ref seen) != i && sleeper.IsAlive; spins++)
+            {
+                if (spins > 200)
+                {
+                    Thread.Yield();
+                }
+            }
+        }
+
+        sleeper.Join();
+        Assert.That(missed, Is.Zero);
+    }
+
+    [Test]
+    public void RaiseAttention_FromManyThreadsOverManySleepers_ReachesEachAndReturns()
+    {
+        const int Sleepers = 3;
+        const int RaisesEach = 2_000;
+        int done = 0;
+        int missed = 0;
+        TestThread[] sleepers = [.. Enumerable.Range(0, Sleepers).Select(i => TestThread.Start("storm", () =>
+        {
+            while (Volatile.Read(ref done) < 2)
+            {
+                uint sample = _signal.Attention;
+                bool isOver = Volatile.Read(ref done) == 2;
+                SharedWord word = i == 0 ? Word : OtherWord;
+                if (!isOver && !_signal.Wait(word, 0, sample, TimeSpan.FromSeconds(10)) && _signal.Attention != sample)
+                {
+                    Interlocked.Increment(ref missed);
+                }
+            }
+        }))];
+        TestThread[] raisers = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("raiser", () =>
+        {
+            for (int i = 0; i < RaisesEach; i++)
+            {
+                _signal.RaiseAttention();
+            }
+
+            Interlocked.Increment(ref done);
+            _signal.RaiseAttention();
+        }))];
+
+        // The last event finds whoever sleeps; a sleeper that missed it would keep its thread from ending.
+        Array.ForEach(raisers, raiser => raiser.Join());
+        Array.ForEach(sleepers, sleeper => sleeper.Join());
+        Assert.That(missed, Is.Zero);
+        Assert.That(_signal.Attention, Is.EqualTo((2 * RaisesEach) + 2));
+    }
+
+    [Test]
+    public void Wait_WhileASleeperSleeps_LetsTheCollectorRun()
+    {
+        Sleeper sleeper = NewSleeper().WaitUntilAsleep();
+
+        // A thread that slept in cooperative mode would hold this up until it wakes.
+        TestThread collector = TestThread.Start("collector", () =>
+        {
+            for (int i = 0; i < 10; i++)
+            {
+                GC.Collect();
+            }
+        });
+        collector.Join();
+
+        Assert.That(sleeper.IsAlive);
+        _signal.RaiseAttention();
+        Assert.That(sleeper.Join().WasWoken);
+    }
+
+    [Test]
+    public void RaiseAttention_AfterManyWaits_FindsNobodyLeftBehind()
+    {
+        // A sleeper that stayed in a list would keep RaiseAttention from returning.
+        for (int i = 0; i < 1000; i++)
+        {
+            _signal.Wait(Word, 1, _signal.Attention, s_long);
+            _signal.Wait(Word, 0, _signal.Attention - 1, s_long);
+        }
+
+        TestThread.Start("raiser", _signal.RaiseAttention).Join();
+    }
+
+    /// <summary>Makes the implementation.</summary>
+    protected abstract object Create();
+
+    private Sleeper NewSleeper(bool isOnOtherWord = false)
+    {
+        SharedWord word = isOnOtherWord ? OtherWord : Word;
+        uint sample = _signal.Attention;
+        return new Sleeper(() => _signal.Wait(word, 0, sample, s_long));
+    }
+
+    private Sleeper[] NewSleepers(bool areAsleep)
+    {
+        Sleeper[] sleepers = [NewSleeper(), NewSleeper(), NewSleeper(), NewSleeper()];
+        if (areAsleep)
+        {
+            Array.ForEach(sleepers, sleeper => sleeper.WaitUntilAsleep());
+        }
+
+        return sleepers;
+    }
+}

@@ -1,0 +1,406 @@
+using RpcOverShm.Streams;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Streams;
+
+public class DuplexBytesTests
+{
+    private readonly StreamPair _streams = new();
+    private readonly byte[] _buffer = new byte[1000];
+
+    private DuplexBytes One => _streams.One;
+
+    private DuplexBytes Other => _streams.Other;
+
+    [TearDown]
+    public void Close() => _streams.Dispose();
+
+    [Test]
+    public void Read_AfterAWrite_ReturnsWhatIsThere()
+    {
+        One.Write("hello"u8);
+
+        Assert.That(Other.Read(_buffer), Is.EqualTo(5));
+        Assert.That(_buffer[..5], Is.EqualTo("hello"u8.ToArray()));
+    }
+
+    [Test]
+    public void Read_IntoLittleRoom_LeavesTheRest()
+    {
+        One.Write("hello"u8);
+
+        Assert.That(Other.Read(_buffer.AsSpan(0, 2)), Is.EqualTo(2));
+        Assert.That(Other.Read(_buffer.AsSpan(2, 1)), Is.EqualTo(1));
+        Assert.That(Other.Read(_buffer.AsSpan(3)), Is.EqualTo(2));
+        Assert.That(_buffer[..5], Is.EqualTo("hello"u8.ToArray()));
+    }
+
+    [Test]
+    public void Read_AfterSeveralWrites_TakesThemTogether()
+    {
+        One.Write("hel"u8);
+        One.Write([]);
+        One.Write("lo"u8);
+
+        Assert.That(Other.Read(_buffer), Is.EqualTo(5));
+    }
+
+    [Test]
+    public void Read_BeforeAWrite_WaitsForIt()
+    {
+        int count = 0;
+        TestThread reader = TestThread.Start("reader", () => count = Other.Read(_buffer));
+
+        One.Write("x"u8);
+
+        reader.Join();
+        Assert.That(count, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task ReadAsync_BeforeAWrite_WaitsForItWithoutAThreadOfItsCaller()
+    {
+        ValueTask<int> read = Other.ReadAsync(_buffer, CancellationToken.None);
+        Assert.That(read.IsCompleted, Is.False);
+
+        await One.WriteAsync("xyz"u8.ToArray(), CancellationToken.None).Bounded();
+
+        Assert.That(await read.Bounded(), Is.EqualTo(3));
+    }
+
+    [Test]
+    public async Task ReadAsync_WithDataThere_IsCompletedAtOnce()
+    {
+        One.Write("xyz"u8);
+
+        ValueTask<int> read = Other.ReadAsync(_buffer, CancellationToken.None);
+
+        Assert.That(read.IsCompletedSuccessfully);
+        Assert.That(await read, Is.EqualTo(3));
+    }
+
+    [Test]
+    public void Bytes_BothWaysByBlockingThreads_ArriveInOrder()
+    {
+        const long Bytes = 24 << 20;
+        TestThread[] threads =
+        [
+            TestThread.Start("writer", () => WriteAll(One, Bytes, seed: 1)),
+            TestThread.Start("writer", () => WriteAll(Other, Bytes, seed: 2)),
+            TestThread.Start("reader", () => ReadAll(Other, Bytes, seed: 1)),
+            TestThread.Start("reader", () => ReadAll(One, Bytes, seed: 2)),
+        ];
+
+        Array.ForEach(threads, thread => thread.Join());
+
+        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+    }
+
+    [Test]
+    public async Task Bytes_BothWaysWithoutThreads_ArriveInOrder()
+    {
+        const long Bytes = 12 << 20;
+        await Task.WhenAll(
+            Task.Run(() => WriteAllAsync(One, Bytes, seed: 1)),
+            Task.Run(() => WriteAllAsync(Other, Bytes, seed: 2)),
+            Task.Run(() => ReadAllAsync(Other, Bytes, seed: 1)),
+            Task.Run(() => ReadAllAsync(One, Bytes, seed: 2))).Bounded();
+
+        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+    }
+
+    [Test]
+    public async Task PingPong_OfBothKinds_LosesNoWakeUp()
+    {
+        Task echo = Task.Run(() =>
+        {
+            byte[] bytes = new byte[16];
+            int count;
+            while ((count = Other.Read(bytes)) > 0)
+            {
+                Other.Write(bytes.AsSpan(0, count));
+            }
+        });
+        for (int i = 0; i < 2000; i++)
+        {
+            One.Write([(byte)i]);
+            int count = i % 2 == 0 ? One.Read(_buffer) : await One.ReadAsync(_buffer, CancellationToken.None).Bounded();
+            Assert.That((count, _buffer[0]), Is.EqualTo((1, (byte)i)));
+        }
+
+        One.Close();
+        await echo.Bounded();
+        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+    }
+
+    [Test]
+    public void Close_AfterAWrite_LetsThePeerReadItAndThenTheEnd()
+    {
+        One.Write("last words"u8);
+
+        One.Close();
+
+        Assert.That(Other.Read(_buffer), Is.EqualTo(10));
+        Assert.That(Other.Read(_buffer), Is.Zero);
+        Assert.That(Other.Read(_buffer), Is.Zero, "And again.");
+    }
+
+    [Test]
+    public void Close_WithAFullRing_StillTellsTheEnd()
+    {
+        TestThread writer = TestThread.Start("writer", () => Assert.That(
+            () => One.Write(new byte[1 << 20]), Throws.InstanceOf<ObjectDisposedException>()));
+        Assert.That(() => _streams.Links.ClientSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+
+        One.Close();
+        writer.Join();
+
+        int read = 0;
+        int count;
+        while ((count = Other.Read(_buffer)) > 0)
+        {
+            read += count;
+        }
+
+        Assert.That(read, Is.GreaterThan(50_000));
+    }
+
+    [Test]
+    public void PeersDeath_BehindItsBytes_ComesAfterThemAsAnError()
+    {
+        One.Write("last words"u8);
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(Other.Read(_buffer), Is.EqualTo(10));
+        Assert.That(() => Other.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("is gone"));
+        Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task PeersDeath_WhileOneReads_EndsTheRead(bool isBlocking)
+    {
+        Task read = isBlocking
+            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
+            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(async () => await read.Bounded(), Throws.TypeOf<IOException>());
+        await Task.CompletedTask;
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task PeersDeath_WhileOneWrites_EndsTheWrite(bool isBlocking)
+    {
+        byte[] lots = new byte[1 << 20];
+        Task write = isBlocking
+            ? Task.Factory.StartNew(() => Other.Write(lots), TaskCreationOptions.LongRunning)
+            : Other.WriteAsync(lots, CancellationToken.None).AsTask();
+        Assert.That(() => _streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(async () => await write.Bounded(), Throws.TypeOf<IOException>());
+        await Task.CompletedTask;
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task Close_WhileOneReadsHere_EndsTheRead(bool isBlocking)
+    {
+        Task read = isBlocking
+            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
+            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+
+        await Task.Run(Other.Close).Bounded();
+
+        Assert.That(async () => await read.Bounded(), Throws.InstanceOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public void Close_Afterwards_NothingIsReadOrWrittenHere()
+    {
+        Other.Close();
+        Other.Close();
+
+        Assert.That(() => Other.Read(_buffer), Throws.InstanceOf<ObjectDisposedException>());
+        Assert.That(() => Other.Write("x"u8), Throws.InstanceOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public void Write_AfterThePeersClose_IsAnError()
+    {
+        One.Close();
+
+        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
+    }
+
+    [Test]
+    public async Task Read_WhileAnotherIsUnderWay_IsRefused()
+    {
+        ValueTask<int> first = Other.ReadAsync(_buffer, CancellationToken.None);
+
+        Assert.That(() => Other.Read(_buffer), Throws.InvalidOperationException);
+        One.Write("x"u8);
+        Assert.That(await first.Bounded(), Is.EqualTo(1));
+        One.Write("y"u8);
+        Assert.That(Other.Read(_buffer), Is.EqualTo(1), "The next is welcome.");
+    }
+
+    [Test]
+    public async Task Write_WhileAnotherIsUnderWay_IsRefused()
+    {
+        ValueTask first = One.WriteAsync(new byte[200_000], CancellationToken.None);
+
+        Assert.That(() => One.Write("x"u8), Throws.InvalidOperationException);
+        await ReadAllAsync(Other, 200_000, seed: null).Bounded();
+        await first.Bounded();
+        One.Write("y"u8);
+    }
+
+    [Test]
+    public async Task ReadAsync_WhenCancelled_LosesNoByte()
+    {
+        for (int i = 0; i < 200; i++)
+        {
+            using var cancel = new CancellationTokenSource();
+            ValueTask<int> read = Other.ReadAsync(_buffer, cancel.Token);
+            Task cancelling = Task.Run(cancel.Cancel);
+            bool isWritten = i % 2 == 0;
+            if (isWritten)
+            {
+                One.Write([(byte)i]);
+            }
+
+            int count = await CountOrCancelledAsync(read);
+            await cancelling;
+            if (isWritten)
+            {
+                count = count > 0 ? count : await Other.ReadAsync(_buffer, CancellationToken.None).Bounded();
+                Assert.That((count, _buffer[0]), Is.EqualTo((1, (byte)i)));
+            }
+        }
+    }
+
+    [Test]
+    public async Task WriteAsync_WhenCancelled_EndsAndTheNextGoesOn()
+    {
+        using var cancel = new CancellationTokenSource();
+        ValueTask write = One.WriteAsync(new byte[200_000], cancel.Token);
+
+        await cancel.CancelAsync();
+        Assert.That(async () => await write.Bounded(), Throws.InstanceOf<OperationCanceledException>());
+
+        int inTheRing = 0;
+        int count;
+        while (inTheRing < 30_000 && (count = Other.Read(_buffer)) > 0)
+        {
+            inTheRing += count;
+        }
+
+        await One.WriteAsync("x"u8.ToArray(), CancellationToken.None).Bounded();
+    }
+
+    [Test]
+    public void ReadAsync_WithACancelledToken_DoesNotBegin()
+    {
+        Assert.That(
+            async () => await Other.ReadAsync(_buffer, new CancellationToken(true)),
+            Throws.InstanceOf<OperationCanceledException>());
+        One.Write("x"u8);
+        Assert.That(Other.Read(_buffer), Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task OpenAndClose_ManyTimes_LeavesNoThreadAndNoMapping()
+    {
+        int mappings = ProcessResources.CountSegmentMappings();
+        int threads = ProcessResources.CountThreads("RpcOverShm stream");
+        for (int i = 0; i < 30; i++)
+        {
+            using var streams = new StreamPair();
+            ValueTask<int> read = streams.Other.ReadAsync(_buffer, CancellationToken.None);
+            await streams.One.WriteAsync("x"u8.ToArray(), CancellationToken.None).Bounded();
+            await read.Bounded();
+        }
+
+        Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
+        Assert.That(
+            () => ProcessResources.CountThreads("RpcOverShm stream"), Is.LessThanOrEqualTo(threads).After(20_000, 10));
+    }
+
+    private static async Task<int> CountOrCancelledAsync(ValueTask<int> read)
+    {
+        try
+        {
+            return await read.Bounded();
+        }
+        catch (OperationCanceledException)
+        {
+            return 0;
+        }
+    }
+
+    private static void WriteAll(DuplexBytes stream, long bytes, ulong seed)
+    {
+        var pattern = new BytePattern(seed);
+        var random = new Random((int)seed);
+        byte[] buffer = new byte[100_000];
+        for (long done = 0; done < bytes;)
+        {
+            int count = (int)Math.Min(1 + random.Next(buffer.Length), bytes - done);
+            pattern.Fill(buffer.AsSpan(0, count));
+            stream.Write(buffer.AsSpan(0, count));
+            done += count;
+        }
+    }
+
+    private static void ReadAll(DuplexBytes stream, long bytes, ulong seed)
+    {
+        var pattern = new BytePattern(seed);
+        byte[] buffer = new byte[70_000];
+        for (long done = 0; done < bytes;)
+        {
+            int count = stream.Read(buffer);
+            Assert.That(count, Is.Positive);
+            Assert.That(pattern.CountWrong(buffer.AsSpan(0, count)), Is.Zero, $"after {done} bytes");
+            done += count;
+        }
+    }
+
+    private static async Task WriteAllAsync(DuplexBytes stream, long bytes, ulong seed)
+    {
+        var pattern = new BytePattern(seed);
+        var random = new Random((int)seed);
+        byte[] buffer = new byte[100_000];
+        for (long done = 0; done < bytes;)
+        {
+            int count = (int)Math.Min(1 + random.Next(buffer.Length), bytes - done);
+            pattern.Fill(buffer.AsSpan(0, count));
+            await stream.WriteAsync(buffer.AsMemory(0, count), CancellationToken.None);
+            done += count;
+        }
+    }
+
+    private static async Task ReadAllAsync(DuplexBytes stream, long bytes, ulong? seed)
+    {
+        var pattern = new BytePattern(seed ?? 0);
+        byte[] buffer = new byte[70_000];
+        for (long done = 0; done < bytes;)
+        {
+            int count = await stream.ReadAsync(buffer, CancellationToken.None);
+            Assert.That(count, Is.Positive);
+            if (seed is not null)
+            {
+                Assert.That(pattern.CountWrong(buffer.AsSpan(0, count)), Is.Zero, $"after {done} bytes");
+            }
+
+            done += count;
+        }
+    }
+}
