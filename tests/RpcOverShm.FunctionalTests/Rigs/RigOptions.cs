@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Rigs;
 internal sealed record RigOptions
 {
     private const int DefaultReceiveLimit = 4 << 20;
+    private const string SchedulingVariable = "RPCOVERSHM_TEST_SCHEDULING";
 
     public static RigOptions AnySize { get; } = new() { ServerMaxReceive = null, ClientMaxReceive = null };
 
@@ -28,6 +29,12 @@ internal sealed record RigOptions
     /// <summary>Shared memory only.</summary>
     public int ClientMaxMetadata { get; init; } = 64 << 10;
 
+    /// <summary>
+    /// Shared memory only: of server and channel. The default is the product's, or what the environment says, so that all
+    /// tests can be run in each mode.
+    /// </summary>
+    public ShmScheduling Scheduling { get; init; } = DefaultScheduling();
+
     /// <summary>Shared memory only.</summary>
     public bool HasDetailedErrors { get; init; }
 
@@ -36,4 +43,10 @@ internal sealed record RigOptions
 
     /// <summary>Shared memory only.</summary>
     public IReadOnlyList<ShmCodec> ServerCodecs { get; init; } = [];
+
+    // A word that is no mode fails every test, in place of running them all in another one than was meant.
+    private static ShmScheduling DefaultScheduling() =>
+        Environment.GetEnvironmentVariable(SchedulingVariable) is { Length: > 0 } mode
+            ? Enum.Parse<ShmScheduling>(mode)
+            : ShmScheduling.Adaptive;
 }

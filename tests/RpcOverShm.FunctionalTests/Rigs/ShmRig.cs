@@ -76,6 +76,7 @@ internal sealed class ShmRig : CallRig
             MaxMetadataSize = _options.ServerMaxMetadata,
             RingCapacity = _options.RingCapacity,
             EnableDetailedErrors = _options.HasDetailedErrors,
+            Scheduling = _options.Scheduling,
         };
         foreach (ShmCodec codec in _options.ServerCodecs)
         {
@@ -104,6 +105,7 @@ internal sealed class ShmRig : CallRig
             MaxMetadataSize = _options.ClientMaxMetadata,
             RingCapacity = _options.RingCapacity,
             Codec = _options.ClientCodec,
+            Scheduling = _options.Scheduling,
         };
         change?.Invoke(options);
         var channel = ShmChannel.ForAddress(Address, options);

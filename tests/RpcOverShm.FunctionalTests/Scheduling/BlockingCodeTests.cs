@@ -1,0 +1,190 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Scheduling;
+
+/// <summary>
+/// User code that keeps the thread it runs on: methods that block, continuations that block or wait for other calls. In
+/// every mode the other calls of the connection go on.
+/// </summary>
+[TestFixture(ShmScheduling.Adaptive)]
+[TestFixture(ShmScheduling.Inline)]
+[TestFixture(ShmScheduling.ThreadPool)]
+internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind.Shm), IDisposable
+{
+    private const string Block = "block";
+
+    private readonly ManualResetEventSlim _mayGoOn = new();
+    private readonly RigOptions _options = new() { Scheduling = mode };
+
+    private bool IsInline => mode != ShmScheduling.ThreadPool;
+
+    public void Dispose() => _mayGoOn.Dispose();
+
+    [SetUp]
+    public void CloseTheGate() => _mayGoOn.Reset();
+
+    [TearDown]
+    public void OpenTheGate() => _mayGoOn.Set();
+
+    [TestCase(1)]
+    [TestCase(8)]
+    public async Task Method_ThatBlocks_StallsNoOtherCall(int blocked)
+    {
+        ShmRig rig = await StartShmAsync(BlockingScript(), _options);
+        Task<Payload>[] held =
+            [.. Enumerable.Range(0, blocked).Select(_ => rig.Client.UnaryAsync(Payloads.Of(Block)).ResponseAsync)];
+
+        for (int i = 0; i < 50; i++)
+        {
+            Assert.That((await rig.Client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync.Bounded()).IsOfSize(i));
+            Assert.That(rig.Client.Unary(Payloads.OfSize(i)).IsOfSize(i));
+        }
+
+        Assert.That(held.Select(call => call.IsCompleted), Is.All.False);
+        Assert.That(rig.OnlyConnection.Rescues, IsInline ? Is.Positive : Is.Zero);
+        _mayGoOn.Set();
+        await Task.WhenAll(held).Bounded();
+        Assert.That((await rig.Client.UnaryAsync(Payloads.Of("after")).ResponseAsync.Bounded()).Text(), Is.EqualTo("after"));
+    }
+
+    [Test]
+    public async Task Method_ThatBlocksAgainAndAgain_LeavesNoThreadBehind()
+    {
+        ShmRig rig = await StartShmAsync(BlockingScript(), _options);
+        rig.Client.Unary(Payloads.Empty);
+        for (int i = 0; i < 20; i++)
+        {
+            _mayGoOn.Reset();
+            Task<Payload> held = rig.Client.UnaryAsync(Payloads.Of(Block)).ResponseAsync;
+            Assert.That(rig.Client.Unary(Payloads.OfSize(i)).IsOfSize(i));
+            _mayGoOn.Set();
+            await held.Bounded();
+        }
+
+        // The threads of the two ends of one connection; idle spares are not counted while it lives.
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf().Threads <= 2, "only the readers of both ends are left");
+    }
+
+    [Test]
+    public async Task Continuation_ThatBlocks_StallsNoOtherCall()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+        rig.Client.Unary(Payloads.Empty);
+        var isBlocked = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task blocked = BlockAfterAsync();
+        await isBlocked.Task.Bounded();
+
+        for (int i = 0; i < 50; i++)
+        {
+            Assert.That((await rig.Client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync.Bounded()).IsOfSize(i));
+            Assert.That(rig.Client.Unary(Payloads.OfSize(i)).IsOfSize(i));
+        }
+
+        _mayGoOn.Set();
+        await blocked.Bounded();
+
+        async Task BlockAfterAsync()
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            isBlocked.SetResult();
+            _mayGoOn.Wait(Timeouts.Wait);
+        }
+    }
+
+    [Test]
+    public async Task Continuation_ThatMakesBlockingCallsOnItsOwnChannel_HasItsAnswers()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+
+        bool[] isRight = await Task.WhenAll(Enumerable.Range(0, 20).Select(NestAsync)).Bounded();
+
+        Assert.That(isRight, Is.All.True);
+
+        async Task<bool> NestAsync(int number)
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            bool isFirstRight = rig.Client.Unary(Payloads.OfSize(number)).IsOfSize(number);
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            return isFirstRight && rig.Client.Unary(Payloads.OfSize(number + 1)).IsOfSize(number + 1);
+        }
+    }
+
+    [Test]
+    public async Task Continuation_ThatWaitsForAnAsynchronousCall_HasItsAnswer()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+
+        await Task.WhenAll(Enumerable.Range(0, 5).Select(SyncOverAsync)).Bounded();
+
+        async Task SyncOverAsync(int number)
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            Task<Payload> inner = rig.Client.UnaryAsync(Payloads.OfSize(number)).ResponseAsync;
+            Assert.That(inner.Wait(Timeouts.Wait));
+            Assert.That(inner.Result.IsOfSize(number));
+        }
+    }
+
+    // Code that runs inline holds no lock of ours: whatever another thread needs of the connection, it gets.
+    [Test]
+    public async Task InlineCode_WhileItWaitsForOtherThreadsThatUseItsConnection_IsNoDeadlock()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ServerStream = (request, responses, context) =>
+                {
+                    Timeouts.OnThread(() =>
+                    {
+                        context.WriteResponseHeadersAsync(new Metadata { { "from", "another thread" } }).Wait(Timeouts.Wait);
+                        responses.WriteAsync(request).Wait(Timeouts.Wait);
+                    }).Wait(Timeouts.Wait);
+                    return Task.CompletedTask;
+                },
+            },
+            _options);
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("there and back"));
+        Metadata headers = await call.ResponseHeadersAsync.ConfigureAwait(false);
+        Payload inner = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("inner"))).ConfigureAwait(false);
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+        Task<Payload> other = Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("other")));
+
+        Assert.That(other.Wait(Timeouts.Wait), "A continuation waits for another thread's call on its own channel.");
+        Assert.That(headers.GetValue("from"), Is.EqualTo("another thread"));
+        Assert.That(inner.Text(), Is.EqualTo("inner"));
+        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("there and back"));
+    }
+
+    [Test]
+    public async Task Method_ThatBlocksWhileItsConnectionEnds_EndsNothingElse()
+    {
+        ShmRig rig = await StartShmAsync(BlockingScript(), _options);
+        ShmChannel doomed = rig.OpenChannel();
+        Task<Payload> held = new ScriptClient(doomed.CreateCallInvoker()).UnaryAsync(Payloads.Of(Block)).ResponseAsync;
+        await Timeouts.Eventually(() => rig.Served.Count == 1, "the doomed channel has its connection");
+        rig.Client.Unary(Payloads.Empty);
+
+        await doomed.DisposeAsync().AsTask().Bounded();
+        RpcException failure = await FailureOf(held);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(rig.Client.Unary(Payloads.Of("other")).Text(), Is.EqualTo("other"));
+    }
+
+    private Script BlockingScript() => new()
+    {
+        Unary = (request, _) =>
+        {
+            if (request.Text() == Block)
+            {
+                _mayGoOn.Wait(Timeouts.Wait);
+            }
+
+            return Task.FromResult(request);
+        },
+    };
+}

@@ -1,0 +1,153 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Scheduling;
+
+/// <summary>Where user code runs, and that nothing of one call shows in the next.</summary>
+[TestFixture(ShmScheduling.Adaptive)]
+[TestFixture(ShmScheduling.Inline)]
+[TestFixture(ShmScheduling.ThreadPool)]
+internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.Shm)
+{
+    private static readonly AsyncLocal<string?> s_local = new();
+
+    private readonly RigOptions _options = new() { Scheduling = mode };
+
+    [Test]
+    public async Task Method_ThatIsFast_RunsWhereTheModeSays()
+    {
+        var onPool = new ConcurrentQueue<bool>();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    onPool.Enqueue(Thread.CurrentThread.IsThreadPoolThread);
+                    return Task.FromResult(request);
+                },
+            },
+            _options);
+        rig.Client.Unary(Payloads.Empty);
+
+        Assert.That(onPool.Single(), Is.EqualTo(mode == ShmScheduling.ThreadPool));
+    }
+
+    [Test]
+    public async Task Method_ThatProvesSlow_GoesToThePoolUnlessToldOtherwise()
+    {
+        const int Calls = 200;
+        int onPool = 0;
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    onPool += Thread.CurrentThread.IsThreadPoolThread ? 1 : 0;
+                    long begun = Stopwatch.GetTimestamp();
+                    while (Stopwatch.GetElapsedTime(begun) < TimeSpan.FromMilliseconds(1))
+                    {
+                        Thread.SpinWait(100);
+                    }
+
+                    return Task.FromResult(request);
+                },
+            },
+            _options);
+
+        for (int i = 0; i < Calls; i++)
+        {
+            rig.Client.Unary(Payloads.Empty);
+        }
+
+        // Adaptive tries inline now and then.
+        Assert.That(onPool, mode switch
+        {
+            ShmScheduling.Adaptive => Is.GreaterThan(Calls / 2),
+            ShmScheduling.Inline => Is.Zero,
+            _ => Is.EqualTo(Calls),
+        });
+    }
+
+    [Test]
+    public async Task Continuation_OfAnAwaitedCall_RunsOnThePoolWhereTheModeSays()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+        rig.Client.Unary(Payloads.Empty);
+        bool isOnPool = false;
+        for (int i = 0; i < 20; i++)
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            isOnPool |= Thread.CurrentThread.IsThreadPoolThread;
+        }
+
+        // Inline is no promise for each call: one that is answered before it is awaited goes on where it is.
+        Assert.That(isOnPool, mode == ShmScheduling.ThreadPool ? Is.True : Is.AnyOf(true, false));
+    }
+
+    [Test]
+    public async Task Method_WhatItLeavesInItsContext_IsNotSeenByTheNext()
+    {
+        var seen = new ConcurrentQueue<(string? Local, Activity? Activity, SynchronizationContext? Context)>();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    seen.Enqueue((s_local.Value, Activity.Current, SynchronizationContext.Current));
+                    s_local.Value = "left by the last call";
+                    SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
+                    new Activity("left by the last call").Start();
+                    return Task.FromResult(request);
+                },
+            },
+            _options);
+
+        s_local.Value = "of the test";
+        for (int i = 0; i < 20; i++)
+        {
+            rig.Client.Unary(Payloads.Empty);
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        }
+
+        Assert.That(seen.Select(one => one.Local), Is.All.Null);
+        Assert.That(seen.Select(one => one.Activity), Is.All.Null);
+        Assert.That(seen.Select(one => one.Context), Is.All.Null);
+    }
+
+    [Test]
+    public async Task Continuations_OfManyCalls_EachKeepTheirOwnContext()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+
+        string?[] seen = await Task.WhenAll(Enumerable.Range(0, 100).Select(KeepAsync)).Bounded();
+
+        Assert.That(seen, Is.EqualTo(Enumerable.Range(0, 100).Select(i => $"{i} {i}")));
+
+        async Task<string?> KeepAsync(int number)
+        {
+            s_local.Value = $"{number}";
+            await rig.Client.UnaryAsync(Payloads.OfSize(number)).ResponseAsync.ConfigureAwait(false);
+            string? first = s_local.Value;
+            await rig.Client.UnaryAsync(Payloads.OfSize(number)).ResponseAsync.ConfigureAwait(false);
+            return $"{first} {s_local.Value}";
+        }
+    }
+
+    [Test]
+    public async Task Await_UnderASynchronizationContext_ResumesThere()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+        using var context = new OneThreadContext();
+
+        await context.RunAsync(async () =>
+        {
+            for (int i = 0; i < 50; i++)
+            {
+                Assert.That((await rig.Client.UnaryAsync(Payloads.OfSize(i))).IsOfSize(i));
+                Assert.That(Environment.CurrentManagedThreadId, Is.EqualTo(context.ThreadId));
+            }
+        }).Bounded();
+    }
+}
