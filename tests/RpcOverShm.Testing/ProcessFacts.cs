@@ -19,6 +19,15 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     private const string SentinelName = "RpcOverShm sent";
     private const string SpareName = "RpcOverShm spar";
 
+    /// <summary>
+    /// True when nothing is there that was not there then. Fewer is right: what others left is collected at any time.
+    /// </summary>
+    public bool IsNoMoreThan(ProcessFacts before) =>
+        Sockets <= before.Sockets
+        && MemoryFiles <= before.MemoryFiles
+        && Mappings <= before.Mappings
+        && Threads <= before.Threads;
+
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
     public static ProcessFacts Of(int processId)

@@ -86,6 +86,9 @@ internal sealed class CallerReader(ReaderDesk desk)
 
         turn.HasRole = true;
         _ring.Disarm();
+
+        // User code that has lost the role may be waiting for the answer to what it wrote and did not publish.
+        desk.FlushHeld();
         return true;
     }
 

@@ -1,0 +1,223 @@
+"""The reading threads of reader_role.py: the standby and its spares, the user code that they run inline, and the sentinel
+that takes the role from user code which keeps it. StandbyReader, InlineThread, SpareThreads and FrameSender.FlushHeld."""
+
+FREE, RETIRED = ("free", ""), ("retired", "")
+AWAKE, ARMED, ON_LATCH = 0, 1, 2
+MOST_STUCK = 2
+
+
+class InlineThreads:
+    """Needs of its model: off, readers, asyncs, and the helpers of a step."""
+
+    # ---- flush: publishes what user code wrote and held back; arg is the label and argument to go on with
+    def flush(self, who, label, arg, s):
+        if not s["held"]:
+            return arg
+        if s["gate"]:
+            return None
+        s["held"], s["visible"] = False, len(s["reqs"])
+        return arg
+
+    # ---- the standby, or whoever has taken its place
+    def standby(self, who, label, arg, s):
+        if label == "s_take":
+            if s["role"] == FREE:
+                s["role"] = ("reading", who)
+                return "s_taken", None
+            return ("t_idle", None) if s["role"] == RETIRED else ("s_announce", None)
+        if label == "s_taken":
+            if s["closed"]:
+                s["role"] = RETIRED
+                return "s_fail", None
+            return "s_disarm", None
+        if label == "s_fail":
+            s["failed"] = s["failed"] | {i for i in range(len(s["reqs"])) if i not in s["done"]}
+            s["sig"] = s["sig"] | {r for i, r in enumerate(s["reqs"]) if self.is_blocking(r) and i in s["failed"]}
+            s["queued"] = s["queued"] | {self.number(s, i) for i in s["failed"] if self.has_code(s, i)}
+            return "s_end", None
+        if label == "s_announce":
+            s["standby"] = ARMED if "sleep_unarmed" in self.off else ON_LATCH
+            return ("s_unarmed", s["tail"]) if "sleep_unarmed" in self.off else ("s_look", None)
+        if label == "s_unarmed":
+            if s["tail"] != arg:
+                return "s_awake", None
+            s["sleep"] = s["sleep"] | {who}
+            return "s_asleep", None
+        if label == "s_look":
+            return ("s_awake" if s["role"] == FREE else "s_latched"), None
+        if label == "s_latched":
+            if not s["latch"]:
+                return None
+            s["latch"] = False
+            return "s_awake", None
+        if label == "s_awake":
+            s["standby"] = AWAKE
+            return "s_take", None
+        if label == "s_disarm":
+            s["parked"], s["armed"] = 0, False
+            return ("s_read", None) if "no_flush" in self.off else ("f0", ("s_read", None))
+        if label == "s_read":
+            if s["closed"]:
+                s["role"] = FREE
+                return "s_take", None
+            if s["blocked"] > 0:
+                return "s_hand_over", None
+            return "s_receive", (s["attention"], s["gone"])
+        if label == "s_receive":
+            return self.receive(who, arg, s)
+        return self.sleep_armed(who, label, arg, s)
+
+    def receive(self, who, arg, s):
+        if s["head"] < s["tail"]:
+            call = self.deliver(s, who)
+            if not self.has_code(s, call):
+                return "f0", ("s_read", None)
+            if not self.inline or s["stuck"] >= MOST_STUCK:
+                s["queued"] = s["queued"] | {self.number(s, call)}
+                return "f0", ("s_read", None)
+            return "s_enter", (self.number(s, call), arg)
+        if arg[1]:
+            self.close(s)
+            return "s_read", None
+        return "s_arm", arg[0]
+
+    def sleep_armed(self, who, label, arg, s):
+        if label == "s_arm":
+            s["parked"], s["armed"] = s["head"] + 1, True
+            return "s_check", (arg, s["head"])
+        if label == "s_check":
+            return ("s_disarm", None) if s["head"] != s["tail"] else ("s_say_armed", arg)
+        if label == "s_say_armed":
+            s["standby"] = ARMED
+            return "s_free", arg
+        if label == "s_free":
+            s["role"] = FREE
+            return "s_signal", arg
+        if label == "s_signal":
+            if s["blocked"] > 0 and s["role"] == FREE and "no_signal" not in self.off:
+                self.signal_listed(s)
+            return "s_sleep", arg
+        if label == "s_sleep":
+            if s["tail"] != arg[1] or s["attention"] != arg[0] and "no_attention" not in self.off:
+                return "s_awake", None
+            s["sleep"] = s["sleep"] | {who}
+            return "s_asleep", None
+        if label == "s_asleep":
+            return None if who in s["sleep"] else ("s_awake", None)
+        if label == "s_hand_over":
+            s["standby"] = ON_LATCH
+            return "s_hand_free", None
+        if label == "s_hand_free":
+            s["role"] = FREE
+            return "l0", ("s_latched", None)
+        return self.around_user_code(who, label, arg, s)
+
+    # ---- user code on a reading thread: entered, watched, returned from, or the role is gone by then
+    def around_user_code(self, who, label, arg, s):
+        if label == "s_enter":
+            s["entries"] += 1
+            s["role"] = ("code", who, s["entries"])
+            return "s_watch", (arg[0], arg[1], s["entries"])
+        if label == "s_watch":
+            self.ensure_watched(s)
+            return "u0", ("s_return", arg[0], (arg[1], arg[2]))
+        if label == "s_return":
+            # A nested call has entered anew, so this is the thread's last entry, whichever number it has.
+            if s["role"][0] == "code" and s["role"][1] == who:
+                s["role"] = ("reading", who)
+                return "s_after", arg[0]
+            if "keep_lost" in self.off:
+                return "s_after", arg[0]
+            s["stuck"] -= 1
+            return "f0", ("t_idle", None)
+        if label == "s_after":
+            if s["head"] < s["tail"] and not s["blocked"] and not s["closed"]:
+                return "s_receive", arg
+            return ("s_read", None) if "no_flush" in self.off else ("f0", ("s_read", None))
+        return None                                             # s_end
+
+    # ---- a spare: an idle thread that takes the standby's place when it is brought
+    def spare(self, who, label, arg, s):
+        if s["bring"] == 0:
+            return None
+        s["bring"] -= 1
+        return "s_take", None
+
+    # ---- the thread pool: runs what was queued
+    def pool(self, who, label, arg, s):
+        if not s["queued"]:
+            return None
+        number = min(s["queued"])
+        s["queued"] = s["queued"] - {number}
+        return "u0", ("q0", number, None)
+
+    # ---- user code, the continuation of a call: does what its letter says, then goes on with the label of arg
+    def user_code(self, who, label, arg, s):
+        if label == "u0":
+            kind = self.code[arg[1]]
+            s["ran"] = s["ran"] | {arg[1]}
+            if kind in "sw":
+                return "u_send", arg
+            return ("b_enter", (arg, None)) if kind == "n" else ("u_end", arg)
+        if label == "u_send":                                   # under the sender's gate
+            if s["gate"]:
+                return None
+            if s["closed"]:
+                return "u_end", arg
+            s["reqs"] = s["reqs"] + ("N",)
+            mine = len(s["reqs"]) - 1
+            if self.is_holder(who, s) and s["head"] < s["tail"]:
+                s["held"], s["gate"] = True, True
+                return "u_held", (arg, mine)
+            s["held"], s["visible"] = False, len(s["reqs"])
+            return "l0", ("u_sent", (arg, mine))
+        if label == "u_held":
+            s["gate"] = False
+            if not self.is_holder(who, s) and "no_held_check" not in self.off:
+                s["held"], s["visible"] = False, len(s["reqs"])
+            return "l0", ("u_sent", arg)
+        if label == "u_sent":
+            return ("u_wait", arg) if self.code[arg[0][1]] == "w" else ("u_end", arg[0])
+        if label == "u_wait":                                   # sync over async: nothing but the answer ends it
+            if arg[1] not in s["done"] and arg[1] not in s["failed"]:
+                return None
+            return "u_end", arg[0]
+        return arg[0], arg[2]                                   # u_end
+
+    @staticmethod
+    def is_holder(who, s):
+        return s["role"][0] == "code" and s["role"][1] == who
+
+    # ---- the sentinel: looks for user code that keeps the role, and in the end for whether anybody will read. In the code
+    # it needs two looks that see the same word; here it may rescue whenever user code runs.
+    def sentinel(self, who, label, arg, s):
+        if label == "w0":
+            if not s["registered"]:
+                return None
+            if s["role"][0] == "code":
+                return ("w_rescue", s["role"]) if "no_rescue" not in self.off else None
+            s["watched"] = False
+            return "w1", None
+        if label == "w_rescue":
+            if s["role"] == arg:
+                s["stuck"] += 1
+                s["role"] = FREE
+                return "w_bring", None
+            return "w0", None
+        if label == "w_bring":
+            s["bring"] += 1
+            return "w0", None
+        if label == "w1":
+            if s["role"][0] == "code" and not s["watched"] and "no_watch_again" not in self.off:
+                s["watched"] = True
+                return "w0", None
+            return ("w_done", None) if s["blocked"] else ("l_role", ("w_done", None))
+        if label == "w_done":
+            s["registered"] -= 1
+            return "w0", None
+
+    @staticmethod
+    def ensure_watched(s):
+        if not s["watched"]:
+            s["watched"] = True
+            s["registered"] += 1

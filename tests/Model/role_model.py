@@ -1,0 +1,347 @@
+"""The model of reader_role.py: the peer, blocking callers, callers that do not block, the end of the connection, and what
+is checked. The reading threads are in inline_model.py."""
+from collections import deque
+
+from inline_model import AWAKE, ARMED, FREE, ON_LATCH, RETIRED, InlineThreads
+
+
+class Model(InlineThreads):
+    def __init__(self, rules_off, asyncs, blockers, calls_each, end, limit, code="", inline=True, spares=0):
+        """code: a letter for each asynchronous call, what its continuation does: '-' there is none, 'e' ends at once, 's'
+        sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call."""
+        self.off, self.limit, self.end = set(rules_off), limit, end
+        self.asyncs, self.blockers, self.calls_each = asyncs, blockers, calls_each
+        self.code, self.inline = code.ljust(asyncs, "-"), inline
+        self.readers = ["S"] + ["T", "U"][:spares]
+        self.pools = ["Q", "R"][:len(code.replace("-", ""))]
+        self.names = (["P"] + self.readers + self.pools + ["W"] + list(blockers) + (["A"] if asyncs else [])
+                      + (["X"] if end else []))
+        start = {"P": "p0", "S": "s_take", "T": "t_idle", "U": "t_idle", "Q": "q0", "R": "q0", "W": "w0", "A": "a_start",
+                 "X": "x0"}
+        self.pcs = tuple((start.get(n, "b_enter"), None) for n in self.names)
+        self.init = dict(
+            role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, rung=-1,
+            standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
+            sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0, held=False,
+            gate=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(), nested=frozenset(), contexts=frozenset())
+
+    # ---- helpers: each is part of one step
+    def wake_sleepers(self, s):
+        s["sleep"] = frozenset() if "wake_one" not in self.off else frozenset(sorted(s["sleep"])[1:])
+
+    def signal_listed(self, s):
+        s["sig"] = s["sig"] | s["listed"]
+
+    def answered(self, s, who):
+        mine = [i for i, r in enumerate(s["reqs"]) if r == who]
+        return bool(mine) and (mine[-1] in s["done"] or mine[-1] in s["failed"])
+
+    def deliver(self, s, reader):
+        i = s["head"]
+        s["head"] += 1
+        s["done"] = s["done"] | {i}
+        owner = s["reqs"][i]
+        if self.is_blocking(owner) and owner != reader:
+            s["sig"] = s["sig"] | {owner}
+        return i
+
+    def is_blocking(self, owner):
+        return owner not in "AN"
+
+    def number(self, s, call):
+        """Which of the starter's calls it is."""
+        return s["reqs"][:call].count("A")
+
+    def has_code(self, s, call):
+        return s["reqs"][call] == "A" and self.code[self.number(s, call)] != "-" and self.number(s, call) not in s["ran"]
+
+    def outstanding(self, s):
+        return len(s["reqs"]) - len(s["done"]) - len(s["failed"])
+
+    def close(self, s):
+        s["closed"] = True
+        s["attention"] += 1
+        self.wake_sleepers(s)
+        s["latch"] = True
+        self.signal_listed(s)
+
+    # ---- one step of one actor: None when it can't move, else the next (label, argument)
+    def step(self, who, label, arg, s):
+        kind = label[0]
+        return {"p": self.peer, "s": self.standby, "w": self.sentinel, "b": self.blocker, "a": self.starter,
+                "x": self.ender, "l": self.look, "t": self.spare, "q": self.pool, "u": self.user_code,
+                "f": self.flush}[kind](who, label, arg, s)
+
+    def peer(self, who, label, arg, s):
+        if label == "p0":
+            if s["gone"] or s["tail"] == s["visible"]:
+                return None
+            s["tail"] += 1
+            return "p1", None
+        if label == "p1":
+            w = s["parked"]
+            if s["gone"]:
+                return None
+            if w and s["tail"] > w - 1 and (w != s["rung"] or "flag" in self.off):
+                s["rung"] = w
+                return ("p_clear" if "flag" in self.off else "p_ring"), None
+            return "p0", None
+        if label == "p_clear":
+            s["parked"] = 0
+            return "p_ring", None
+        if label == "p_ring":
+            self.wake_sleepers(s)
+            return "p0", None
+
+    # look: after the role was freed, or a call begun that nobody blocks for; arg is the label and argument to go on with
+    def look(self, who, label, arg, s):
+        go_on = arg
+        if label == "l0":
+            if s["blocked"] > 0:
+                if s["role"] == FREE and "no_signal" not in self.off:
+                    self.signal_listed(s)
+                return go_on
+            return "l_expect", arg
+        if label == "l_expect":
+            if self.outstanding(s) > 0:
+                return "l_role", arg
+            if "no_sentinel" not in self.off:
+                self.ensure_watched(s)
+            return go_on
+        if label == "l_role":
+            return ("l_ask", arg) if s["role"] == FREE else go_on
+        if label == "l_ask":
+            if s["standby"] == ON_LATCH:
+                s["latch"] = True
+                return go_on
+            return ("l_take", arg) if s["standby"] == ARMED and not s["armed"] else go_on
+        if label == "l_take":
+            if s["role"] != FREE:
+                return go_on
+            s["role"] = ("reading", who)
+            return "l_arm", arg
+        if label == "l_arm":
+            if s["closed"]:
+                return "l_free", (arg, True)
+            s["parked"], s["armed"] = s["head"] + 1, True
+            return "l_check", arg
+        if label == "l_check":
+            return "l_free", (arg, s["head"] == s["tail"])
+        if label == "l_free":
+            s["role"] = FREE
+            return ("l_second", arg[0]) if arg[1] else ("l_wake", arg[0])
+        if label == "l_wake":
+            self.wake_sleepers(s)
+            return "l_second", arg
+        if label == "l_second":
+            if "no_second_look" in self.off:
+                return go_on
+            if s["blocked"] > 0 and s["role"] == FREE:
+                self.signal_listed(s)
+            return "l_third", arg
+        if label == "l_third":
+            if s["standby"] == ON_LATCH or s["closed"]:
+                s["latch"] = True
+            return go_on
+
+    # ---- a blocking caller: a thread of its own, or user code that makes a blocking call, inline or on the pool
+    def blocker(self, who, label, arg, s):
+        if label == "b_enter":
+            if arg:
+                s["contexts"] = s["contexts"] | {(who, arg[0])}
+            if self.is_holder(who, s) and "no_take_back" not in self.off:
+                s["role"] = ("reading", who)
+                s["nested"] = s["nested"] | {who}
+                return "b_enter_disarm", None
+            if s["closed"]:
+                return "b_next", None
+            if s["role"] == FREE and "late_role" not in self.off:
+                s["role"] = ("reading", who)
+                return "b_enter_disarm", None
+            return "b_count", None
+        if label == "b_enter_disarm":
+            s["parked"], s["armed"] = 0, False
+            return ("b_send", True) if "no_flush_by_callers" in self.off else ("f0", ("b_send", True))
+        if label == "b_count":
+            s["blocked"] += 1
+            s["counted"] = s["counted"] | {who}
+            return "b_send", False
+        if label == "b_send":
+            if s["gate"]:
+                return None
+            if s["closed"]:                                     # the sender refuses
+                return ("b_release", "b_leave") if arg else ("b_leave", None)
+            s["reqs"] = s["reqs"] + (who,)
+            s["held"], s["visible"] = False, len(s["reqs"])
+            return ("b_read", None) if arg else ("b_wait", None)
+        if label == "b_wait":
+            if self.answered(s, who):
+                return "b_leave", None
+            if not s["closed"] and s["role"] == FREE:
+                s["role"] = ("reading", who)
+                return "b_taken", None
+            return ("b_list", None) if s["closed"] else ("b_spin", None)
+        if label == "b_taken":
+            s["parked"], s["armed"] = 0, False
+            return ("b_read", None) if "no_flush_by_callers" in self.off else ("f0", ("b_read", None))
+        return self.blocked_reader(who, label, arg, s)
+
+    def blocked_reader(self, who, label, arg, s):
+        if label == "b_disarm":
+            s["parked"], s["armed"] = 0, False
+            return "b_read", None
+        if label == "b_read":
+            if self.answered(s, who) or s["closed"]:
+                return "b_release", "b_wait"
+            return "b_receive", (s["attention"], s["gone"])
+        if label == "b_receive":
+            if s["head"] < s["tail"]:
+                call = self.deliver(s, who)
+                if self.has_code(s, call):
+                    s["queued"] = s["queued"] | {self.number(s, call)}
+                return "b_read", None
+            if arg[1]:
+                self.close(s)
+                return "b_read", None
+            return "b_arm", arg[0]
+        if label == "b_arm":
+            s["parked"], s["armed"] = s["head"] + 1, True
+            return "b_check", arg
+        if label == "b_check":
+            return ("b_disarm", None) if s["head"] != s["tail"] else ("b_sleep", arg)
+        if label == "b_sleep":
+            if s["tail"] != s["head"] or s["attention"] != arg and "no_attention" not in self.off:
+                return "b_disarm", None
+            s["sleep"] = s["sleep"] | {who}
+            return "b_asleep", None
+        if label == "b_asleep":
+            return None if who in s["sleep"] else ("b_disarm", None)
+        if label == "b_release":
+            if who in s["nested"]:                              # back to the user code, which holds the role as before
+                s["nested"] = s["nested"] - {who}
+                s["entries"] += 1
+                s["role"] = ("code", who, s["entries"])
+                return "b_rewatch", arg
+            s["role"] = FREE
+            return "b_released", arg
+        if label == "b_rewatch":
+            self.ensure_watched(s)
+            return arg, None
+        if label == "b_released":
+            if s["closed"]:
+                s["latch"] = True
+            return arg, None
+        return self.waiting_caller(who, label, arg, s)
+
+    def waiting_caller(self, who, label, arg, s):
+        if label == "b_spin":                                   # what ends the spin, or its budget does
+            if s["sig"] & {who} and "stale_signal" not in self.off:
+                s["sig"] = s["sig"] - {who}
+                return "b_wait", None
+            return "b_list", None
+        if label == "b_list":
+            s["listed"] = s["listed"] | {who}
+            return "b_recheck", None
+        if label == "b_recheck":
+            if "no_recheck" in self.off or not self.answered(s, who) and (s["role"] != FREE or s["closed"]):
+                return "b_latched", None
+            return "b_unlist", None
+        if label == "b_latched":
+            if who not in s["sig"]:
+                return None
+            s["sig"] = s["sig"] - {who}
+            return "b_unlist", None
+        if label == "b_unlist":
+            s["listed"] = s["listed"] - {who}
+            return "b_wait", None
+        if label == "b_leave":
+            if who in s["counted"]:
+                s["blocked"] -= 1
+                s["counted"] = s["counted"] - {who}
+            return ("b_next", None) if "no_look_on_leave" in self.off else ("l0", ("b_next", None))
+        if label == "b_next":
+            for context in [c for c in s["contexts"] if c[0] == who]:
+                s["contexts"] = s["contexts"] - {context}
+                return "u_end", context[1]
+            s["rounds"] = s["rounds"] + (who,)
+            return ("b_end" if s["closed"] or s["rounds"].count(who) == self.calls_each else "b_enter"), None
+        return None                                             # b_end
+
+    # ---- a caller that does not block
+    def starter(self, who, label, arg, s):
+        if label == "a_start":
+            if s["closed"] or s["reqs"].count("A") == self.asyncs:
+                return None
+            if s["gate"]:
+                return None
+            s["reqs"] = s["reqs"] + ("A",)
+            s["held"], s["visible"] = False, len(s["reqs"])
+            return "l0", ("a_start", None)
+
+    # ---- the end of the connection: the steps of PeerLink.OnPeerGone, or a close at once
+    def ender(self, who, label, arg, s):
+        if label == "x0":
+            if self.end == "close":
+                if not s["closed"]:
+                    self.close(s)
+                return "x_end", None
+            s["gone"] = True
+            return "x1", None
+        if label == "x1":
+            s["attention"] += 1
+            self.wake_sleepers(s)
+            return "x2", None
+        if label == "x2":
+            s["latch"] = True
+            return "x3", None
+        if label == "x3":
+            self.signal_listed(s)
+            return "x_end", None
+        return None                                             # x_end
+
+    def wrong(self, s, pcs):
+        """What is wrong with a state that nothing can leave; None when it is as it should be."""
+        where = dict(zip(self.names, (p[0] for p in pcs)))
+        ended = s["closed"] and s["role"] == RETIRED
+        begun = sum(r == "A" or r in self.blockers for r in s["reqs"])
+        if self.outstanding(s) or (not ended and begun < self.asyncs + len(self.blockers) * self.calls_each):
+            return f"a call is never answered: {where}, {s}"
+        if any(where[b] != "b_end" for b in self.blockers):
+            return f"a caller never returns: {where}, {s}"
+        if any(where[t][0] in "ub" for t in self.readers + self.pools):
+            return f"user code never returns: {where}, {s}"
+        if any(self.has_code(s, i) for i in range(len(s["reqs"]))):
+            return f"user code never runs: {where}, {s}"
+        if s["gone"] and not ended:
+            return f"nobody notices that the peer is gone: {where}, {s}"
+        heard = s["armed"] and s["parked"] == s["head"] + 1 and any(where[t] == "s_asleep" for t in self.readers)
+        if not s["closed"] and not heard:
+            return f"nobody would hear the peer: {where}, {s}"
+        return None
+
+    def run(self):
+        keys = tuple(self.init)
+        first = (tuple(self.init[k] for k in keys), self.pcs)
+        seen, queue = {first}, deque([first])
+        while queue:
+            values, pcs = queue.popleft()
+            moved = False
+            for i, name in enumerate(self.names):
+                s = dict(zip(keys, values))
+                nxt = self.step(name, pcs[i][0], pcs[i][1], s)
+                if nxt is None:
+                    continue
+                moved = True
+                found = (tuple(s[k] for k in keys), pcs[:i] + (nxt,) + pcs[i + 1:])
+                if found not in seen:
+                    seen.add(found)
+                    queue.append(found)
+                    if len(seen) > self.limit:
+                        return f"nothing lost in {self.limit:,} states (not all seen)"
+            if not moved:
+                problem = self.wrong(dict(zip(keys, values)), pcs)
+                if problem:
+                    return f"LOST after {len(seen):,} states: {problem}"
+        return f"ok, {len(seen):,} states"
+
+
