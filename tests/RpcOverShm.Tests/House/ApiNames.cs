@@ -3,7 +3,9 @@ using System.Reflection;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>Writes types as C# does, with nullability, and with namespaces except for System and the library's own.</summary>
+/// <summary>
+/// Writes types as C# does, with nullability, and with namespaces except for System and the library's own.
+/// </summary>
 internal static class ApiNames
 {
     private static readonly Dictionary<Type, string> s_keywords = new()
@@ -42,7 +44,9 @@ internal static class ApiNames
         string[] constraints =
         [
             .. flags.HasFlag(GenericParameterAttributes.ReferenceTypeConstraint) ? ["class"] : Array.Empty<string>(),
-            .. flags.HasFlag(GenericParameterAttributes.NotNullableValueTypeConstraint) ? ["struct"] : Array.Empty<string>(),
+            .. flags.HasFlag(GenericParameterAttributes.NotNullableValueTypeConstraint)
+                ? ["struct"]
+                : Array.Empty<string>(),
             .. parameter.GetGenericParameterConstraints().Where(type => type != typeof(ValueType)).Select(Of),
         ];
         return constraints.Length == 0 ? "" : $" where {parameter.Name} : {string.Join(", ", constraints)}";
@@ -84,7 +88,8 @@ internal static class ApiNames
         }
 
         bool isNullable = !type.IsValueType
-            && (nullability?.ReadState == NullabilityState.Nullable || nullability?.WriteState == NullabilityState.Nullable);
+            && (nullability?.ReadState == NullabilityState.Nullable
+                || nullability?.WriteState == NullabilityState.Nullable);
         string mark = isNullable ? "?" : "";
         if (type.IsArray)
         {

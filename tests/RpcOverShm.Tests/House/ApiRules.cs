@@ -11,7 +11,7 @@ internal static class ApiRules
     public static IEnumerable<string> Misnamed(IEnumerable<Type> types, string rootNamespace) =>
         types.Where(type => ApiText.IsVisible(type) && !type.IsNested)
             .Where(type => !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != rootNamespace)
-            .Select(type => $"{type} is public: its name begins with {Prefix} and it stands in {rootNamespace}, or it is not.");
+            .Select(type => $"{type} is public: so its name begins with {Prefix} and it stands in {rootNamespace}.");
 
     /// <summary>Fields that others can see and somebody can change.</summary>
     public static IEnumerable<string> MutableFields(IEnumerable<Type> types) =>

@@ -1,6 +1,8 @@
 namespace RpcOverShm.Tests.House;
 
-/// <summary>Bad and interesting types for the tests of the API's rules; visible, because that is what is looked for.</summary>
+/// <summary>
+/// Bad and interesting types for the tests of the API's rules; visible, because that is what is looked for.
+/// </summary>
 public static class ApiSamples
 {
     // What is wrong with these is their point.

@@ -68,7 +68,9 @@ internal static class ApiText
 
     private static string Field(FieldInfo field)
     {
-        string kind = field.IsLiteral ? "const " : (field.IsStatic ? "static " : "") + (field.IsInitOnly ? "readonly " : "");
+        string kind = field.IsLiteral
+            ? "const "
+            : (field.IsStatic ? "static " : "") + (field.IsInitOnly ? "readonly " : "");
         string value = field.IsLiteral ? $" = {ApiNames.Value(field.GetRawConstantValue())}" : "";
         return $"{(field.IsPublic ? "" : "protected ")}{kind}{ApiNames.Of(field)} {field.Name}{value}";
     }
@@ -78,7 +80,8 @@ internal static class ApiText
     private static string Property(PropertyInfo property)
     {
         MethodInfo[] accessors = [.. property.GetAccessors(nonPublic: true).Where(IsVisible)];
-        string verbs = string.Concat(accessors.Select(accessor => $"{Access(accessor, accessors[0])}{Verb(accessor)}; "));
+        string verbs = string.Concat(
+            accessors.Select(accessor => $"{Access(accessor, accessors[0])}{Verb(accessor)}; "));
         string index = property.GetIndexParameters().Length == 0
             ? property.Name
             : $"this[{ApiNames.Parameters(property.GetMethod!)}]";

@@ -21,7 +21,8 @@ internal static class CrashRules
         foreach (SourceFile file in files)
         {
             var comments = new NamedComments(file, Keyword);
-            foreach (InvocationExpressionSyntax call in file.Root.DescendantNodes().OfType<InvocationExpressionSyntax>())
+            foreach (InvocationExpressionSyntax call in
+                file.Root.DescendantNodes().OfType<InvocationExpressionSyntax>())
             {
                 if (call.Expression.ToString() != $"{Points}.Reach")
                 {
@@ -44,7 +45,8 @@ internal static class CrashRules
         HashSet<string> tested = NamedIn(tests);
         return findings
             .Concat(constants.Keys.Except(reached).Select(constant => $"Nothing reaches {Points}.{constant}."))
-            .Concat(constants.Keys.Except(tested).Select(constant => $"{tests.Name} does not test {Points}.{constant}."));
+            .Concat(
+                constants.Keys.Except(tested).Select(constant => $"{tests.Name} does not test {Points}.{constant}."));
     }
 
     private static HashSet<string> NamedIn(SourceFile tests) =>

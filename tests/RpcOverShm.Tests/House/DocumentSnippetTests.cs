@@ -3,7 +3,8 @@ namespace RpcOverShm.Tests.House;
 /// <summary>What documents quote is code that is built: a sample that moves on takes its quotations along.</summary>
 public class DocumentSnippetTests
 {
-    private const string Code = "// snippet: part\n    int one = 1;\n\n        int two = 2;\n    // end snippet\nint three = 3;\n";
+    private const string Code =
+        "// snippet: part\n    int one = 1;\n\n        int two = 2;\n    // end snippet\nint three = 3;\n";
 
     [Test]
     public void Quotations_InEveryDocument_AreTheirSources() =>

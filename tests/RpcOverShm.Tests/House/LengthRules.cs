@@ -34,7 +34,8 @@ internal static class LengthRules
     /// </summary>
     public static IEnumerable<string> ParameterLists(SourceFile file) =>
         from list in file.Root.DescendantNodes().OfType<ParameterListSyntax>()
-        where list.Parameters.Count > Parameters && list.Parent is not ConstructorDeclarationSyntax && !IsNative(list.Parent)
+        where list.Parameters.Count > Parameters && list.Parent is not ConstructorDeclarationSyntax
+            && !IsNative(list.Parent)
         select file.At(list, $"{list.Parameters.Count} parameters; {Parameters} are the limit.");
 
     /// <summary>Statements that stand too deep inside others of the same method.</summary>

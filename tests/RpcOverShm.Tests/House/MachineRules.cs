@@ -14,7 +14,8 @@ internal static partial class MachineRules
         select file.At(line.Index + 1, $"'{match.Value}' belongs to one machine.");
 
     // The patterns do not match themselves, or this file would be found.
-    [GeneratedRegex(@"(?<![\w.}*-])/(?:home|root|Users|work|mnt|srv|builds?)/\w+|\b[A-Za-z]:\\+(?:Users|Program|Windows)")]
+    [GeneratedRegex(
+        @"(?<![\w.}*-])/(?:home|root|Users|work|mnt|srv|builds?)/\w+|\b[A-Za-z]:\\+(?:Users|Program|Windows)")]
     private static partial Regex MachinePath();
 
     [GeneratedRegex(

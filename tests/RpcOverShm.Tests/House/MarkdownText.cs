@@ -28,8 +28,13 @@ internal static partial class MarkdownText
     public static IEnumerable<string> Titles(SourceFile file)
     {
         int[] titles =
-            [.. Prose(file).Where(line => line.Text.StartsWith("# ", StringComparison.Ordinal)).Select(line => line.Number)];
-        return titles is [1] ? [] : [file.At(titles.LastOrDefault(1), $"{titles.Length} titles; one, in the first line.")];
+        [
+            .. Prose(file).Where(line => line.Text.StartsWith("# ", StringComparison.Ordinal))
+                .Select(line => line.Number),
+        ];
+        return titles is [1]
+            ? []
+            : [file.At(titles.LastOrDefault(1), $"{titles.Length} titles; one, in the first line.")];
     }
 
     /// <summary>Links to files that are not there; the addresses of the net are not looked at.</summary>
@@ -44,7 +49,8 @@ internal static partial class MarkdownText
 
     private static string Resolve(string folder, string path)
     {
-        var parts = new List<string>(path.StartsWith('/') ? [] : folder.Split('/', StringSplitOptions.RemoveEmptyEntries));
+        var parts = new List<string>(
+            path.StartsWith('/') ? [] : folder.Split('/', StringSplitOptions.RemoveEmptyEntries));
         foreach (string part in path.Split('/', StringSplitOptions.RemoveEmptyEntries))
         {
             if (part == "..")

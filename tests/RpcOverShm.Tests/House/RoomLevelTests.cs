@@ -1,8 +1,8 @@
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Rooms have levels, and an arrow may only point to a lower one. The table is that of src/ARCHITECTURE.md, which a test
-/// compares with the one that is enforced.
+/// Rooms have levels, and an arrow may only point to a lower one. The table is that of src/ARCHITECTURE.md, which a
+/// test compares with the one that is enforced.
 /// </summary>
 public class RoomLevelTests
 {
@@ -82,7 +82,8 @@ public class RoomLevelTests
 
         Assert.That(rules.ForbiddenUnsafeCode(), Has.One.Contains("Calls may not be unsafe"));
         Assert.That(rules.GlobalUsings(), Has.One.Contains("global using"));
-        Assert.That(RulesWith("Cellar", "").UnknownRooms(), Has.One.Contains("Cellar").And.Some.Contains("no room Rings"));
+        Assert.That(
+            RulesWith("Cellar", "").UnknownRooms(), Has.One.Contains("Cellar").And.Some.Contains("no room Rings"));
     }
 
     [TestCase("tests/Some.Tests/Rings/A.cs", "namespace Some.Tests.Rings; class A;", null)]

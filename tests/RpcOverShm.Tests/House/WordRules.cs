@@ -5,7 +5,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// What the code does not say: in what ships neither sleeping, printing nor the wall clock, nowhere regions or promises.
+/// What the code does not say: in what ships neither sleeping, printing nor the wall clock, nowhere regions or
+/// promises.
 /// </summary>
 internal static class WordRules
 {
@@ -17,7 +18,9 @@ internal static class WordRules
 
     private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
 
-    /// <summary>Sleeping anywhere but in Signals, printing, and the wall clock read other than by TimeProvider.</summary>
+    /// <summary>
+    /// Sleeping anywhere but in Signals, printing, and the wall clock read other than by TimeProvider.
+    /// </summary>
     public static IEnumerable<string> ForbiddenCalls(SourceFile file) =>
         from access in file.Root.DescendantNodes().OfType<MemberAccessExpressionSyntax>()
         let type = access.Expression.ToString().Split('.')[^1]
@@ -38,7 +41,9 @@ internal static class WordRules
         where trivia.IsKind(SyntaxKind.RegionDirectiveTrivia)
         select file.At(Line(trivia), "A region.");
 
-    /// <summary>Comments that put something off without the number of an issue, as in "(#12)" behind the word.</summary>
+    /// <summary>
+    /// Comments that put something off without the number of an issue, as in "(#12)" behind the word.
+    /// </summary>
     public static IEnumerable<string> Promises(SourceFile file) =>
         from trivia in file.Root.DescendantTrivia()
         where IsComment(trivia)
