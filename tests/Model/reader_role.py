@@ -3,12 +3,12 @@ src/RpcOverShm/Connections, step by step.
 
 Actors: P the peer that answers, S the standby reader, B and C blocking callers, A a caller that does not block, W the
 sentinel, X the end of the connection (the peer's death, or a close on this side). Every step is one access to something
-that another thread can see. All of them are interlocked or fenced in the code, so sequential consistency is assumed; the
-store buffers of tail and parked are the matter of park_wake.py.
+that another thread can see. All of them are interlocked or fenced in the code, so sequential consistency is assumed;
+the store buffers of tail and parked are the matter of tests/RpcOverShm.Tests/Rings/RingFenceTests.cs.
 
-Checked in every state that nothing can leave: every call is answered, or has failed because the connection ended; and on a
-connection that lives, the peer has been asked to ring and the standby sleeps where the ring wakes it, so that a frame
-which nobody expects (the peer is leaving) is heard too.
+Checked in every state that nothing can leave: every call is answered, or has failed because the connection ended; and
+on a connection that lives, the peer has been asked to ring and the standby sleeps where the ring wakes it, so that a
+frame which nobody expects (the peer is leaving) is heard too.
 
 Each rule is then left out in turn, and the model shows what is lost. Run: python3 reader_role.py [quick]
 """

@@ -124,7 +124,9 @@ internal sealed class InboundMessages(int? maxMessageBytes, uint window, bool is
         }
     }
 
-    /// <summary>The connection is gone, or the call has failed: what is complete can still be read, nothing follows.</summary>
+    /// <summary>
+    /// The connection is gone, or the call has failed: what is complete can still be read, nothing follows.
+    /// </summary>
     public void EndAbruptly()
     {
         _partial.Release();

@@ -120,7 +120,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         {
             try
             {
-                return await AwaitAndStartAsync(connecting, call, fullName, host, options, request).ConfigureAwait(false);
+                return await AwaitAndStartAsync(connecting, call, fullName, host, options, request)
+                    .ConfigureAwait(false);
             }
             catch (Exception exception)
             {

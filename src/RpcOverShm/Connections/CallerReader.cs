@@ -4,8 +4,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps while
-/// another thread reads for it. Holds nothing of a caller; any number of threads may be in here.
+/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps
+/// while another thread reads for it. Holds nothing of a caller; any number of threads may be in here.
 /// </summary>
 internal sealed class CallerReader(ReaderDesk desk)
 {

@@ -5,8 +5,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A connection's own thread: reads while no caller reads for itself, sleeps armed or on its latch otherwise, and ends the
-/// reading side when the link is closed.
+/// A connection's own thread: reads while no caller reads for itself, sleeps armed or on its latch otherwise, and ends
+/// the reading side when the link is closed.
 /// </summary>
 /// <param name="desk">What the reading threads share.</param>
 /// <param name="onClosed">Runs once, on this thread, when the link is closed and nobody reads any more.</param>
@@ -19,7 +19,8 @@ internal sealed class StandbyReader(ReaderDesk desk, Action onClosed)
     private readonly ReaderRole _role = desk.Role;
     private readonly SpinBudget _spin = new();
 
-    public void Start() => new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
+    public void Start() =>
+        new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm reader" }.UnsafeStart();
 
     private void Run()
     {

@@ -134,7 +134,8 @@ internal sealed unsafe class RingReader
             return false;
         }
 
-        // Waking a writer for each record would cost more than the record, and it might not find enough and sleep again.
+        // Waking a writer for each record would cost more than the record, and it might not find enough and sleep
+        // again.
         long used = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord) - _head; // SYNC ring-tail: only compared.
         if (used > 0 && _capacity - used < RingLimits.SpaceWakeBytes(_capacity))
         {

@@ -101,7 +101,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IThre
         }
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound()?.AddChunk(bytes, flags);
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) =>
+        Inbound()?.AddChunk(bytes, flags);
 
     public override void OnHalfClose() => Inbound()?.End();
 
