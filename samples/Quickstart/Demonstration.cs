@@ -4,7 +4,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The client's process: calls the server in every shape, prints what happened, and counts what went wrong.</summary>
+/// <summary>
+/// The client's process: calls the server in every shape, prints what happened, and counts what went wrong.
+/// </summary>
 internal sealed class Demonstration
 {
     private const int MeasuredCalls = 10_000;
@@ -61,7 +63,9 @@ internal sealed class Demonstration
             Require(call.ResponseStream.Current.Sequence == expected++, "a message is missing or out of order");
         }
 
-        Require(expected == 1000 && call.GetStatus().StatusCode == StatusCode.OK, $"{expected} messages, {call.GetStatus()}");
+        Require(
+            expected == 1000 && call.GetStatus().StatusCode == StatusCode.OK,
+            $"{expected} messages, {call.GetStatus()}");
         return $"{expected} messages in order, then {call.GetStatus().StatusCode}";
     }
 
@@ -161,7 +165,8 @@ internal sealed class Demonstration
 
         Array.Sort(ticks);
         Console.WriteLine();
-        Console.WriteLine($"latency of {MeasuredCalls:N0} blocking unary calls, {Environment.ProcessorCount} processors");
+        Console.WriteLine(
+            $"latency of {MeasuredCalls:N0} blocking unary calls, {Environment.ProcessorCount} processors");
         Console.WriteLine("    p50        p99        max");
         Console.WriteLine($"{Micro(ticks.Length / 2)} {Micro(ticks.Length * 99 / 100)} {Micro(ticks.Length - 1)}");
 

@@ -50,7 +50,8 @@ internal sealed class TickerService : Ticker.TickerBase
         }
     }
 
-    private static Tick TickAt(long sequence) => new() { Name = KnownName, Sequence = sequence, Price = PriceAt(sequence) };
+    private static Tick TickAt(long sequence) =>
+        new() { Name = KnownName, Sequence = sequence, Price = PriceAt(sequence) };
 
     private static double PriceAt(long sequence) => 100 + (sequence % 10);
 }

@@ -5,7 +5,7 @@ Actors: P the peer that answers, S the standby reader, T and U its spares, B and
 not block, Q and R the thread pool, W the sentinel, X the end of the connection (the peer's death, or a close on this side).
 The continuations of A's calls are user code: S runs them inline, or they are queued for Q and R. Every step is one access
 to something that another thread can see. All of them are interlocked or fenced in the code, so sequential consistency is
-assumed; the store buffers of tail and parked are the matter of park_wake.py.
+assumed; the store buffers of tail and parked are the matter of tests/RpcOverShm.Tests/Rings/RingFenceTests.cs.
 
 Checked in every state that nothing can leave: every call is answered, or has failed because the connection ended; all user
 code has run and returned; and on a connection that lives, the peer has been asked to ring and a reader sleeps where the

@@ -69,7 +69,8 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task PausedReader_WhileLargeMessagesPassBothWays_HoldsUpNobodyElse([Values(64 << 10, 1 << 20)] int ring)
+    public async Task PausedReader_WhileLargeMessagesPassBothWays_HoldsUpNobodyElse(
+        [Values(64 << 10, 1 << 20)] int ring)
     {
         const int Bytes = 64 << 20;
         CallRig rig = await StartAsync(
@@ -110,7 +111,10 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
             },
         });
 
-        AsyncServerStreamingCall<Payload>[] paused = [.. Enumerable.Range(0, 50).Select(_ => rig.Client.ServerStream(Payloads.Empty))];
+        AsyncServerStreamingCall<Payload>[] paused =
+        [
+            .. Enumerable.Range(0, 50).Select(_ => rig.Client.ServerStream(Payloads.Empty)),
+        ];
         await UnaryCallsAsync(rig, 100);
         foreach (AsyncServerStreamingCall<Payload> call in paused)
         {

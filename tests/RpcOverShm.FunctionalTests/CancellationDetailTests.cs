@@ -25,8 +25,12 @@ internal sealed class CancellationDetailTests() : RigFixture(RigKind.Shm)
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
         call.Dispose();
 
-        Assert.That((await cancelled).Status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
-        Assert.That((await FailureOf(call)).Status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "gRPC call disposed.")));
+        Assert.That(
+            (await cancelled).Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
+        Assert.That(
+            (await FailureOf(call)).Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Cancelled, "gRPC call disposed.")));
     }
 
     [Test]

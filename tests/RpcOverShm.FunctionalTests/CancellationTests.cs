@@ -35,7 +35,8 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script());
 
         RpcException clientStream = await FailureOf(rig.Client.ClientStream(Cancelled).ResponseAsync);
-        RpcException serverStream = await FailureOf(rig.Client.ServerStream(Payloads.Empty, Cancelled).ResponseStream.ReadAllAsync());
+        RpcException serverStream = await FailureOf(
+            rig.Client.ServerStream(Payloads.Empty, Cancelled).ResponseStream.ReadAllAsync());
         RpcException duplex = await FailureOf(rig.Client.Duplex(Cancelled).ResponseStream.ReadAllAsync());
 
         Assert.That(
@@ -121,7 +122,8 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task MoveNext_ByItsToken_CancelsTheWholeCall()
     {
-        CallRig rig = await StartAsync(new Script { ServerStream = (_, _, context) => HoldAsync(context, _handlerBegan, _tokenFired) });
+        CallRig rig = await StartAsync(
+            new Script { ServerStream = (_, _, context) => HoldAsync(context, _handlerBegan, _tokenFired) });
         using var cancellation = new CancellationTokenSource();
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
@@ -230,7 +232,10 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
         using var cancellation = new CancellationTokenSource();
         var options = new CallOptions(cancellationToken: cancellation.Token);
 
-        Task<RpcException>[] calls = [.. Enumerable.Range(0, 300).Select(_ => FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options)))];
+        Task<RpcException>[] calls =
+        [
+            .. Enumerable.Range(0, 300).Select(_ => FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options))),
+        ];
         await Timeouts.Eventually(() => Volatile.Read(ref began) == 300);
         await cancellation.CancelAsync();
         RpcException[] failures = await Task.WhenAll(calls);
@@ -255,7 +260,8 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
         }
     }
 
-    private static async Task HoldAsync(ServerCallContext context, TaskCompletionSource began, TaskCompletionSource fired)
+    private static async Task HoldAsync(
+        ServerCallContext context, TaskCompletionSource began, TaskCompletionSource fired)
     {
         began.SetResult();
         try

@@ -143,7 +143,10 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
             ShmRig rig = await StartShmAsync(new Script());
             ScriptClient client = rig.Client;
             using var running = new CountdownEvent(8);
-            Task<int>[] callers = [.. Enumerable.Range(0, 8).Select(i => Timeouts.OnThread(() => CallUntilDisposed(client, i, running)))];
+            Task<int>[] callers =
+            [
+                .. Enumerable.Range(0, 8).Select(i => Timeouts.OnThread(() => CallUntilDisposed(client, i, running))),
+            ];
             running.Wait(Timeouts.Wait);
             await rig.ShmChannel.DisposeAsync().Bounded();
             int[] odd = await Task.WhenAll(callers).Bounded();
@@ -193,7 +196,8 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
         {
             _ = client.UnaryAsync(Payloads.Empty);
             _ = client.UnaryAsync(Payloads.Empty).ResponseHeadersAsync;
-            AsyncUnaryCall<Payload> cancelled = client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: DateTime.MinValue));
+            AsyncUnaryCall<Payload> cancelled = client.UnaryAsync(
+                Payloads.Empty, new CallOptions(deadline: DateTime.MinValue));
             _ = cancelled.ResponseHeadersAsync;
             client.UnaryAsync(Payloads.Empty).Dispose();
             AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();

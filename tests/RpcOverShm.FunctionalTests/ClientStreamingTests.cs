@@ -51,7 +51,8 @@ internal sealed class ClientStreamingTests(RigKind kind) : RigFixture(kind)
         {
             byte[] data = new byte[size];
             pattern.Fill(data);
-            await call.RequestStream.WriteAsync(new Payload { Data = Google.Protobuf.ByteString.CopyFrom(data) }).Bounded();
+            await call.RequestStream.WriteAsync(
+                new Payload { Data = Google.Protobuf.ByteString.CopyFrom(data) }).Bounded();
         }
 
         await call.RequestStream.CompleteAsync().Bounded();

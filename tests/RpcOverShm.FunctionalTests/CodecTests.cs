@@ -58,7 +58,8 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
         foreach (RpcException failure in new[] { unary, duplex })
         {
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
-            Assert.That(failure.Status.Detail, Does.Contain("'xor-5a'").And.Contains("'other'").And.Contains("'proto'"));
+            Assert.That(
+                failure.Status.Detail, Does.Contain("'xor-5a'").And.Contains("'other'").And.Contains("'proto'"));
         }
 
         Assert.That(handled, Is.Zero);
@@ -71,7 +72,8 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
         ShmChannel withCodec = rig.OpenChannel(options => options.Codec = _xor);
 
         Payload plain = await rig.Client.UnaryAsync(Payloads.Of("plain")).ResponseAsync.Bounded();
-        Payload flipped = await new ScriptClient(withCodec.CreateCallInvoker()).UnaryAsync(Payloads.Of("flipped")).ResponseAsync.Bounded();
+        Payload flipped = await new ScriptClient(withCodec.CreateCallInvoker()).UnaryAsync(Payloads.Of("flipped"))
+            .ResponseAsync.Bounded();
 
         Assert.That(plain.Text() + flipped.Text(), Is.EqualTo("plainflipped"));
     }

@@ -49,7 +49,10 @@ internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
         });
 
         Task<Payload>[] calls =
-            [.. Enumerable.Range(0, Calls).Select(i => rig.Client.UnaryAsync(Payloads.OfSize(i % 500, (ulong)i)).ResponseAsync)];
+        [
+            .. Enumerable.Range(0, Calls).Select(
+                i => rig.Client.UnaryAsync(Payloads.OfSize(i % 500, (ulong)i)).ResponseAsync),
+        ];
         await Timeouts.Eventually(() => Volatile.Read(ref waiting) == Calls, "all handlers run at once");
         mayAnswer.SetResult();
         Payload[] responses = await Task.WhenAll(calls).Bounded();
@@ -120,7 +123,8 @@ internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
     {
         CallRig rig = await StartAsync(new Script());
 
-        await Task.WhenAll(Enumerable.Range(0, 200).Select(i => rig.Client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync)).Bounded();
+        await Task.WhenAll(
+            Enumerable.Range(0, 200).Select(i => rig.Client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync)).Bounded();
 
         if (rig is ShmRig shm)
         {

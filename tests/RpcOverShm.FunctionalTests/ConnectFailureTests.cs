@@ -35,7 +35,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             () => ShmChannel.ForAddress(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
         Assert.That(() => new ShmServer(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
         Assert.That(() => new ShmStreamListener(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
-        Assert.That(() => ShmStream.ConnectAsync(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
+        Assert.That(
+            () => ShmStream.ConnectAsync(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
     }
 
     [Test]
@@ -95,7 +96,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             : await FailureOf(client.UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
-        Assert.That(failure.Status.Detail, Does.Contain(_directory.Combine("nobody.sock")).And.Contains("shm://nobody"));
+        Assert.That(
+            failure.Status.Detail, Does.Contain(_directory.Combine("nobody.sock")).And.Contains("shm://nobody"));
         Assert.That(failure.Status.DebugException, Is.Not.Null);
     }
 
@@ -111,7 +113,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         RpcException[] failures =
         [
             await FailureOf(unary), await FailureOf(unary.ResponseHeadersAsync),
-            await FailureOf(duplex.ResponseStream.ReadAllAsync()), await FailureOf(duplex.RequestStream.WriteAsync(Payloads.Empty)),
+            await FailureOf(duplex.ResponseStream.ReadAllAsync()),
+            await FailureOf(duplex.RequestStream.WriteAsync(Payloads.Empty)),
             await FailureOf(clientStream.ResponseAsync), await FailureOf(clientStream.ResponseHeadersAsync),
             await FailureOf(client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
         ];
@@ -141,7 +144,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await using ShmChannel channel = Open("file");
         await using ShmServer server = MakeServer("file");
 
-        RpcException failure = await FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
@@ -160,7 +164,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             ConnectTimeout = TimeSpan.FromMilliseconds(200),
         });
 
-        RpcException failure = await FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(failure.Status.Detail, Does.Contain("did not answer within 0.2 s"));
@@ -184,11 +189,13 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task ForeignListener_AtThePath_IsNamed()
     {
-        using var foreign = new SilentListener(_directory.Combine("foreign.sock"), "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
+        using var foreign = new SilentListener(
+            _directory.Combine("foreign.sock"), "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
         await using ShmChannel channel = Open("foreign");
         await using ShmServer server = MakeServer("foreign");
 
-        RpcException failure = await FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -212,17 +219,20 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await server.StartAsync();
         await using ShmChannel channel = Open("stale");
 
-        Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
+        Assert.That(
+            new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
     }
 
     [Test]
     public async Task Channel_ThatMeetsAStreamListener_IsTold()
     {
-        await using var listener = new ShmStreamListener("shm://purpose", new ShmStreamOptions { RuntimeDirectory = _directory.Path });
+        await using var listener = new ShmStreamListener(
+            "shm://purpose", new ShmStreamOptions { RuntimeDirectory = _directory.Path });
         listener.Start();
         await using ShmChannel channel = Open("purpose");
 
-        RpcException failure = await FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(failure.Status.Detail, Does.Contain("A listener for byte streams listens here"));
@@ -234,8 +244,9 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await using ShmServer server = MakeServer("purpose");
         await server.StartAsync();
 
+        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path };
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(
-            () => ShmStream.ConnectAsync("shm://purpose", new ShmStreamOptions { RuntimeDirectory = _directory.Path }))!;
+            () => ShmStream.ConnectAsync("shm://purpose", options))!;
 
         Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.PurposeMismatch));
         Assert.That(refusal.Message, Does.Contain("A server of RPC calls listens here"));
@@ -270,10 +281,12 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         string longName = "shm://" + new string('n', 200);
         foreach (string address in new[] { "shm://" + _directory.Combine("by-path"), longName, "shm://a/b/c.d-e_f" })
         {
-            await using var server = new ShmServer(address, new ShmServerOptions { RuntimeDirectory = _directory.Path });
+            await using var server = new ShmServer(
+                address, new ShmServerOptions { RuntimeDirectory = _directory.Path });
             server.Services.Add(new Script().Build());
             await server.StartAsync();
-            await using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+            await using var channel = ShmChannel.ForAddress(
+                address, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
 
             Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
         }

@@ -21,7 +21,8 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script { Unary = NeverAsync });
 
         DateTime deadline = Soon;
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
+        RpcException failure = await FailureOf(
+            rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         AssertNotEarly(deadline);
@@ -87,7 +88,8 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
         });
 
         DateTime deadline = Soon;
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
+        RpcException failure = await FailureOf(
+            rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
         await fired.Task.Bounded();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
@@ -137,7 +139,8 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task OfAWrongKind_ThrowsFromTheCallItself([Values(DateTimeKind.Local, DateTimeKind.Unspecified)] DateTimeKind kind)
+    public async Task OfAWrongKind_ThrowsFromTheCallItself(
+        [Values(DateTimeKind.Local, DateTimeKind.Unspecified)] DateTimeKind kind)
     {
         CallRig rig = await StartAsync(new Script());
         var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
@@ -202,7 +205,8 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
             },
         });
 
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("slow"), new CallOptions(deadline: Soon)));
+        RpcException failure = await FailureOf(
+            rig.Client.UnaryAsync(Payloads.Of("slow"), new CallOptions(deadline: Soon)));
         mayEnd.SetResult();
         await ended.Task.Bounded();
         Payload next = await rig.Client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();

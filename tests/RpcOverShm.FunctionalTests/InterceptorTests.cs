@@ -16,7 +16,8 @@ internal sealed class InterceptorTests(RigKind kind) : RigFixture(kind)
     {
         var seen = new NotingInterceptor.Notes();
         CallRig rig = await StartAsync(new Script());
-        CallInvoker invoker = rig.Channel.Intercept(new NotingInterceptor("outer", seen), new NotingInterceptor("inner", seen));
+        CallInvoker invoker = rig.Channel.Intercept(
+            new NotingInterceptor("outer", seen), new NotingInterceptor("inner", seen));
 
         string wrong = await Shapes.RunAllAsync(new ScriptClient(invoker)).Bounded();
 
@@ -35,7 +36,8 @@ internal sealed class InterceptorTests(RigKind kind) : RigFixture(kind)
     public async Task ServerInterceptors_WrapEveryShape()
     {
         var seen = new NotingInterceptor.Notes();
-        CallRig rig = await StartAsync(new Script(), new RigOptions { ServerInterceptors = [new NotingInterceptor("server", seen)] });
+        CallRig rig = await StartAsync(
+            new Script(), new RigOptions { ServerInterceptors = [new NotingInterceptor("server", seen)] });
 
         string wrong = await Shapes.RunAllAsync(rig.Client).Bounded();
 

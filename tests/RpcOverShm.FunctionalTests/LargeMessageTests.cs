@@ -5,7 +5,9 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests;
 
-/// <summary>Messages larger than a record, a call's window and the whole ring, through the smallest ring there is.</summary>
+/// <summary>
+/// Messages larger than a record, a call's window and the whole ring, through the smallest ring there is.
+/// </summary>
 internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
 {
     private const int SmallestRing = 64 << 10;

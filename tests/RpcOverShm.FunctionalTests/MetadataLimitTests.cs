@@ -6,8 +6,8 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>
-/// Limits on metadata, and metadata that cannot be sent. Over HTTP/2 it tears the connection or the stream down; here it
-/// costs its call only.
+/// Limits on metadata, and metadata that cannot be sent. Over HTTP/2 it tears the connection or the stream down; here
+/// it costs its call only.
 /// </summary>
 internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
 {
@@ -22,9 +22,12 @@ internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
         if (_rig is { } rig)
         {
             _rig = null;
-            Assert.That((await rig.Client.UnaryAsync(Payloads.Of("still")).ResponseAsync.Bounded()).Text(), Is.EqualTo("still"));
+            Assert.That(
+                (await rig.Client.UnaryAsync(Payloads.Of("still")).ResponseAsync.Bounded()).Text(),
+                Is.EqualTo("still"));
             Assert.That(rig.Served, Has.Count.EqualTo(1));
-            Assert.That(rig.Log.Of(100), Has.Count.EqualTo(2), "one connection was opened, and is logged by both sides");
+            Assert.That(
+                rig.Log.Of(100), Has.Count.EqualTo(2), "one connection was opened, and is logged by both sides");
         }
     }
 
@@ -66,7 +69,12 @@ internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
     public async Task Limit_Raised_LetsAMegabyteThrough()
     {
         const int Bytes = 1 << 20;
-        var options = new RigOptions { ServerMaxMetadata = 2 << 20, ClientMaxMetadata = 2 << 20, RingCapacity = 64 << 10 };
+        var options = new RigOptions
+        {
+            ServerMaxMetadata = 2 << 20,
+            ClientMaxMetadata = 2 << 20,
+            RingCapacity = 64 << 10,
+        };
         await UseAsync(
             new Script
             {
@@ -244,7 +252,8 @@ internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
     {
         await UseAsync(new Script
         {
-            Unary = (request, context) => Task.FromResult(request.Text() == "host" ? Payloads.Of(context.Host) : request),
+            Unary = (request, context) => Task.FromResult(
+                request.Text() == "host" ? Payloads.Of(context.Host) : request),
         });
         string host = new('h', length);
 
@@ -272,5 +281,6 @@ internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
     private static Metadata Echoed(ServerCallContext context) =>
         context.RequestHeaders.Count == 0 ? [new Metadata.Entry("none", "")] : [context.RequestHeaders[0]];
 
-    private async Task UseAsync(Script script, RigOptions? options = null) => _rig = await StartShmAsync(script, options);
+    private async Task UseAsync(Script script, RigOptions? options = null) =>
+        _rig = await StartShmAsync(script, options);
 }

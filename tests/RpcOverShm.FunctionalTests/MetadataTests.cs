@@ -78,7 +78,8 @@ internal sealed class MetadataTests(RigKind kind) : RigFixture(kind)
         {
             Unary = async (request, context) =>
             {
-                await context.WriteResponseHeadersAsync(new Metadata { { "h", "1" }, { "h", "2" }, { "h-bin", s_binary } });
+                await context.WriteResponseHeadersAsync(
+                    new Metadata { { "h", "1" }, { "h", "2" }, { "h-bin", s_binary } });
                 context.ResponseTrailers.Add("t", "3");
                 context.ResponseTrailers.Add("t", "4");
                 context.ResponseTrailers.Add("t-bin", s_binary);
@@ -213,7 +214,8 @@ internal sealed class MetadataTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         Assert.That(
-            failure.Trailers.GetAll("where").Select(entry => entry.Value), Is.EqualTo(new[] { "context", "exception" }));
+            failure.Trailers.GetAll("where").Select(entry => entry.Value),
+            Is.EqualTo(new[] { "context", "exception" }));
     }
 
     [Test]

@@ -30,7 +30,8 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(new Script());
 
-        Assert.That(() => rig.Server.StartAsync(), Throws.InvalidOperationException.With.Message.Contains("started already"));
+        Assert.That(
+            () => rig.Server.StartAsync(), Throws.InvalidOperationException.With.Message.Contains("started already"));
         Assert.That(rig.Client.Unary(Payloads.Of("alive")).Text(), Is.EqualTo("alive"));
     }
 
@@ -60,7 +61,9 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await rig.Server.KillAsync().Bounded();
         ShmServer server = rig.MakeServer();
 
-        Assert.That(() => server.StartAsync(new CancellationToken(canceled: true)), Throws.InstanceOf<OperationCanceledException>());
+        Assert.That(
+            () => server.StartAsync(new CancellationToken(canceled: true)),
+            Throws.InstanceOf<OperationCanceledException>());
         Assert.That(rig.FileNames, Is.Empty);
         await server.StartAsync();
     }
@@ -72,7 +75,8 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await rig.Server.KillAsync().Bounded();
         ShmServer server = rig.MakeServer(new Script().Build(), new Script().Build());
 
-        Assert.That(() => server.StartAsync(), Throws.ArgumentException.With.Message.Contains("/rpcovershm.testing.Script/"));
+        Assert.That(
+            () => server.StartAsync(), Throws.ArgumentException.With.Message.Contains("/rpcovershm.testing.Script/"));
         Assert.That(rig.FileNames, Is.Empty);
     }
 
@@ -259,7 +263,9 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         for (int i = 0; i < 10; i++)
         {
-            Assert.That(new ScriptClient(rig.OpenChannel().CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+            Assert.That(
+                new ScriptClient(rig.OpenChannel().CreateCallInvoker()).Unary(Payloads.Of("x")).Text(),
+                Is.EqualTo("x"));
         }
 
         Assert.That(rig.Served, Has.Count.EqualTo(10));

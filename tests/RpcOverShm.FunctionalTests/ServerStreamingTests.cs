@@ -86,7 +86,8 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
             {
                 await responses.WriteAsync(request);
                 await responses.WriteAsync(request);
-                throw new RpcException(new Status(StatusCode.DataLoss, "half"), new Metadata { { "trailer", "value" } });
+                throw new RpcException(
+                    new Status(StatusCode.DataLoss, "half"), new Metadata { { "trailer", "value" } });
             },
         });
 

@@ -16,12 +16,14 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task PlainException_HasTheFixedDetail()
     {
-        ShmRig rig = await StartShmAsync(new Script { Unary = (_, _) => throw new InvalidOperationException("secret") });
+        ShmRig rig = await StartShmAsync(
+            new Script { Unary = (_, _) => throw new InvalidOperationException("secret") });
         rig.Log.Expect(MethodThrew);
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
-        Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
+        Assert.That(
+            failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
         Assert.That(rig.Log.Of(MethodThrew).Single().Exception!.Message, Is.EqualTo("secret"));
     }
 
@@ -29,7 +31,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
     public async Task PlainException_WithDetailedErrors_TellsTypeAndMessage()
     {
         var options = new RigOptions { HasDetailedErrors = true };
-        ShmRig rig = await StartShmAsync(new Script { Unary = (_, _) => throw new InvalidOperationException("public") }, options);
+        ShmRig rig = await StartShmAsync(
+            new Script { Unary = (_, _) => throw new InvalidOperationException("public") }, options);
         rig.Log.Expect(MethodThrew);
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
@@ -41,7 +44,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task RpcException_IsLoggedAsInformation()
     {
-        ShmRig rig = await StartShmAsync(new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.NotFound, "x")) });
+        ShmRig rig = await StartShmAsync(
+            new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.NotFound, "x")) });
 
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
@@ -94,7 +98,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task RpcExceptionWithOk_FromAUnaryMethod_IsInternal()
     {
-        ShmRig rig = await StartShmAsync(new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.OK, "odd")) });
+        ShmRig rig = await StartShmAsync(
+            new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.OK, "odd")) });
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
@@ -112,8 +117,10 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
         RpcException service = await FailureOf(rig.Invoker.AsyncUnaryCall(
             Script.Define(MethodType.Unary, "Unary", "no.such.Service"), null, default, Payloads.Empty));
 
-        Assert.That(method.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unimplemented, "Method is unimplemented.")));
-        Assert.That(service.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unimplemented, "Service is unimplemented.")));
+        Assert.That(
+            method.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unimplemented, "Method is unimplemented.")));
+        Assert.That(
+            service.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unimplemented, "Service is unimplemented.")));
     }
 
     [Test]
@@ -141,7 +148,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(call.ResponseAsync);
 
         Assert.That(
-            failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
+            failure.Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
     }
 
     [Test]
@@ -161,7 +169,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
             Script.Define(MethodType.Unary, "ServerStream"), null, default, Payloads.Of("x")));
 
         Assert.That(
-            failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
+            failure.Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
     }
 
     [Test]
@@ -185,7 +194,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
             MethodType.Unary,
             Script.ServiceName,
             "Unary",
-            Marshallers.Create<Payload>((Payload _) => throw new FormatException("no bytes for this"), _ => new Payload()),
+            Marshallers.Create<Payload>(
+                (Payload _) => throw new FormatException("no bytes for this"), _ => new Payload()),
             Script.UnaryMethod.ResponseMarshaller);
 
         RpcException awaited = await FailureOf(rig.Invoker.AsyncUnaryCall(broken, null, default, Payloads.Empty));
@@ -212,7 +222,8 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
             MethodType.Unary, Script.ServiceName, "Unary", bytes, Script.UnaryMethod.ResponseMarshaller);
 
         RpcException badResponse = await FailureOf(rig.Invoker.AsyncUnaryCall(response, null, default, Payloads.Empty));
-        RpcException badRequest = await FailureOf(rig.Invoker.AsyncUnaryCall(request, null, default, [0xFF, 0xFF, 0xFF]));
+        RpcException badRequest = await FailureOf(
+            rig.Invoker.AsyncUnaryCall(request, null, default, [0xFF, 0xFF, 0xFF]));
 
         Assert.That(badResponse.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(badResponse.Status.Detail, Does.StartWith("Failed to deserialize response message"));

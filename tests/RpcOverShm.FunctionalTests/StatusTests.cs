@@ -42,7 +42,8 @@ internal sealed class StatusTests(RigKind kind) : RigFixture(kind)
     [TestCase("\t\ntest with whitespace\r\nand Unicode BMP ☺ and non-BMP 😈\t\n")]
     public async Task Detail_OfAnyText_ArrivesExactly(string detail)
     {
-        CallRig rig = await StartAsync(new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.Unknown, detail)) });
+        CallRig rig = await StartAsync(
+            new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.Unknown, detail)) });
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
@@ -86,11 +87,13 @@ internal sealed class StatusTests(RigKind kind) : RigFixture(kind)
         rig.Log.Expect(MethodThrew);
 
         RpcException clientStream = await FailureOf(rig.Client.ClientStream().ResponseAsync);
-        RpcException serverStream = await FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync());
+        RpcException serverStream = await FailureOf(
+            rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync());
         RpcException duplex = await FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync());
 
         Assert.That(
-            new[] { clientStream.StatusCode, serverStream.StatusCode, duplex.StatusCode }, Is.All.EqualTo(StatusCode.Unknown));
+            new[] { clientStream.StatusCode, serverStream.StatusCode, duplex.StatusCode },
+            Is.All.EqualTo(StatusCode.Unknown));
     }
 
     [Test]
@@ -192,6 +195,7 @@ internal sealed class StatusTests(RigKind kind) : RigFixture(kind)
             await FailureOf(rig.Conformance.FailAsync(new FailRequest { StatusCode = (i % 16) + 1, Detail = "no" }));
         }
 
-        Assert.That((await rig.Conformance.EchoAsync(Payloads.Of("yes")).ResponseAsync.Bounded()).Text(), Is.EqualTo("yes"));
+        Assert.That(
+            (await rig.Conformance.EchoAsync(Payloads.Of("yes")).ResponseAsync.Bounded()).Text(), Is.EqualTo("yes"));
     }
 }

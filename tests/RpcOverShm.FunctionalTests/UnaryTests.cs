@@ -13,7 +13,8 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Blocking_Request_AnswersWithTheHandlersResponse()
     {
-        CallRig rig = await StartAsync(new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
+        CallRig rig = await StartAsync(
+            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
 
         Payload response = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("hello"))).Bounded();
 
@@ -23,7 +24,8 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Async_Request_AnswersWithTheHandlersResponse()
     {
-        CallRig rig = await StartAsync(new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
+        CallRig rig = await StartAsync(
+            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("hello"));
 
@@ -67,7 +69,9 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
     // Around every border there is: records, the inline limit, chunks, the window of a call, the ring.
     [Test]
     public async Task Echo_OfAnySize_IsByteForByteTheSame(
-        [Values(0, 1, 15, 16, 17, 100, 4095, 8176, 16367, 16384, 16385, 32768, 65536, 131071, 262144, 262145, 1048576, 3000001)]
+        [Values(
+            0, 1, 15, 16, 17, 100, 4095, 8176, 16367, 16384, 16385, 32768, 65536, 131071, 262144, 262145, 1048576,
+            3000001)]
         int bytes,
         [Values] bool isBlocking)
     {

@@ -20,9 +20,9 @@ internal static class HelloCommands
         using var segment = SharedSegment.Create(s_limits.RingCapacity, Guid.NewGuid());
         Handshake.Send(socket, MakeHello(HelloType.Client, Guid.NewGuid(), lowest, highest), segment);
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None);
-        return answer is null
-            ? "closed"
-            : $"{answer.Hello.Type} {answer.Hello.RefusalReason} {answer.Hello.LowestVersion} {answer.Hello.RefusalText}";
+        return answer?.Hello is { } hello
+            ? $"{hello.Type} {hello.RefusalReason} {hello.LowestVersion} {hello.RefusalText}"
+            : "closed";
     }
 
     /// <summary>Listens, and answers the next client with this version, whatever the client speaks.</summary>

@@ -4,7 +4,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>What the peer can be told to do. Each command takes words and returns what follows "ok" in the reply.</summary>
+/// <summary>
+/// What the peer can be told to do. Each command takes words and returns what follows "ok" in the reply.
+/// </summary>
 internal sealed class PeerCommands : IAsyncDisposable
 {
     private readonly ServeCommands _serve = new();

@@ -3,8 +3,8 @@ using System.Buffers.Binary;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// An endless sequence of bytes in which every byte depends on its place, so that a byte that is lost, doubled, moved or
-/// changed is found. Writer and reader make it from the same seed, in pieces of any size. Fast enough for gigabytes.
+/// An endless sequence of bytes in which every byte depends on its place, so that a byte that is lost, doubled, moved
+/// or changed is found. Writer and reader make it from the same seed, in pieces of any size. Fast enough for gigabytes.
 /// </summary>
 public sealed class BytePattern(ulong seed)
 {

@@ -35,7 +35,8 @@ public sealed class ConformanceService : Conformance.ConformanceBase
     }
 
     public override async Task EchoAll(
-        IAsyncStreamReader<Payload> requestStream, IServerStreamWriter<Payload> responseStream, ServerCallContext context)
+        IAsyncStreamReader<Payload> requestStream, IServerStreamWriter<Payload> responseStream,
+        ServerCallContext context)
     {
         while (await requestStream.MoveNext(CancellationToken.None))
         {

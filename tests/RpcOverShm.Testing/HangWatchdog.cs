@@ -51,7 +51,8 @@ public static class HangWatchdog
         var text = new StringBuilder();
         text.AppendLine($"The test {test} has run for more than {bound.TotalSeconds} s.");
         text.AppendLine($"Running tests: {string.Join(", ", s_running.Keys)}");
-        text.AppendLine($"Thread pool: {ThreadPool.ThreadCount} threads, {ThreadPool.PendingWorkItemCount} items wait.");
+        text.AppendLine(
+            $"Thread pool: {ThreadPool.ThreadCount} threads, {ThreadPool.PendingWorkItemCount} items wait.");
         foreach (string task in Directory.Exists("/proc/self/task") ? Directory.GetDirectories("/proc/self/task") : [])
         {
             text.AppendLine($"{Path.GetFileName(task)} {ReadOrEmpty(task, "comm")}: {ReadOrEmpty(task, "wchan")}, "

@@ -35,7 +35,8 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     /// <summary>Waits until something was logged under an id.</summary>
     public async Task<LogEntry> WaitForAsync(int id)
     {
-        await Timeouts.Eventually(() => Of(id).Count > 0, $"something logged with id {id}; there is: {Describe(_entries)}");
+        await Timeouts.Eventually(
+            () => Of(id).Count > 0, $"something logged with id {id}; there is: {Describe(_entries)}");
         return Of(id)[0];
     }
 
@@ -65,7 +66,11 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     public bool IsEnabled(LogLevel logLevel) => true;
 
     public void Log<TState>(
-        LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
     {
         var entry = new LogEntry(logLevel, eventId.Id, formatter(state, exception), exception);
         _entries.Enqueue(entry);

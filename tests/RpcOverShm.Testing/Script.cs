@@ -15,9 +15,11 @@ public sealed class Script
 
     public static Method<Payload, Payload> UnaryMethod { get; } = Define(MethodType.Unary, "Unary");
 
-    public static Method<Payload, Payload> ClientStreamMethod { get; } = Define(MethodType.ClientStreaming, "ClientStream");
+    public static Method<Payload, Payload> ClientStreamMethod { get; } = Define(
+        MethodType.ClientStreaming, "ClientStream");
 
-    public static Method<Payload, Payload> ServerStreamMethod { get; } = Define(MethodType.ServerStreaming, "ServerStream");
+    public static Method<Payload, Payload> ServerStreamMethod { get; } = Define(
+        MethodType.ServerStreaming, "ServerStream");
 
     public static Method<Payload, Payload> DuplexMethod { get; } = Define(MethodType.DuplexStreaming, "Duplex");
 

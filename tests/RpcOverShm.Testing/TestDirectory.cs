@@ -1,8 +1,8 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// A directory of one test, with the access rights and the short path that a runtime directory needs. Its owner disposes
-/// it, and with it what is left inside.
+/// A directory of one test, with the access rights and the short path that a runtime directory needs. Its owner
+/// disposes it, and with it what is left inside.
 /// </summary>
 public sealed class TestDirectory : IDisposable
 {
@@ -19,7 +19,10 @@ public sealed class TestDirectory : IDisposable
 
     /// <summary>The names of the files inside, sorted.</summary>
     public string[] FileNames =>
-        [.. Directory.EnumerateFileSystemEntries(Path).Select(path => System.IO.Path.GetFileName(path)).Order(StringComparer.Ordinal)];
+    [
+        .. Directory.EnumerateFileSystemEntries(Path).Select(path => System.IO.Path.GetFileName(path))
+            .Order(StringComparer.Ordinal),
+    ];
 
     public string Combine(string name) => System.IO.Path.Combine(Path, name);
 

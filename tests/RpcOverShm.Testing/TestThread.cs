@@ -28,12 +28,14 @@ public sealed class TestThread
     {
         if (!_thread.Join(Timeouts.Wait))
         {
-            throw new TimeoutException($"The thread '{_thread.Name}' has not ended within {Timeouts.Wait.TotalSeconds} s.");
+            throw new TimeoutException(
+                $"The thread '{_thread.Name}' has not ended within {Timeouts.Wait.TotalSeconds} s.");
         }
 
         if (_exception is not null)
         {
-            throw new InvalidOperationException($"The thread '{_thread.Name}' has failed: {_exception.Message}", _exception);
+            throw new InvalidOperationException(
+                $"The thread '{_thread.Name}' has failed: {_exception.Message}", _exception);
         }
     }
 

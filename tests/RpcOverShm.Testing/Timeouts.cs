@@ -5,8 +5,8 @@ using System.Runtime.CompilerServices;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The bounds of waits in tests. They only end tests that hang: no test measures time with them, and none passes because
-/// one has run out. Generous, since machines that build are busy; the hang watchdog's bound is longer.
+/// The bounds of waits in tests. They only end tests that hang: no test measures time with them, and none passes
+/// because one has run out. Generous, since machines that build are busy; the hang watchdog's bound is longer.
 /// </summary>
 public static class Timeouts
 {
@@ -27,7 +27,8 @@ public static class Timeouts
     public static Task Bounded(this ValueTask task, [CallerArgumentExpression(nameof(task))] string what = "") =>
         task.AsTask().Within(Wait, what);
 
-    public static Task<T> Bounded<T>(this ValueTask<T> task, [CallerArgumentExpression(nameof(task))] string what = "") =>
+    public static Task<T> Bounded<T>(
+        this ValueTask<T> task, [CallerArgumentExpression(nameof(task))] string what = "") =>
         task.AsTask().Within(Wait, what);
 
     public static async Task Within(

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Runs two small pieces of code at the same moment, many times over, and counts what each of them saw. The threads meet
-/// before each round by spinning; a few steps of delay, different for each round, move the one against the other.
+/// Runs two small pieces of code at the same moment, many times over, and counts what each of them saw. The threads
+/// meet before each round by spinning; a few steps of delay, different for each round, move the one against the other.
 /// </summary>
 public sealed class TwoThreadRace(int rounds)
 {
@@ -39,7 +39,8 @@ public sealed class TwoThreadRace(int rounds)
     }
 
     public override string ToString() =>
-        $"{rounds} rounds: both saw {BothSaw}, only left {OnlyLeftSaw}, only right {OnlyRightSaw}, neither {NeitherSaw}";
+        $"{rounds} rounds: both saw {BothSaw}, only left {OnlyLeftSaw}, only right {OnlyRightSaw}, "
+        + $"neither {NeitherSaw}";
 
     private void EndBothWith(Action side)
     {

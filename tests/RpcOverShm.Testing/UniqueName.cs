@@ -5,5 +5,6 @@ public static class UniqueName
 {
     private static int s_last;
 
-    public static string Next(string prefix = "t") => $"{prefix}-{Environment.ProcessId}-{Interlocked.Increment(ref s_last)}";
+    public static string Next(string prefix = "t") =>
+        $"{prefix}-{Environment.ProcessId}-{Interlocked.Increment(ref s_last)}";
 }

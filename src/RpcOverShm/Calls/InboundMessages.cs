@@ -127,7 +127,9 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
     }
 
-    /// <summary>The connection is gone, or the call has failed: what is complete can still be read, nothing follows.</summary>
+    /// <summary>
+    /// The connection is gone, or the call has failed: what is complete can still be read, nothing follows.
+    /// </summary>
     public void EndAbruptly()
     {
         _partial.Release();

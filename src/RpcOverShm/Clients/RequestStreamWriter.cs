@@ -102,7 +102,8 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     {
         if (_isCompleted)
         {
-            return Task.FromException<bool>(new InvalidOperationException("Request stream has already been completed."));
+            return Task.FromException<bool>(
+                new InvalidOperationException("Request stream has already been completed."));
         }
 
         if (_call.IsOver)

@@ -105,7 +105,8 @@ internal static class Handshake
             // In one message at most one came; in many pieces it could be thousands.
             if (descriptors.Count > 1)
             {
-                throw new ProtocolException($"{descriptors.Count} descriptors came with a handshake message; 1 is right.");
+                throw new ProtocolException(
+                    $"{descriptors.Count} descriptors came with a handshake message; 1 is right.");
             }
 
             received += count;

@@ -18,7 +18,9 @@ internal sealed class OutboundQueue(FrameWriter writer)
     /// <summary>Whoever waits goes first; a frame of a call that waits itself goes behind it.</summary>
     public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
 
-    /// <summary>Writes a frame now if it is its turn and it fits, else queues a copy. True when it is in the ring.</summary>
+    /// <summary>
+    /// Writes a frame now if it is its turn and it fits, else queues a copy. True when it is in the ring.
+    /// </summary>
     public bool TryWriteOrQueue(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
@@ -61,8 +63,8 @@ internal sealed class OutboundQueue(FrameWriter writer)
     public void NoteGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// True when nothing more of the call may be sent. To be looked at under the gate, which whoever takes over the call's
-    /// slot has to pass as well, and not before.
+    /// True when nothing more of the call may be sent. To be looked at under the gate, which whoever takes over the
+    /// call's slot has to pass as well, and not before.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;

@@ -6,9 +6,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What the threads that read one connection share: the reader role, who waits for it and how the standby sleeps, and the
-/// steps that all of them take. ARCHITECTURE.md, "Who reads", has the rules and what goes wrong without each of them.
-/// Members under "by the holder" are called by the thread that holds the role; the others by any.
+/// What the threads that read one connection share: the reader role, who waits for it and how the standby sleeps, and
+/// the steps that all of them take. ARCHITECTURE.md, "Who reads", has the rules and what goes wrong without each of
+/// them. Members under "by the holder" are called by the thread that holds the role; the others by any.
 /// </summary>
 internal sealed class ReaderDesk
 {
@@ -80,8 +80,8 @@ internal sealed class ReaderDesk
     public void UncountBlocked() => Interlocked.Decrement(ref _blocked);
 
     /// <summary>
-    /// After the role was freed, or a call begun that nobody blocks for: sees to it that somebody reads, or is rung when
-    /// something comes. Comes after a full fence: that of the role's release, or of what was counted.
+    /// After the role was freed, or a call begun that nobody blocks for: sees to it that somebody reads, or is rung
+    /// when something comes. Comes after a full fence: that of the role's release, or of what was counted.
     /// </summary>
     public void LookForReader()
     {
@@ -135,7 +135,9 @@ internal sealed class ReaderDesk
         }
     }
 
-    /// <summary>By the holder: publishes the exact head and asks to be rung. False when there is data already.</summary>
+    /// <summary>
+    /// By the holder: publishes the exact head and asks to be rung. False when there is data already.
+    /// </summary>
     public bool Arm(out long position)
     {
         if (Ring.PublishHead())

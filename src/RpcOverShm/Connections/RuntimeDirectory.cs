@@ -54,8 +54,8 @@ internal static class RuntimeDirectory
     }
 
     /// <summary>
-    /// Removes a file of the rendezvous. Where that fails the directory is gone or not this user's any more, and the end
-    /// of a server must not fail for it.
+    /// Removes a file of the rendezvous. Where that fails the directory is gone or not this user's any more, and the
+    /// end of a server must not fail for it.
     /// </summary>
     public static void Remove(string path)
     {

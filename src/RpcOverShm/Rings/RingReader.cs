@@ -43,6 +43,7 @@ internal sealed unsafe class RingReader
     /// <summary>True when the peer has written something that was not read. A hint: it checks nothing.</summary>
     public bool HasData
     {
+        // SYNC ring-tail: only compared; RefreshTail reads it again before anything is believed of it.
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _head != _tail || _head != SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);
     }
@@ -133,7 +134,8 @@ internal sealed unsafe class RingReader
             return false;
         }
 
-        // Waking a writer for each record would cost more than the record: a quarter of the ring x
+        // Waking a writer for each record would cost more than the record, and it might not find enough and sleep
+        // again.
         long used = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord) - _head; // SYNC ring-tail: only compared.
         if (used > 0 && _capacity - used < RingLimits.SpaceWakeBytes(_capacity))
         {

@@ -17,7 +17,9 @@ internal static class ResponseFrames
     private static PooledBufferWriter? s_head;
 
     /// <exception cref="InvalidOperationException">The metadata has characters that may not be sent.</exception>
-    /// <exception cref="RpcException">The metadata is too large: the call ends so unless its method catches it.</exception>
+    /// <exception cref="RpcException">
+    /// The metadata is too large: the call ends so unless its method catches it.
+    /// </exception>
     public static void ThrowIfUnsendable(Metadata metadata, long limitBytes)
     {
         if (FindProblem(metadata, limitBytes) is { } problem)

@@ -123,7 +123,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         }
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) => Inbound()?.AddChunk(bytes, flags);
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) =>
+        Inbound()?.AddChunk(bytes, flags);
 
     public override void OnHalfClose() => Inbound()?.End();
 

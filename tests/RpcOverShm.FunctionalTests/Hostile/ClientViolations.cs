@@ -13,17 +13,26 @@ internal static class ClientViolations
 
     private static IEnumerable<Violation> Shapes =>
     [
-        new("flags that have no name", peer => peer.Send(FrameKind.CallStart, First, (FrameFlags)0x80, UnaryHead), "flags 0x80"),
+        new(
+            "flags that have no name",
+            peer => peer.Send(FrameKind.CallStart, First, (FrameFlags)0x80, UnaryHead),
+            "flags 0x80"),
         new("flags that exclude each other", peer => peer.Send(
             FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HeadContinues, UnaryHead), "flags 0x5"),
         new("flags where none belong", peer => peer.Send(FrameKind.GoAway, default, FrameFlags.HalfClose), "flags 0x2"),
         new("argument where none belongs", peer => peer.Send(FrameKind.GoAway, argument: 1), "argument of 1"),
-        new("payload where none belongs", peer => peer.Send(FrameKind.GoAway, body: s_bytes), "payload of 100 bytes on a GoAway"),
+        new(
+            "payload where none belongs",
+            peer => peer.Send(FrameKind.GoAway, body: s_bytes),
+            "payload of 100 bytes on a GoAway"),
         new("head beyond the payload", peer => peer.Send(
             FrameKind.CallStart, First, FrameFlags.None, UnaryHead, headLength: 5000), "a head of 5000"),
         new("head shorter than the payload", peer => peer.Send(
             FrameKind.CallStart, First, FrameFlags.None, UnaryHead, headLength: 3), "a head of 3"),
-        new("call start without a call", peer => peer.Send(FrameKind.CallStart, default, 0, UnaryHead), "a CallStart for call 0"),
+        new(
+            "call start without a call",
+            peer => peer.Send(FrameKind.CallStart, default, 0, UnaryHead),
+            "a CallStart for call 0"),
         new("farewell of a call", peer => peer.Send(FrameKind.GoAway, First), "a GoAway for call"),
         new("bytes of a stream", peer => peer.Send(FrameKind.Bytes, body: s_bytes), "Bytes on a connection for calls"),
         new("end of a stream", peer => peer.Send(FrameKind.BytesEnd), "BytesEnd on a connection for calls"),
@@ -33,7 +42,10 @@ internal static class ClientViolations
     [
         new("message of a call that was never started", peer => peer.Send(
             FrameKind.Message, First, 0, body: s_bytes, argument: 100), "never started"),
-        new("cancel of a call that was never started", peer => peer.Send(FrameKind.Cancel, new CallId(77, 1, false)), "never started"),
+        new(
+            "cancel of a call that was never started",
+            peer => peer.Send(FrameKind.Cancel, new CallId(77, 1, false)),
+            "never started"),
         new("second start of a call that lives", peer =>
         {
             peer.StartStream(First);
@@ -44,9 +56,18 @@ internal static class ClientViolations
             peer.StartStream(First);
             peer.StartStream(new CallId(0, 2, false));
         }, "started twice or out of turn"),
-        new("start of a call out of turn", peer => peer.StartStream(new CallId(0, 2, false)), "started twice or out of turn"),
-        new("start of a call of generation 0", peer => peer.StartStream(new CallId(5, 0, false)), "started twice or out of turn"),
-        new("start of a call under the server's ids", peer => peer.StartStream(new CallId(0, 1, true)), "which is not open"),
+        new(
+            "start of a call out of turn",
+            peer => peer.StartStream(new CallId(0, 2, false)),
+            "started twice or out of turn"),
+        new(
+            "start of a call of generation 0",
+            peer => peer.StartStream(new CallId(5, 0, false)),
+            "started twice or out of turn"),
+        new(
+            "start of a call under the server's ids",
+            peer => peer.StartStream(new CallId(0, 1, true)),
+            "which is not open"),
     ];
 
     private static IEnumerable<Violation> States =>
@@ -61,7 +82,10 @@ internal static class ClientViolations
             peer.StartStream(First);
             peer.Send(FrameKind.End, First);
         }, "may not send it"),
-        new("end of a call under the server's ids", peer => peer.Send(FrameKind.End, new CallId(0, 1, true)), "which is not open"),
+        new(
+            "end of a call under the server's ids",
+            peer => peer.Send(FrameKind.End, new CallId(0, 1, true)),
+            "which is not open"),
         new("message after the half-close", peer =>
         {
             peer.StartStream(First);
@@ -70,7 +94,8 @@ internal static class ClientViolations
         }, "after the end of messages"),
         new("message after a request that was the last", peer =>
         {
-            peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
+            peer.Send(
+                FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
         }, "after the end of messages"),
         new("continuation of no message", peer =>
@@ -121,13 +146,17 @@ internal static class ClientViolations
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
         }, "before its start"),
         new("head of no bytes", peer => peer.Send(FrameKind.CallStart, First), "A field of 1 bytes where 0 are left"),
-        new("head of zeros", peer => peer.Send(FrameKind.CallStart, First, 0, head: s_bytes), "bytes too many in a request head"),
+        new(
+            "head of zeros",
+            peer => peer.Send(FrameKind.CallStart, First, 0, head: s_bytes),
+            "bytes too many in a request head"),
         new("head of ones", peer => peer.Send(
             FrameKind.CallStart, First, 0, head: Enumerable.Repeat((byte)0xFF, 100).ToArray()), "Unknown flags 0xFF"),
         new("method longer than the head", peer => peer.Send(
             FrameKind.CallStart, First, 0, head: [0, 0xFF, 0xFF, (byte)'/']), "A field of 65535 bytes"),
         new("metadata that says it is more than it is", peer => peer.Send(
-            FrameKind.CallStart, First, 0, head: [2, 1, 0, (byte)'/', 0xFF, 0xFF]), "A field of 2 bytes where 0 are left"),
+            FrameKind.CallStart, First, 0, head: [2, 1, 0, (byte)'/', 0xFF, 0xFF]),
+            "A field of 2 bytes where 0 are left"),
         new("metadata with a value longer than the head", peer => peer.Send(
             FrameKind.CallStart, First, 0, head: MetadataHead("key", [], 0xFFFF_FFF0)), "A field of 4294967280 bytes"),
         new("metadata with an illegal key", peer => peer.Send(
@@ -174,7 +203,8 @@ internal static class ClientViolations
 
     private static byte[] MetadataHead(string key, byte[] value, uint valueLength) =>
     [
-        2, 1, 0, (byte)'/', 1, 0, (byte)key.Length, 0, .. Encoding.ASCII.GetBytes(key), .. BitConverter.GetBytes(valueLength),
+        2, 1, 0, (byte)'/', 1, 0, (byte)key.Length, 0, .. Encoding.ASCII.GetBytes(key),
+        .. BitConverter.GetBytes(valueLength),
         .. value,
     ];
 }

@@ -9,7 +9,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Clients that do not get beyond the handshake: wrong descriptors, wrong figures, half messages, silence.</summary>
+/// <summary>
+/// Clients that do not get beyond the handshake: wrong descriptors, wrong figures, half messages, silence.
+/// </summary>
 internal sealed class HandshakeLieTests : VictimFixture
 {
     private const long Ring = 64 << 10;
@@ -20,8 +22,11 @@ internal sealed class HandshakeLieTests : VictimFixture
 
     public static IEnumerable<TestCaseData> Descriptors =>
     [
-        Case("regular file", () => File.OpenHandle(
-            Path.Combine(AppContext.BaseDirectory, "RpcOverShm.dll"), FileMode.Open, FileAccess.Read), "not a memory file"),
+        Case(
+            "regular file",
+            () => File.OpenHandle(
+                Path.Combine(AppContext.BaseDirectory, "RpcOverShm.dll"), FileMode.Open, FileAccess.Read),
+            "not a memory file"),
         Case("pipe", PipeEnd, "not a memory file"),
         Case("socket", SocketEnd, "not a memory file"),
         Case("device", () => File.OpenHandle("/dev/zero", FileMode.Open, FileAccess.Read), "not a memory file"),
@@ -39,9 +44,15 @@ internal sealed class HandshakeLieTests : VictimFixture
         Figure("ring that is too small", s_limits with { RingCapacity = 32 << 10 }, "a ring of 32768 bytes"),
         Figure("ring that is too large", s_limits with { RingCapacity = 1L << 40 }, "a ring of 1099511627776 bytes"),
         Figure("window of no bytes", s_limits with { CallWindow = 0 }, "a call window of 0 bytes"),
-        Figure("window that is too large", s_limits with { CallWindow = uint.MaxValue }, "a call window of 4294967295 bytes"),
+        Figure(
+            "window that is too large",
+            s_limits with { CallWindow = uint.MaxValue },
+            "a call window of 4294967295 bytes"),
         Figure("more calls than can be told apart", s_limits with { MaxCalls = 65537 }, "65537 calls at a time"),
-        Figure("more metadata than is allowed", s_limits with { MaxMetadataBytes = uint.MaxValue }, "4294967295 bytes of metadata"),
+        Figure(
+            "more metadata than is allowed",
+            s_limits with { MaxMetadataBytes = uint.MaxValue },
+            "4294967295 bytes of metadata"),
     ];
 
     public static IEnumerable<TestCaseData> Messages =>
@@ -117,7 +128,8 @@ internal sealed class HandshakeLieTests : VictimFixture
         using (SafeFileHandle descriptor = Sealed(SegmentBytes))
         {
             ManyDescriptors.Send(socket, HelloOf(s_limits), descriptor, count);
-            await AssertRefusedAsync(victim, socket, count > 8 ? "more than 8 descriptors" : "descriptors came with a handshake message");
+            await AssertRefusedAsync(
+                victim, socket, count > 8 ? "more than 8 descriptors" : "descriptors came with a handshake message");
         }
 
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));
@@ -146,7 +158,8 @@ internal sealed class HandshakeLieTests : VictimFixture
             most = Math.Max(most, ProcessFacts.OfSelf().MemoryFiles);
         }
 
-        Assert.That(most, Is.LessThan(300), "what the kernel holds in the socket is not counted, and what was taken is few");
+        Assert.That(
+            most, Is.LessThan(300), "what the kernel holds in the socket is not counted, and what was taken is few");
         await victim.Rig.Log.WaitForAsync(ClientRefused);
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().MemoryFiles <= 1);
         await victim.AssertUnharmedAndRidOfAsync();
@@ -218,8 +231,10 @@ internal sealed class HandshakeLieTests : VictimFixture
         await server.StartAsync();
 
         // Half as many as the server shakes hands with at a time.
-        Socket[] silent = await Task.WhenAll(Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
-        await using (var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions { RuntimeDirectory = directory.Path }))
+        Socket[] silent = await Task.WhenAll(
+            Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
+        var options = new ShmChannelOptions { RuntimeDirectory = directory.Path };
+        await using (var channel = ShmChannel.ForAddress("shm://patient", options))
         {
             Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
             Assert.That(log.Of(ClientRefused), Is.Empty, "the silent ones are still waited for");
@@ -227,7 +242,8 @@ internal sealed class HandshakeLieTests : VictimFixture
 
         foreach (Socket socket in silent)
         {
-            using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
+                socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
             socket.Dispose();
         }
@@ -245,7 +261,8 @@ internal sealed class HandshakeLieTests : VictimFixture
         server.Services.Add(new Script().Build());
         await server.StartAsync();
 
-        Socket[] silent = await Task.WhenAll(Enumerable.Range(0, 200).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
+        Socket[] silent = await Task.WhenAll(
+            Enumerable.Range(0, 200).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
         await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
         {
             RuntimeDirectory = directory.Path,
@@ -282,7 +299,8 @@ internal sealed class HandshakeLieTests : VictimFixture
     private static TestCaseData Message(string name, byte[] message, string complaint) =>
         new(message, complaint) { TestName = $"Message: {name}" };
 
-    private static byte[] HelloOf(PeerLimits limits) => RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), limits).Encode();
+    private static byte[] HelloOf(PeerLimits limits) =>
+        RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), limits).Encode();
 
     private static byte[] Changed(int offset, byte value)
     {

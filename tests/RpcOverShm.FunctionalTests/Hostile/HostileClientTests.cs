@@ -56,7 +56,12 @@ internal sealed class HostileClientTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
         peer.SetHead(head);
-        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        peer.Send(
+            FrameKind.CallStart,
+            First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            ServerStreamHead,
+            Message("flood"));
 
         Assert.That(await peer.ClosedAsync(), Does.Contain("The peer says it has read up to"));
         await victim.AssertUnharmedAndRidOfAsync();
@@ -67,7 +72,12 @@ internal sealed class HostileClientTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        peer.Send(
+            FrameKind.CallStart,
+            First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            ServerStreamHead,
+            Message("flood"));
         for (int i = 0; i < 30; i++)
         {
             await peer.ReceiveAsync();

@@ -7,8 +7,8 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// Clients that break no rule of the protocol, and are a nuisance: who never read, who never stop, who lie about whether
-/// they sleep. Nobody else may notice, and memory stays bounded.
+/// Clients that break no rule of the protocol, and are a nuisance: who never read, who never stop, who lie about
+/// whether they sleep. Nobody else may notice, and memory stays bounded.
 /// </summary>
 internal sealed class HostileHabitTests : VictimFixture
 {
@@ -19,7 +19,12 @@ internal sealed class HostileHabitTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        peer.Send(
+            FrameKind.CallStart,
+            First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            ServerStreamHead,
+            Message("flood"));
         for (int i = 1; i < 100; i++)
         {
             peer.StartUnary(new CallId(i, 1, false));
@@ -85,7 +90,8 @@ internal sealed class HostileHabitTests : VictimFixture
         for (int slot = 0; slot < 5000; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(
-                FrameKind.CallStart, new CallId(slot, 1, false), FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
+                FrameKind.CallStart, new CallId(slot, 1, false), FrameFlags.HasMessage | FrameFlags.HalfClose,
+                UnaryHead, Message("hold"));
         }
 
         await Timeouts.Eventually(() => Volatile.Read(ref holding) == 5000);
@@ -108,7 +114,8 @@ internal sealed class HostileHabitTests : VictimFixture
         for (int i = 0; i < Resets; i++)
         {
             var call = new CallId(0, generation, false);
-            await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, message);
+            await peer.SendWhenThereIsSpaceAsync(
+                FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, message);
             await peer.SendWhenThereIsSpaceAsync(FrameKind.Cancel, call, 0, [], []);
             RawFrame end;
             while (!peer.TryReceive(out end))
@@ -158,7 +165,8 @@ internal sealed class HostileHabitTests : VictimFixture
         peer.Writer.Commit(claim, new Rings.RecordHeader(
             (uint)UnaryHead.Length, (byte)FrameKind.CallStart, 0, (ushort)UnaryHead.Length, First.Value, 0));
         peer.Writer.Publish();
-        await Timeouts.Eventually(() => victim.Rig.Served.Any(served => served.RunningCount > 0 && served.Connection.ServedCount == 1));
+        await Timeouts.Eventually(
+            () => victim.Rig.Served.Any(served => served.RunningCount > 0 && served.Connection.ServedCount == 1));
 
         await victim.AssertUnharmedAsync();
     }
@@ -169,7 +177,12 @@ internal sealed class HostileHabitTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        peer.Send(
+            FrameKind.CallStart,
+            First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            ServerStreamHead,
+            Message("flood"));
         await FillAsync(victim, peer);
 
         var refused = new CallId(1, 1, false);
@@ -208,21 +221,29 @@ internal sealed class HostileHabitTests : VictimFixture
             _ => Payloads.Empty);
         var method = new Method<Payload, Payload>(
             MethodType.ServerStreaming, "late.Writer", "Write", Script.UnaryMethod.RequestMarshaller, blocking);
-        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder().AddMethod(method, async (Payload _, IServerStreamWriter<Payload> responses, ServerCallContext _) =>
-        {
-            Task late = Task.Run(() => responses.WriteAsync(Payloads.Empty));
-            await Task.WhenAny(isSerializing.Task, late);
-        }).Build();
+        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder()
+            .AddMethod(method, async (Payload _, IServerStreamWriter<Payload> responses, ServerCallContext _) =>
+            {
+                Task late = Task.Run(() => responses.WriteAsync(Payloads.Empty));
+                await Task.WhenAny(isSerializing.Task, late);
+            })
+            .Build();
         Victim victim = await StartVictimWithAsync(service);
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, ServerStreamHead, Message("flood"));
+        peer.Send(
+            FrameKind.CallStart,
+            First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            ServerStreamHead,
+            Message("flood"));
         await FillAsync(victim, peer);
 
         var late = new CallId(1, 1, false);
         peer.Send(FrameKind.CallStart, late, FrameFlags.HasMessage | FrameFlags.HalfClose, Head(method), Message("x"));
         await isSerializing.Task.Bounded();
         await Timeouts.Eventually(
-            () => victim.Rig.Served.Sum(served => served.RunningCount) == 2, "the late method has returned, beside the others");
+            () => victim.Rig.Served.Sum(served => served.RunningCount) == 2,
+            "the late method has returned, beside the others");
         mayGoOn.SetResult();
         await Task.Delay(100);
 

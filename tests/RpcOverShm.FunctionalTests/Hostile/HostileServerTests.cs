@@ -36,7 +36,8 @@ internal sealed class HostileServerTests : IDisposable
         _client = new ScriptClient(_channel.CreateCallInvoker());
     }
 
-    public static IEnumerable<TestCaseData> Violations => Cases("unary", RingViolations.All.Concat(ServerViolations.All));
+    public static IEnumerable<TestCaseData> Violations =>
+        Cases("unary", RingViolations.All.Concat(ServerViolations.All));
 
     public static IEnumerable<TestCaseData> StreamViolations => Cases("stream", ServerViolations.OfStreams);
 
@@ -63,7 +64,9 @@ internal sealed class HostileServerTests : IDisposable
 
         // One of the calls may have had its answer before.
         Assert.That(outcomes.Count(outcome => outcome?.StatusCode == StatusCode.Internal), Is.GreaterThanOrEqualTo(1));
-        Assert.That(outcomes.Select(outcome => outcome?.StatusCode ?? StatusCode.OK), Is.All.AnyOf(StatusCode.Internal, StatusCode.OK));
+        Assert.That(
+            outcomes.Select(outcome => outcome?.StatusCode ?? StatusCode.OK),
+            Is.All.AnyOf(StatusCode.Internal, StatusCode.OK));
         await AssertChannelLivesAsync();
     }
 
@@ -86,10 +89,12 @@ internal sealed class HostileServerTests : IDisposable
     [Test]
     public async Task Violation_LeavesOtherChannelsAlone()
     {
-        await using var other = new ShmServer("shm://other", new ShmServerOptions { RuntimeDirectory = _directory.Path });
+        await using var other = new ShmServer(
+            "shm://other", new ShmServerOptions { RuntimeDirectory = _directory.Path });
         other.Services.Add(new Script().Build());
         await other.StartAsync();
-        await using var channel = ShmChannel.ForAddress("shm://other", new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+        await using var channel = ShmChannel.ForAddress(
+            "shm://other", new ShmChannelOptions { RuntimeDirectory = _directory.Path });
         var client = new ScriptClient(channel.CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> innocent = client.Duplex();
         await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();
@@ -139,12 +144,14 @@ internal sealed class HostileServerTests : IDisposable
         });
         for (int i = 0; i < 30; i++)
         {
+            var soon = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5));
             RpcException? failure = await OutcomeAsync(isBlocking
-                ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5))))
-                : _client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5))).ResponseAsync).Bounded();
+                ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, soon))
+                : _client.UnaryAsync(Payloads.Empty, soon).ResponseAsync).Bounded();
 
             // A call that was sent before the farewell was read waits for an answer that never comes.
-            Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.DeadlineExceeded));
+            Assert.That(
+                failure?.StatusCode, Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.DeadlineExceeded));
         }
 
         await stop.CancelAsync();
@@ -280,7 +287,8 @@ internal sealed class HostileServerTests : IDisposable
         Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
         using (Socket socket = await _server.AcceptSocketAsync())
         {
-            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+                socket, CancellationToken.None).Bounded();
             Lie(socket, hello!.Hello, lie);
         }
 
@@ -293,7 +301,8 @@ internal sealed class HostileServerTests : IDisposable
     }
 
     private static IEnumerable<TestCaseData> Cases(string shape, IEnumerable<Violation> violations) =>
-        violations.Select(violation => new TestCaseData(violation) { TestName = $"Violation ({shape}): {violation.Name}" });
+        violations.Select(
+            violation => new TestCaseData(violation) { TestName = $"Violation ({shape}): {violation.Name}" });
 
     private static async Task<RpcException?> OutcomeAsync(Task call)
     {
@@ -339,7 +348,8 @@ internal sealed class HostileServerTests : IDisposable
                 Handshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 12345 } }, segment);
                 break;
             case "size":
-                Handshake.Send(socket, answer with { Limits = answer.Limits with { RingCapacity = 128 << 10 } }, segment);
+                Handshake.Send(
+                    socket, answer with { Limits = answer.Limits with { RingCapacity = 128 << 10 } }, segment);
                 break;
             case "file":
                 using (var file = File.OpenHandle("/dev/null"))

@@ -62,7 +62,8 @@ internal sealed class RawPeer : IDisposable
         var own = SharedSegment.Create(mine.RingCapacity, id);
         Handshake.Send(socket, MakeHello(HelloType.Client, id, mine), own);
         own.ReleaseDescriptor();
-        using Handshake.ReceivedHello answer = (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
+        using Handshake.ReceivedHello answer =
+            (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
         if (answer.Hello.Type != HelloType.Server)
         {
             throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
@@ -196,7 +197,8 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>Waits until the victim has read all that was sent.</summary>
-    public Task ReadByVictimAsync() => Timeouts.Eventually(() => PeerHead == Own.Tail, "the victim has read everything");
+    public Task ReadByVictimAsync() =>
+        Timeouts.Eventually(() => PeerHead == Own.Tail, "the victim has read everything");
 
     /// <summary>Waits for a frame of this kind; others before it are dropped.</summary>
     public async Task<RawFrame> ReceiveAsync(FrameKind kind)
@@ -211,12 +213,15 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>Waits until the victim has closed the socket; returns its last word, empty where it said none.</summary>
+    /// <summary>
+    /// Waits until the victim has closed the socket; returns its last word, empty where it said none.
+    /// </summary>
     public async Task<string> ClosedAsync()
     {
         try
         {
-            using Handshake.ReceivedHello? last = await Handshake.ReceiveAsync(_socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? last = await Handshake.ReceiveAsync(
+                _socket, CancellationToken.None).Bounded();
             return last?.Hello.RefusalText ?? "";
         }
         catch (SocketException)

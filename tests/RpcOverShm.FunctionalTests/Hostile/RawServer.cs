@@ -4,7 +4,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>A server that is spoken by hand: it listens where a channel looks, and hands out its ends of connections.</summary>
+/// <summary>
+/// A server that is spoken by hand: it listens where a channel looks, and hands out its ends of connections.
+/// </summary>
 internal sealed class RawServer : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);

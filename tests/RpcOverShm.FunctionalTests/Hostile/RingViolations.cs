@@ -3,7 +3,9 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Rings that no writer writes: what the victim reads before it knows any frame. Either side can do this.</summary>
+/// <summary>
+/// Rings that no writer writes: what the victim reads before it knows any frame. Either side can do this.
+/// </summary>
 internal static class RingViolations
 {
     private const string Corrupted = "ring is corrupted";
@@ -50,7 +52,8 @@ internal static class RingViolations
         new("kind 254", peer => peer.Send((FrameKind)254), "unknown kind 254"),
     ];
 
-    private static RecordHeader Header(uint length, byte kind = (byte)FrameKind.GoAway) => new(length, kind, 0, 0, 0, 0);
+    private static RecordHeader Header(uint length, byte kind = (byte)FrameKind.GoAway) =>
+        new(length, kind, 0, 0, 0, 0);
 
     // With the one frame that both sides may send at any time and any number of times.
     private static long FillUpTo(RawPeer peer, long position)

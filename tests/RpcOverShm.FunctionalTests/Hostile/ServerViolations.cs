@@ -10,10 +10,16 @@ internal static class ServerViolations
 
     public static IEnumerable<Violation> All =>
     [
-        new("end of zeros", peer => peer.Send(FrameKind.End, First, 0, head: s_bytes), "bytes too many in a status trailer"),
+        new(
+            "end of zeros",
+            peer => peer.Send(FrameKind.End, First, 0, head: s_bytes),
+            "bytes too many in a status trailer"),
         new("end of ones", peer => peer.Send(
             FrameKind.End, First, 0, head: Enumerable.Repeat((byte)0xFF, 100).ToArray()), "Unknown flags 0xFF"),
-        new("end of one byte", peer => peer.Send(FrameKind.End, First, 0, head: [0]), "A field of 1 bytes where 0 are left"),
+        new(
+            "end of one byte",
+            peer => peer.Send(FrameKind.End, First, 0, head: [0]),
+            "A field of 1 bytes where 0 are left"),
         new("end with a detail that is not there", peer => peer.Send(
             FrameKind.End, First, 0, head: [2, 1, 0xFF, 0xFF, 0xFF, 0x7F]), "A field of 2147483647 bytes"),
         new("end twice", peer =>
@@ -21,22 +27,40 @@ internal static class ServerViolations
             peer.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("one"));
             peer.Send(FrameKind.End, First);
         }, "which is not open"),
-        new("end of a call that was never started", peer => peer.Send(FrameKind.End, new CallId(9, 1, false)), "which is not open"),
-        new("end of a call of another generation", peer => peer.Send(FrameKind.End, new CallId(0, 2, false)), "which is not open"),
-        new("headers of zeros", peer => peer.Send(FrameKind.Headers, First, 0, head: s_bytes), "bytes too many in response metadata"),
+        new(
+            "end of a call that was never started",
+            peer => peer.Send(FrameKind.End, new CallId(9, 1, false)),
+            "which is not open"),
+        new(
+            "end of a call of another generation",
+            peer => peer.Send(FrameKind.End, new CallId(0, 2, false)),
+            "which is not open"),
+        new(
+            "headers of zeros",
+            peer => peer.Send(FrameKind.Headers, First, 0, head: s_bytes),
+            "bytes too many in response metadata"),
         new("headers of one byte", peer => peer.Send(FrameKind.Headers, First, 0, head: [9]), "A field of 2 bytes"),
         new("call from the server", peer => peer.StartUnary(new CallId(0, 1, true)), "where none are served"),
         new("start of the client's own call", peer => peer.StartUnary(First), "may not send it"),
         new("half-close from the server", peer => peer.Send(FrameKind.HalfClose, First), "may not send it"),
         new("cancel from the server", peer => peer.Send(FrameKind.Cancel, First), "may not send it"),
-        new("continuation of no message", peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes), "a message that has not begun"),
-        new("continuation of no head", peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes), "in the wrong place"),
+        new(
+            "continuation of no message",
+            peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes),
+            "a message that has not begun"),
+        new(
+            "continuation of no head",
+            peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
+            "in the wrong place"),
         new("message beyond its own length", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);
             peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
         }, "More bytes than the 150"),
-        new("credit beyond any window", peer => peer.Send(FrameKind.Credit, First, argument: uint.MaxValue), "Credit of"),
+        new(
+            "credit beyond any window",
+            peer => peer.Send(FrameKind.Credit, First, argument: uint.MaxValue),
+            "Credit of"),
         new("bytes of a stream", peer => peer.Send(FrameKind.Bytes, body: s_bytes), "Bytes on a connection for calls"),
     ];
 

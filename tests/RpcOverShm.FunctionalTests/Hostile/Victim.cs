@@ -37,9 +37,8 @@ internal sealed class Victim
         await PingAsync();
         Assert.That(await Shapes.RunAllAsync(Rig.Client).Bounded(), Is.Empty);
         await using ShmChannel newcomer = Rig.OpenChannel();
-        Assert.That(
-            (await new ScriptClient(newcomer.CreateCallInvoker()).UnaryAsync(Payloads.Of("new")).ResponseAsync.Bounded()).Text(),
-            Is.EqualTo("new"));
+        var client = new ScriptClient(newcomer.CreateCallInvoker());
+        Assert.That((await client.UnaryAsync(Payloads.Of("new")).ResponseAsync.Bounded()).Text(), Is.EqualTo("new"));
     }
 
     /// <summary>The same, and nothing is left of the hostile connections.</summary>

@@ -11,7 +11,9 @@ internal abstract class VictimFixture() : RigFixture(RigKind.Shm)
 
     protected const int MethodThrew = 301;
 
-    /// <summary>A server with the smallest rings and an innocent client. "hold" never ends, and "flood" floods.</summary>
+    /// <summary>
+    /// A server with the smallest rings and an innocent client. "hold" never ends, and "flood" floods.
+    /// </summary>
     protected async Task<Victim> StartVictimAsync(Action<Script>? change = null, RigOptions? options = null)
     {
         var script = new Script

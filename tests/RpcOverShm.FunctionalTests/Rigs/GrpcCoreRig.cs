@@ -4,8 +4,8 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// Grpc.Core's server and channel, the C core included, over a socket of localhost. They run on the same API assembly as
-/// this project, so a test's services and clients are the same.
+/// Grpc.Core's server and channel, the C core included, over a socket of localhost. They run on the same API assembly
+/// as this project, so a test's services and clients are the same.
 /// </summary>
 internal sealed class GrpcCoreRig : CallRig
 {
@@ -27,7 +27,8 @@ internal sealed class GrpcCoreRig : CallRig
     public static Task<GrpcCoreRig> StartAsync(RigOptions options, params ServerServiceDefinition[] services)
     {
         // The port is shared with nobody: without the switch, servers of one process could answer for each other.
-        var server = new Server([new ChannelOption("grpc.so_reuseport", 0), .. Limits(options.ServerMaxReceive, options.ServerMaxSend)]);
+        var server = new Server(
+            [new ChannelOption("grpc.so_reuseport", 0), .. Limits(options.ServerMaxReceive, options.ServerMaxSend)]);
         foreach (ServerServiceDefinition service in services)
         {
             server.Services.Add(service);
@@ -45,7 +46,8 @@ internal sealed class GrpcCoreRig : CallRig
 
     public override Task ShutDownChannelAsync() => _channelEnd ??= _channel.ShutdownAsync();
 
-    public override Task KillServerAsync() => _serverEnd is null ? _serverEnd = _server.KillAsync() : AfterAsync(_serverEnd);
+    public override Task KillServerAsync() =>
+        _serverEnd is null ? _serverEnd = _server.KillAsync() : AfterAsync(_serverEnd);
 
     public override Task ShutDownServerAsync() => _serverEnd = _server.ShutdownAsync();
 

@@ -33,13 +33,15 @@ internal abstract class RigFixture(RigKind kind)
         }
     }
 
-    protected Task<CallRig> StartAsync(Script script, RigOptions? options = null) => StartAsync(options, script.Build());
+    protected Task<CallRig> StartAsync(Script script, RigOptions? options = null) =>
+        StartAsync(options, script.Build());
 
     protected async Task<CallRig> StartAsync(RigOptions? options, params ServerServiceDefinition[] services) =>
         Keep(await CallRig.StartAsync(Kind, options, services));
 
     /// <summary>A rig of shared memory, with what only that has.</summary>
-    protected Task<ShmRig> StartShmAsync(Script script, RigOptions? options = null) => StartShmAsync(options, script.Build());
+    protected Task<ShmRig> StartShmAsync(Script script, RigOptions? options = null) =>
+        StartShmAsync(options, script.Build());
 
     protected async Task<ShmRig> StartShmAsync(RigOptions? options, params ServerServiceDefinition[] services) =>
         Keep(await ShmRig.StartAsync(options, services));

@@ -25,7 +25,9 @@ internal sealed class ShmStreamListenerTests
     {
         await using var listener = new ShmStreamListener(Address, Options);
 
-        Assert.That(async () => await listener.AcceptAsync(), Throws.InvalidOperationException.With.Message.Contains("not started"));
+        Assert.That(
+            async () => await listener.AcceptAsync(),
+            Throws.InvalidOperationException.With.Message.Contains("not started"));
     }
 
     [Test]
@@ -97,7 +99,8 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public void Connect_ToNobody_ThrowsAtOnce()
     {
-        ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, Options))!;
+        ShmTransportException exception =
+            Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, Options))!;
 
         Assert.That(exception.Error, Is.EqualTo(ShmTransportError.NotListening));
         Assert.That(exception.Message, Does.Contain(_directory.Path));
@@ -123,7 +126,8 @@ internal sealed class ShmStreamListenerTests
         ShmStreamOptions options = Options;
         options.ConnectTimeout = TimeSpan.FromMilliseconds(100);
 
-        ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, options))!;
+        ShmTransportException exception =
+            Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, options))!;
 
         Assert.That(exception.Error, Is.EqualTo(ShmTransportError.TimedOut));
     }

@@ -149,8 +149,10 @@ internal sealed class ShmStreamTests
         await Task.Delay(20);
         await Timeouts.OnThread(pair.Client.Dispose).Bounded();
 
-        Assert.That(await CatchAsync(() => write), Is.InstanceOf<ObjectDisposedException>().Or.InstanceOf<IOException>());
-        Assert.That(await CatchAsync(() => read), Is.InstanceOf<ObjectDisposedException>().Or.InstanceOf<IOException>());
+        Assert.That(
+            await CatchAsync(() => write), Is.InstanceOf<ObjectDisposedException>().Or.InstanceOf<IOException>());
+        Assert.That(
+            await CatchAsync(() => read), Is.InstanceOf<ObjectDisposedException>().Or.InstanceOf<IOException>());
     }
 
     [Test]
@@ -310,7 +312,8 @@ internal sealed class ShmStreamTests
         await pair.Server.CopyToAsync(copy).Bounded();
         await writing.Bounded();
         copy.Position = 0;
-        string[] lines = (await new StreamReader(copy).ReadToEndAsync()).Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        string[] lines = (await new StreamReader(copy).ReadToEndAsync()).Split(
+            '\n', StringSplitOptions.RemoveEmptyEntries);
 
         Assert.That(lines, Is.EqualTo(Enumerable.Range(0, 10_000).Select(i => $"line {i}")));
     }

@@ -156,7 +156,8 @@ internal sealed class CrashPointTests : PeerFixture
     [Test]
     public async Task StreamWriter_DiesBeforeItsBytesAreVisible_TheReaderSeesTheEnd()
     {
-        await using var listener = new ShmStreamListener(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await using var listener = new ShmStreamListener(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
         listener.Start();
         PeerProcess peer = await StartPeerAsync("--crash-at", CrashPoint.RecordWritten);
         await peer.DoAsync($"stream-connect {Address} {Directory.Path}");

@@ -66,7 +66,8 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await using ShmStream stream = await ShmStream.ConnectAsync(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
         await accepting.Bounded();
         Assert.That(stream.PeerProcessId, Is.EqualTo(peer.Id));
 

@@ -147,7 +147,8 @@ internal sealed class LeakTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await using ShmStream stream = await ShmStream.ConnectAsync(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
         await accepting;
         Task<int> read = stream.ReadAsync(new byte[1]).AsTask();
         peer.Kill();

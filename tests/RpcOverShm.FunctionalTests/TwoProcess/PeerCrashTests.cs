@@ -169,7 +169,8 @@ internal sealed class PeerCrashTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await using ShmStream stream = await ShmStream.ConnectAsync(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
         await accepting;
         await peer.DoAsync("stream-write 100000");
 
@@ -188,7 +189,8 @@ internal sealed class PeerCrashTests : PeerFixture
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
         Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await using ShmStream stream = await ShmStream.ConnectAsync(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
         await accepting;
         byte[] bytes = new byte[4 << 20];
         Task waiting = (isBlocking, isWrite) switch

@@ -2,7 +2,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>What fixtures with a second process have in common: peers that end with the test, and a directory to meet.</summary>
+/// <summary>
+/// What fixtures with a second process have in common: peers that end with the test, and a directory to meet.
+/// </summary>
 [NonParallelizable]
 [Category("TwoProcess")]
 internal abstract class PeerFixture
@@ -76,7 +78,12 @@ internal abstract class PeerFixture
 
     protected async Task<ShmServer> ServeAsync(Script script, Action<ShmServerOptions>? change = null)
     {
-        var options = new ShmServerOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log, MaxReceiveMessageSize = null };
+        var options = new ShmServerOptions
+        {
+            RuntimeDirectory = Directory.Path,
+            LoggerFactory = Log,
+            MaxReceiveMessageSize = null,
+        };
         change?.Invoke(options);
         var server = new ShmServer(Address, options);
         _owned.Add(server);
@@ -87,7 +94,12 @@ internal abstract class PeerFixture
 
     protected ShmChannel OpenChannel(Action<ShmChannelOptions>? change = null)
     {
-        var options = new ShmChannelOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log, MaxReceiveMessageSize = null };
+        var options = new ShmChannelOptions
+        {
+            RuntimeDirectory = Directory.Path,
+            LoggerFactory = Log,
+            MaxReceiveMessageSize = null,
+        };
         change?.Invoke(options);
         var channel = ShmChannel.ForAddress(Address, options);
         _owned.Add(channel);

@@ -40,8 +40,10 @@ internal sealed class RestartTests : PeerFixture
         PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, 4).Select(_ => StartPeerAsync()));
         for (int round = 0; round < 5; round++)
         {
-            string[] replies = await Task.WhenAll(peers.Select(peer => peer.AskAsync($"serve {Address} {Directory.Path}")));
-            Assert.That(replies.Count(reply => reply == "ok"), Is.EqualTo(1), string.Join(Environment.NewLine, replies));
+            string[] replies = await Task.WhenAll(
+                peers.Select(peer => peer.AskAsync($"serve {Address} {Directory.Path}")));
+            Assert.That(
+                replies.Count(reply => reply == "ok"), Is.EqualTo(1), string.Join(Environment.NewLine, replies));
             Assert.That(
                 replies.Where(reply => reply != "ok"),
                 Is.All.StartsWith("error ShmTransportException"));
@@ -62,7 +64,9 @@ internal sealed class RestartTests : PeerFixture
             Assert.That(client.Unary(Payloads.OfSize(i)).IsOfSize(i));
             await peer.DoAsync("stop 5000");
             Assert.That(Directory.FileNames, Is.Empty);
-            Assert.That((await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+            Assert.That(
+                (await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))).StatusCode,
+                Is.EqualTo(StatusCode.Unavailable));
         }
     }
 

@@ -45,6 +45,7 @@ internal sealed class VersionSkewTests : PeerFixture
         RpcException failure = await CallFailure.OfBlocking(() => OpenClient().Unary(Payloads.Empty));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
-        Assert.That(failure.Status.Detail, Does.Contain($"chose protocol version {version}; this client speaks 1 to 1"));
+        Assert.That(
+            failure.Status.Detail, Does.Contain($"chose protocol version {version}; this client speaks 1 to 1"));
     }
 }

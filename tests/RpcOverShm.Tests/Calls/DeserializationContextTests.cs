@@ -22,7 +22,8 @@ public class DeserializationContextTests
     public void Payload_AsASequence_IsTheBytes()
     {
         Assert.That(
-            Deserialize("abc"u8, context => context.PayloadAsReadOnlySequence().ToArray()), Is.EqualTo("abc"u8.ToArray()));
+            Deserialize("abc"u8, context => context.PayloadAsReadOnlySequence().ToArray()),
+            Is.EqualTo("abc"u8.ToArray()));
     }
 
     [Test]

@@ -90,7 +90,8 @@ public class InboundMessagesTests
     [Test]
     public void Add_OfTooLargeAMessage_DropsItsOtherPartsToo()
     {
-        // The call is about to be ended for it, by this thread or by another that was faster; until then its parts come.
+        // The call is about to be ended for it, by this thread or by another that was faster; until then its parts
+        // come.
         Assert.That(_messages.Add(200_000, new byte[100], 0), Is.Not.Null);
 
         Assert.That(() => _messages.AddChunk(new byte[100], 0), Throws.Nothing);
@@ -264,7 +265,8 @@ public class InboundMessagesTests
     {
         var cancelled = new CancellationToken(canceled: true);
         Assert.That(
-            async () => await _messages.WaitAsync(cancelled).Bounded(), Throws.InstanceOf<OperationCanceledException>());
+            async () => await _messages.WaitAsync(cancelled).Bounded(),
+            Throws.InstanceOf<OperationCanceledException>());
 
         Add("x"u8);
         await _messages.WaitAsync(cancelled).Bounded();
@@ -336,7 +338,8 @@ public class InboundMessagesTests
 
     private static void AssertWrong(Action action) => Assert.That(() => action(), Throws.TypeOf<ProtocolException>());
 
-    private void Add(ReadOnlySpan<byte> message) => Assert.That(_messages.Add((uint)message.Length, message, 0), Is.Null);
+    private void Add(ReadOnlySpan<byte> message) =>
+        Assert.That(_messages.Add((uint)message.Length, message, 0), Is.Null);
 
     private string Take()
     {

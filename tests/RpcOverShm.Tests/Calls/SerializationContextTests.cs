@@ -118,7 +118,8 @@ public class SerializationContextTests
     public void Serialize_InAWrongOrder_IsAnInvalidOperation(string order)
     {
         Assert.That(() => Serialize(s_wrongOrders[order]), Throws.InvalidOperationException);
-        Assert.That(Serialize((_, context) => context.Complete([1])), Is.EqualTo((byte[])[1]), "The next one is not harmed.");
+        Assert.That(
+            Serialize((_, context) => context.Complete([1])), Is.EqualTo((byte[])[1]), "The next one is not harmed.");
     }
 
     [Test]
@@ -126,7 +127,8 @@ public class SerializationContextTests
     {
         Assert.That(() => Serialize((_, context) => context.Complete(null!)), Throws.ArgumentNullException);
         Assert.That(
-            () => Serialize((_, context) => context.SetPayloadLength(-1)), Throws.TypeOf<ArgumentOutOfRangeException>());
+            () => Serialize((_, context) => context.SetPayloadLength(-1)),
+            Throws.TypeOf<ArgumentOutOfRangeException>());
     }
 
     [TestCase(3, true)]
@@ -161,7 +163,8 @@ public class SerializationContextTests
     {
         Assert.That(() => Serialize((_, context) => context.Complete([]), limit: 0), Throws.Nothing);
         Assert.That(
-            () => Serialize((_, context) => context.Complete([1]), limit: 0), Throws.TypeOf<MessageTooLargeException>());
+            () => Serialize((_, context) => context.Complete([1]), limit: 0),
+            Throws.TypeOf<MessageTooLargeException>());
     }
 
     [Test]

@@ -82,7 +82,8 @@ public class StatusMappingTests
     {
         var status = new Status(StatusCode.NotFound, "gone");
 
-        Assert.That(StatusMapping.FromHandlerException(new RpcException(status), isDetailed: false), Is.EqualTo(status));
+        Assert.That(
+            StatusMapping.FromHandlerException(new RpcException(status), isDetailed: false), Is.EqualTo(status));
     }
 
     [TestCase(false, "Exception was thrown by handler.")]
@@ -132,7 +133,10 @@ public class StatusMappingTests
     {
         Assert.That(StatusMapping.TooManyCalls(new PeerLimits(0, 0, 7, 0)).Detail, Does.Contain("at most 7 calls"));
         Assert.That(StatusMapping.TooManyRunning(9).Detail, Does.Contain("at most 9 calls"));
-        Assert.That(StatusMapping.MetadataTooLarge("This", 5).Detail, Is.EqualTo("This is larger than the 5 bytes that are allowed."));
-        Assert.That(StatusMapping.CodecUnknown("x", ["proto", "y"]).Detail, Does.Contain("'x'").And.Contain("'proto', 'y'"));
+        Assert.That(
+            StatusMapping.MetadataTooLarge("This", 5).Detail,
+            Is.EqualTo("This is larger than the 5 bytes that are allowed."));
+        Assert.That(
+            StatusMapping.CodecUnknown("x", ["proto", "y"]).Detail, Does.Contain("'x'").And.Contain("'proto', 'y'"));
     }
 }

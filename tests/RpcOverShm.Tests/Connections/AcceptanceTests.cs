@@ -30,7 +30,8 @@ public class AcceptanceTests
         }),
         ["purpose"] = (RefusalReason.Purpose, "A server of RPC calls listens here; the client wants a byte stream.",
             hello => hello with { Purpose = ConnectionPurpose.ByteStream }),
-        ["unknown purpose"] = (RefusalReason.Purpose, "purpose 77", hello => hello with { Purpose = (ConnectionPurpose)77 }),
+        ["unknown purpose"] = (
+            RefusalReason.Purpose, "purpose 77", hello => hello with { Purpose = (ConnectionPurpose)77 }),
         ["ring"] = (RefusalReason.BadHello, "a ring of 65537 bytes", hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 65537 },
@@ -157,7 +158,9 @@ public class AcceptanceTests
         _sockets.Client.Dispose();
 
         Assert.That(await ShakeHandsAsync(), Is.Null);
-        Assert.That(_logger.Entries.Select(message => message.Level), Is.All.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
+        Assert.That(
+            _logger.Entries.Select(message => message.Level),
+            Is.All.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
         AssertNothingIsLeft();
     }
 

@@ -5,7 +5,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>Two connections, both in this process. The server answers each call with its own head and message.</summary>
+/// <summary>
+/// Two connections, both in this process. The server answers each call with its own head and message.
+/// </summary>
 internal sealed class ConnectionPair : IDisposable
 {
     private readonly LinkPair _links;

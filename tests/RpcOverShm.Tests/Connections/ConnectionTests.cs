@@ -108,7 +108,8 @@ public class ConnectionTests
         ConnectionPair? pair = null;
         pair = new ConnectionPair(onEvent: (call, what) =>
         {
-            if (what.StartsWith("message", StringComparison.Ordinal) || what.StartsWith("chunk", StringComparison.Ordinal))
+            if (what.StartsWith("message", StringComparison.Ordinal)
+                || what.StartsWith("chunk", StringComparison.Ordinal))
             {
                 int now = call.MessageBytes.Count;
                 pair!.Server.SendCredit(call, (uint)(now - received) + 16);

@@ -26,7 +26,8 @@ public class ConnectorTests
         {
             Purpose = ConnectionPurpose.ByteStream,
         }),
-        ["connection"] = ("NotThisProtocol", "answer to another hello", hello => hello with { ConnectionId = Guid.NewGuid() }),
+        ["connection"] = (
+            "NotThisProtocol", "answer to another hello", hello => hello with { ConnectionId = Guid.NewGuid() }),
         ["client's hello"] = ("NotThisProtocol", "refused", hello => hello with { Type = HelloType.Client }),
         ["window"] = ("NotThisProtocol", "a call window of 1 bytes", hello => hello with
         {
@@ -156,7 +157,8 @@ public class ConnectorTests
     {
         ConnectionSettings settings = Settings() with { ConnectTimeout = TimeSpan.FromMilliseconds(30) };
 
-        ConnectException exception = await FailAsync(Connector.ConnectAsync(_server.Address, settings, CancellationToken.None));
+        ConnectException exception = await FailAsync(
+            Connector.ConnectAsync(_server.Address, settings, CancellationToken.None));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.TimedOut));
         Assert.That(exception.Message, Does.Contain("within 0.03 s").And.Contain(_server.Address.SocketPath));
@@ -180,7 +182,8 @@ public class ConnectorTests
     {
         var address = RendezvousAddress.Parse("shm:///nowhere/at/all", null);
 
-        ConnectException exception = await FailAsync(Connector.ConnectAsync(address, Settings(), CancellationToken.None));
+        ConnectException exception = await FailAsync(
+            Connector.ConnectAsync(address, Settings(), CancellationToken.None));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(exception.Message, Does.Contain("'/nowhere/at/all' (shm:///nowhere/at/all)"));
@@ -194,7 +197,8 @@ public class ConnectorTests
         bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
         var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
 
-        ConnectException exception = await FailAsync(Connector.ConnectAsync(address, Settings(), CancellationToken.None));
+        ConnectException exception = await FailAsync(
+            Connector.ConnectAsync(address, Settings(), CancellationToken.None));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
     }
@@ -252,14 +256,16 @@ public class ConnectorTests
         throw new AssertionException("The connection came about.");
     }
 
-    private Task<PeerLink> ConnectAsync() => Connector.ConnectAsync(_server.Address, Settings(), CancellationToken.None);
+    private Task<PeerLink> ConnectAsync() =>
+        Connector.ConnectAsync(_server.Address, Settings(), CancellationToken.None);
 
     private async Task AssertFailsAsync(string failure, string text, Action<Socket, Hello> answer)
     {
         Task<PeerLink> connecting = ConnectAsync();
         using (Socket socket = await _server.AcceptAsync())
         {
-            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+                socket, CancellationToken.None).Bounded();
             answer(socket, hello!.Hello);
             ConnectException exception = await FailAsync(connecting);
             Assert.That(exception.Failure.ToString(), Is.EqualTo(failure), exception.Message);

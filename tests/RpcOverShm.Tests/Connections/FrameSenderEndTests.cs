@@ -140,7 +140,8 @@ public class FrameSenderEndTests
     {
         using var rig = new ClosedRig();
 
-        Assert.That(rig.Sender.Start(rig.Calls, new RecordingCall(), 0, default, default), Is.EqualTo(StartOutcome.Closed));
+        Assert.That(
+            rig.Sender.Start(rig.Calls, new RecordingCall(), 0, default, default), Is.EqualTo(StartOutcome.Closed));
         rig.Sender.SendGoAway();
         rig.Sender.SendCredit(rig.Call, 10);
         rig.Sender.Abandon(rig.Calls, rig.Call, isCancel: true);

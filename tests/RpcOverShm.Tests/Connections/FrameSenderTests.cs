@@ -83,7 +83,8 @@ public class FrameSenderTests
         _rig.Send(call, [], FrameFlags.HalfClose);
 
         RawFrame frame = _rig.Peer.ReceiveAll()[^1];
-        Assert.That((frame.Kind, frame.Flags, frame.Argument), Is.EqualTo((FrameKind.Message, FrameFlags.HalfClose, 0u)));
+        Assert.That(
+            (frame.Kind, frame.Flags, frame.Argument), Is.EqualTo((FrameKind.Message, FrameFlags.HalfClose, 0u)));
         Assert.That(call.Sending.Window, Is.EqualTo((1 << 20) - 16));
     }
 
@@ -130,7 +131,8 @@ public class FrameSenderTests
         List<RawFrame> frames = rig.Peer.ReceiveAll();
 
         Assert.That(
-            frames.Skip(1).Select(frame => frame.Body.Length), Is.EqualTo((int[])[32768, 32768, 32768, 100_000 - (3 * 32768)]));
+            frames.Skip(1).Select(frame => frame.Body.Length),
+            Is.EqualTo((int[])[32768, 32768, 32768, 100_000 - (3 * 32768)]));
     }
 
     [Test]

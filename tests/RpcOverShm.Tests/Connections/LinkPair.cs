@@ -7,8 +7,8 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Connections;
 
 /// <summary>
-/// Both ends of one link in this process: a real socket, two segments, each mapped twice, as a finished handshake leaves
-/// them. The sizes are the test's to choose; no handshake limits them. Who builds on an end ends it.
+/// Both ends of one link in this process: a real socket, two segments, each mapped twice, as a finished handshake
+/// leaves them. The sizes are the test's to choose; no handshake limits them. Who builds on an end ends it.
 /// </summary>
 internal sealed class LinkPair : IDisposable
 {
@@ -63,13 +63,15 @@ internal sealed class LinkPair : IDisposable
 
     public SocketPair Sockets => _sockets;
 
-    public static ConnectionSettings Settings(ConnectionPurpose purpose, PeerLimits limits, ILogger? logger = null) => new()
-    {
-        Purpose = purpose,
-        Limits = limits,
-        ConnectTimeout = Timeouts.Wait,
-        Logger = logger ?? new LogGuard(),
-    };
+    public static ConnectionSettings Settings(
+        ConnectionPurpose purpose, PeerLimits limits, ILogger? logger = null) =>
+        new()
+        {
+            Purpose = purpose,
+            Limits = limits,
+            ConnectTimeout = Timeouts.Wait,
+            Logger = logger ?? new LogGuard(),
+        };
 
     /// <summary>Closes both ends. The memory goes when whoever uses an end has left it.</summary>
     public void Dispose()

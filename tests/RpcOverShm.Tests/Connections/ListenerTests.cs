@@ -173,7 +173,8 @@ public class ListenerTests
         await ConnectAsync();
 
         Assert.That(
-            () => logger.Entries.Select(message => message.Message), Has.Some.Contains("not this one").After(20_000, 5));
+            () => logger.Entries.Select(message => message.Message),
+            Has.Some.Contains("not this one").After(20_000, 5));
     }
 
     [Test]

@@ -31,7 +31,8 @@ public class RendezvousAddressTests
     [TestCase("a/b/c.d/-", "a+b+c.d+-")]
     public void Parse_OfANameWithSegments_IsOneFlatFile(string name, string stem)
     {
-        Assert.That(RendezvousAddress.Parse($"shm://{name}", Directory).SocketPath, Is.EqualTo($"{Directory}/{stem}.sock"));
+        Assert.That(
+            RendezvousAddress.Parse($"shm://{name}", Directory).SocketPath, Is.EqualTo($"{Directory}/{stem}.sock"));
     }
 
     [TestCase("", "a segment is empty")]
@@ -149,7 +150,8 @@ public class RendezvousAddressTests
         string name = string.Join('/', Enumerable.Repeat("segment", 20));
 
         Assert.That(
-            RendezvousAddress.Parse($"shm://{name}", Directory).SocketPath, Is.EqualTo($"{Directory}/{HashStem(name)}.sock"));
+            RendezvousAddress.Parse($"shm://{name}", Directory).SocketPath,
+            Is.EqualTo($"{Directory}/{HashStem(name)}.sock"));
     }
 
     [Test]

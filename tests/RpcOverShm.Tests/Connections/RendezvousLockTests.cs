@@ -109,7 +109,8 @@ public class RendezvousLockTests
         File.CreateSymbolicLink(LockPath, _directory.Combine("target"));
 
         TestThread taker = TestThread.Start("taker", () => Assert.That(
-            () => RendezvousLock.TryTake(LockPath, out _), Throws.TypeOf<IOException>().With.Message.Contains(LockPath)));
+            () => RendezvousLock.TryTake(LockPath, out _),
+            Throws.TypeOf<IOException>().With.Message.Contains(LockPath)));
         taker.Join();
     }
 

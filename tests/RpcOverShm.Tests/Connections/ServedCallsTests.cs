@@ -91,7 +91,8 @@ public class ServedCallsTests
         _calls.Remove(Add(new CallId(3, 2, false)));
         CallId[] wrong =
         [
-            new(3, 1, false), new(3, 3, false), new(3, 2, true), new(4, 1, false), new(MaxCalls, 1, false), new(290, 1, false),
+            new(3, 1, false), new(3, 3, false), new(3, 2, true), new(4, 1, false), new(MaxCalls, 1, false),
+            new(290, 1, false),
             new(uint.MaxValue), CallId.None,
         ];
 

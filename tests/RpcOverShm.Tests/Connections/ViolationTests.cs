@@ -27,7 +27,8 @@ public class ViolationTests
         ["end of bytes"] = (new RawFrame(FrameKind.BytesEnd), "BytesEnd on a connection for calls"),
         ["start twice"] = (new RawFrame(FrameKind.CallStart, s_living), "twice"),
         ["start out of turn"] = (new RawFrame(FrameKind.CallStart, new CallId(2, 3, false)), "out of turn"),
-        ["start beyond the limit"] = (new RawFrame(FrameKind.CallStart, new CallId(100, 1, false)), "at most 100 calls"),
+        ["start beyond the limit"] = (
+            new RawFrame(FrameKind.CallStart, new CallId(100, 1, false)), "at most 100 calls"),
         ["start as acceptor"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "not open"),
         ["unknown call"] = (new RawFrame(FrameKind.HalfClose, new CallId(7, 1, false)), "never started"),
         ["generation 0"] = (new RawFrame(FrameKind.HalfClose, new CallId(2)), "never started"),
@@ -42,7 +43,8 @@ public class ViolationTests
         ["head in a message"] = (new RawFrame(FrameKind.Message, s_living, 0, [1], [], 1), "a head of 1"),
         ["message beyond its length"] = (new RawFrame(FrameKind.Message, s_living, 0, null, [1, 2], 1), "payload of 2"),
         ["payload in a cancel"] = (new RawFrame(FrameKind.Cancel, s_living, 0, null, [1]), "payload of 1"),
-        ["argument of a start"] = (new RawFrame(FrameKind.CallStart, new CallId(2, 1, false), Argument: 1), "argument of 1"),
+        ["argument of a start"] = (
+            new RawFrame(FrameKind.CallStart, new CallId(2, 1, false), Argument: 1), "argument of 1"),
     };
 
     // What a server may not send to a client whose call 0.1 lives.
@@ -117,7 +119,8 @@ public class ViolationTests
         RecordingCall call = rig.Start();
         long position = SharedMemoryOrder.ReadAcquire(ref rig.Links.ClientSegment.Own.Tail);
 
-        SharedMemoryOrder.WriteFenced(ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
+        SharedMemoryOrder.WriteFenced(
+            ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
         rig.Links.Client.WakePeerForData();
 
         await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, "corrupted");

@@ -16,7 +16,8 @@ public class CallIdTests
 
         Assert.That(id.Value, Is.EqualTo(value));
         Assert.That(
-            (id.Slot, id.Generation, id.IsFromAcceptor, id.IsNone), Is.EqualTo((slot, generation, isFromAcceptor, false)));
+            (id.Slot, id.Generation, id.IsFromAcceptor, id.IsNone),
+            Is.EqualTo((slot, generation, isFromAcceptor, false)));
     }
 
     [Test]

@@ -8,8 +8,8 @@ public class FrameHeaderTests
     private const byte H = 2; // half-close
     private const byte C = 4; // head continues
 
-    // Said once more, in another way: a letter for what a kind may have. h head, p payload, a argument; connection kinds
-    // have no call.
+    // Said once more, in another way: a letter for what a kind may have. h head, p payload, a argument; connection
+    // kinds have no call.
     private static readonly (string Name, byte Flags, string Parts, bool IsForConnection)?[] s_kinds =
     [
         null,
@@ -53,7 +53,8 @@ public class FrameHeaderTests
         }
 
         Assert.That(Enum.GetValues<FrameKind>(), Has.Length.EqualTo(s_kinds.Length - 1));
-        Assert.That(Enum.GetValues<FrameFlags>(), Is.EqualTo((FrameFlags[])[0, (FrameFlags)M, (FrameFlags)H, (FrameFlags)C]));
+        Assert.That(
+            Enum.GetValues<FrameFlags>(), Is.EqualTo((FrameFlags[])[0, (FrameFlags)M, (FrameFlags)H, (FrameFlags)C]));
     }
 
     [TestCase(0, 0, 1u, 0u, 0, 0, "unknown kind 0")]

@@ -89,7 +89,8 @@ public class HelloTests
         byte[] bytes = s_vectors["client-calls"];
         BitConverter.TryWriteBytes(bytes.AsSpan(16), length);
 
-        Assert.That(() => Hello.PeekLength(bytes), Throws.TypeOf<ProtocolException>().With.Message.Contains($"{length}"));
+        Assert.That(
+            () => Hello.PeekLength(bytes), Throws.TypeOf<ProtocolException>().With.Message.Contains($"{length}"));
     }
 
     [TestCase(24u)]

@@ -58,7 +58,8 @@ public class MalformedInputTests
                 bool isRead = s_readings[file](vector.AsSpan(0, length));
 
                 // An empty trailer is a plain OK; every other block needs all of its bytes.
-                Assert.That(isRead, Is.EqualTo(length == 0 && file == "trailers.txt"), $"{length} of {vector.Length} bytes");
+                Assert.That(
+                    isRead, Is.EqualTo(length == 0 && file == "trailers.txt"), $"{length} of {vector.Length} bytes");
             }
         }
     }

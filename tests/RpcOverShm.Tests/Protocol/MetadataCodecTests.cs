@@ -151,6 +151,8 @@ public class MetadataCodecTests
     public void MeasureBytes_OfEntries_CountsKeyValueAnd32()
     {
         Assert.That(MetadataCodec.MeasureBytes([]), Is.Zero);
-        Assert.That(MetadataCodec.MeasureBytes([new("key", "value"), new("a-bin", [1, 2])]), Is.EqualTo(3 + 5 + 32 + 5 + 2 + 32));
+        Assert.That(
+            MetadataCodec.MeasureBytes([new("key", "value"), new("a-bin", [1, 2])]),
+            Is.EqualTo(3 + 5 + 32 + 5 + 2 + 32));
     }
 }

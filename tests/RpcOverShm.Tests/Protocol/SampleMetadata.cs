@@ -24,7 +24,9 @@ internal static class SampleMetadata
             }
             else
             {
-                metadata.Add(key + "k", new string([.. Enumerable.Range(0, random.Next(20)).Select(_ => (char)random.Next(0x20, 0x7F))]));
+                metadata.Add(
+                    key + "k",
+                    new string([.. Enumerable.Range(0, random.Next(20)).Select(_ => (char)random.Next(0x20, 0x7F))]));
             }
         }
 

@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Tests.Protocol;
 
 /// <summary>
-/// Golden bytes from a text file: a name and a colon, then lines of hexadecimal digits. What follows a ';' or begins with
-/// '#' is for people.
+/// Golden bytes from a text file: a name and a colon, then lines of hexadecimal digits. What follows a ';' or begins
+/// with '#' is for people.
 /// </summary>
 internal sealed class Vectors
 {
@@ -47,7 +47,8 @@ internal sealed class Vectors
             }
         }
 
-        return new Vectors(digits.ToDictionary(entry => entry.Key, entry => Convert.FromHexString(entry.Value.ToString())));
+        return new Vectors(
+            digits.ToDictionary(entry => entry.Key, entry => Convert.FromHexString(entry.Value.ToString())));
     }
 
     /// <summary>Compares bytes with the vector; the message shows them as they would stand in the file.</summary>

@@ -4,8 +4,8 @@ namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
 /// The store-then-look of both sides at the same moment, very often: in no round may both miss what the other has just
-/// stored. A processor may hold a store back behind a later load, and without the full fences it does (in about one of a
-/// hundred rounds here), while a test of whole messages meets the loss once in millions of sleeps.
+/// stored. A processor may hold a store back behind a later load, and without the full fences it does (in about one of
+/// a hundred rounds here), while a test of whole messages meets the loss once in millions of sleeps.
 /// </summary>
 public class RingFenceTests
 {

@@ -4,7 +4,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>Random operations on a tiny ring and on a plain queue, which must agree about everything that shows.</summary>
+/// <summary>
+/// Random operations on a tiny ring and on a plain queue, which must agree about everything that shows.
+/// </summary>
 public class RingModelTests
 {
     private const int Operations = 200_000;

@@ -90,9 +90,15 @@ public class SpinBudgetTests
     public void SpinUntil_WithAllButOneProcessorSpinning_DoesNotSpin()
     {
         using var mayEnd = new ManualResetEventSlim();
-        Looks[] busy = [.. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Looks(metAt: 3, mayEnd))];
+        Looks[] busy =
+        [
+            .. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Looks(metAt: 3, mayEnd)),
+        ];
         TestThread[] spinners =
-            [.. busy.Select(looks => TestThread.Start("spinner", () => new SpinBudget().SpinUntil(new Condition(looks))))];
+        [
+            .. busy.Select(looks =>
+                TestThread.Start("spinner", () => new SpinBudget().SpinUntil(new Condition(looks)))),
+        ];
         foreach (Looks looks in busy)
         {
             Assert.That(looks.Entered.Wait(Timeouts.Wait), "The thread spins.");

@@ -131,7 +131,8 @@ public unsafe class SharedSegmentTests
     private static string ProtectionAt(byte* data)
     {
         string start = $"{(nint)(data - SegmentLayout.HeaderSizeBytes):x}-";
-        string line = File.ReadLines("/proc/self/maps").Single(line => line.StartsWith(start, StringComparison.Ordinal));
+        string line = File.ReadLines("/proc/self/maps").Single(
+            line => line.StartsWith(start, StringComparison.Ordinal));
         return line.Split(' ')[1];
     }
 }

@@ -8,8 +8,8 @@ namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
 /// Ring and signal together, as a connection uses them: a producer and a consumer that sleep whenever they can, with
-/// random delays aimed at the moment of parking. A sleep that ends by its time-out and finds something to do is a wake-up
-/// that was lost.
+/// random delays aimed at the moment of parking. A sleep that ends by its time-out and finds something to do is a
+/// wake-up that was lost.
 /// </summary>
 public class ParkWakeStressTests
 {

@@ -4,8 +4,8 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
-/// A thread that is about to sleep in the kernel, and a way to know that it does: the runtime does not count a thread in
-/// a system call as sleeping, the kernel does.
+/// A thread that is about to sleep in the kernel, and a way to know that it does: the runtime does not count a thread
+/// in a system call as sleeping, the kernel does.
 /// </summary>
 internal sealed partial class Sleeper
 {

@@ -52,7 +52,9 @@ public class HostileStreamTests
         var stream = new DuplexBytes(_links.Server);
         SharedMemoryOrder.WriteFenced(ref _links.ClientSegment.Own.Tail, -16);
 
-        Assert.That(() => stream.Read(_buffer), Throws.TypeOf<IOException>().With.InnerException.TypeOf<RingCorruptedException>());
+        Assert.That(
+            () => stream.Read(_buffer),
+            Throws.TypeOf<IOException>().With.InnerException.TypeOf<RingCorruptedException>());
         stream.Close();
     }
 

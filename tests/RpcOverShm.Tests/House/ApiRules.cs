@@ -1,0 +1,25 @@
+using System.Reflection;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>What every public type fulfils, whatever it is for.</summary>
+internal static class ApiRules
+{
+    private const string Prefix = "Shm";
+
+    /// <summary>Public types that do not begin with the product's prefix, or do not stand at the root.</summary>
+    public static IEnumerable<string> Misnamed(IEnumerable<Type> types, string rootNamespace) =>
+        types.Where(type => ApiText.IsVisible(type) && !type.IsNested)
+            .Where(type => !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != rootNamespace)
+            .Select(type => $"{type} is public: so its name begins with {Prefix} and it stands in {rootNamespace}.");
+
+    /// <summary>Fields that others can see and somebody can change.</summary>
+    public static IEnumerable<string> MutableFields(IEnumerable<Type> types) =>
+        from type in types
+        where ApiText.IsVisible(type) && !type.IsEnum
+        from field in type.GetFields(
+            BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance | BindingFlags.Static
+            | BindingFlags.DeclaredOnly)
+        where ApiText.IsVisible(field) && !field.IsInitOnly && !field.IsLiteral
+        select $"{type}.{field.Name} can be seen and changed.";
+}

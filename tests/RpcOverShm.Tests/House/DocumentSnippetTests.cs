@@ -1,0 +1,36 @@
+namespace RpcOverShm.Tests.House;
+
+/// <summary>What documents quote is code that is built: a sample that moves on takes its quotations along.</summary>
+public class DocumentSnippetTests
+{
+    private const string Code =
+        "// snippet: part\n    int one = 1;\n\n        int two = 2;\n    // end snippet\nint three = 3;\n";
+
+    [Test]
+    public void Quotations_InEveryDocument_AreTheirSources() =>
+        Findings.AssertNone(Repository.Documents.SelectMany(document => Snippets.Check(document, ReadOrNull)));
+
+    [Test]
+    public void Readme_QuotesServerAndClient() =>
+        Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(2));
+
+    [TestCase("<!-- snippet: a.cs#part -->\n```csharp\nint one = 1;\n\n    int two = 2;\n```\n")]
+    [TestCase("<!-- snippet: b.cs -->\n```csharp\nint four;\n```\nWords.\n```sh\nls\n```\n")]
+    public void Check_OfARightQuotation_FindsNothing(string markdown) => Assert.That(Check(markdown), Is.Empty);
+
+    [TestCase("<!-- snippet: b.cs -->\n```csharp\nint five;\n```", "which has: int four;")]
+    [TestCase("<!-- snippet: b.cs -->\n\n```csharp\nint four;\n```", "is not that of its source")]
+    [TestCase("<!-- snippet: b.cs -->\n```csharp\nint four;\nint four;\n```", "the same lines otherwise")]
+    [TestCase("<!-- snippet: a.cs#lost -->\n```csharp\nint one = 1;\n```", "names no file")]
+    [TestCase("<!-- snippet: lost.cs -->\n```csharp\nint one = 1;\n```", "names no file")]
+    [TestCase("```csharp\nint four;\n```", "without a snippet marker")]
+    public void Check_OfAWrongQuotation_FindsIt(string markdown, string finding) =>
+        Assert.That(Check(markdown), Has.Some.Contains(finding));
+
+    private static IEnumerable<string> Check(string markdown) => Snippets.Check(
+        new SourceFile("README.md", markdown),
+        path => path switch { "a.cs" => Code, "b.cs" => "int four;\n", _ => null });
+
+    private static string? ReadOrNull(string path) =>
+        Repository.Exists(path) ? Repository.Read(path).Text : null;
+}

@@ -1,0 +1,23 @@
+using System.Globalization;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>A table of offsets of proto/PROTOCOL.md: offset, size, field, and further columns.</summary>
+internal sealed class LayoutTable
+{
+    private readonly IReadOnlyList<string[]> _rows;
+
+    private LayoutTable(IReadOnlyList<string[]> rows) => _rows = rows;
+
+    public IReadOnlyList<LayoutField> Fields => [.. _rows.Select(ToField)];
+
+    /// <summary>The fields whose fourth column says this.</summary>
+    public IReadOnlyList<LayoutField> WrittenBy(string writer) =>
+        [.. _rows.Where(row => row[3] == writer).Select(ToField)];
+
+    public static LayoutTable Parse(string markdown, string heading) =>
+        new(MarkdownTable.RowsUnder(markdown, heading));
+
+    private static LayoutField ToField(string[] row) => new(
+        row[2], int.Parse(row[0], CultureInfo.InvariantCulture), int.Parse(row[1], CultureInfo.InvariantCulture));
+}

@@ -1,0 +1,80 @@
+using System.Text.RegularExpressions;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>What documents consist of, so far as rules ask: fences, headings, links.</summary>
+internal static partial class MarkdownText
+{
+    private const string Fence = "```";
+
+    /// <summary>The lines outside of fences, with their numbers from 1.</summary>
+    public static IEnumerable<(int Number, string Text)> Prose(SourceFile file)
+    {
+        bool isInFence = false;
+        foreach ((int index, string line) in file.Lines.Index())
+        {
+            if (line.TrimStart().StartsWith(Fence, StringComparison.Ordinal))
+            {
+                isInFence = !isInFence;
+            }
+            else if (!isInFence)
+            {
+                yield return (index + 1, line);
+            }
+        }
+    }
+
+    /// <summary>A document has one title, and it comes first.</summary>
+    public static IEnumerable<string> Titles(SourceFile file)
+    {
+        int[] titles =
+        [
+            .. Prose(file).Where(line => line.Text.StartsWith("# ", StringComparison.Ordinal))
+                .Select(line => line.Number),
+        ];
+        return titles is [1]
+            ? []
+            : [file.At(titles.LastOrDefault(1), $"{titles.Length} titles; one, in the first line.")];
+    }
+
+    /// <summary>Links to files that are not there; the addresses of the net are not looked at.</summary>
+    public static IEnumerable<string> BrokenLinks(SourceFile file, Func<string, bool> exists) =>
+        from line in Prose(file)
+        from Match match in Link().Matches(CodeSpan().Replace(line.Text, ""))
+        let target = match.Groups["target"].Value
+        where !target.Contains(':', StringComparison.Ordinal)
+        let path = target.Split('#')[0]
+        where path.Length > 0 && !exists(Resolve(file.Folder, path))
+        select file.At(line.Number, $"There is no '{path}' where the link points.");
+
+    private static string Resolve(string folder, string path)
+    {
+        var parts = new List<string>(
+            path.StartsWith('/') ? [] : folder.Split('/', StringSplitOptions.RemoveEmptyEntries));
+        foreach (string part in path.Split('/', StringSplitOptions.RemoveEmptyEntries))
+        {
+            if (part == "..")
+            {
+                // One that leads out of the repository resolves to nothing inside it.
+                if (parts.Count == 0)
+                {
+                    return "..";
+                }
+
+                parts.RemoveAt(parts.Count - 1);
+            }
+            else if (part != ".")
+            {
+                parts.Add(part);
+            }
+        }
+
+        return string.Join('/', parts);
+    }
+
+    [GeneratedRegex(@"\]\((?<target>[^)\s]+)[^)]*\)|^\[[^\]]+\]:\s+(?<target>\S+)")]
+    private static partial Regex Link();
+
+    [GeneratedRegex("`[^`]*`")]
+    private static partial Regex CodeSpan();
+}

@@ -1,0 +1,63 @@
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// What others compile against changes on purpose or not at all: it is written down, and compared.
+/// </summary>
+public class PublicApiTests
+{
+    private const string Approved = "tests/RpcOverShm.Tests/House/PublicApi.approved.txt";
+    private const string ApproveVariable = "RPCOVERSHM_APPROVE_API";
+
+    private static readonly Type[] s_types = typeof(ShmChannel).Assembly.GetTypes();
+
+    [Test]
+    public void Api_ComparedWithTheApproved_IsTheSame()
+    {
+        string actual = ApiText.Of(s_types);
+        if (Environment.GetEnvironmentVariable(ApproveVariable) == "1")
+        {
+            File.WriteAllText(Repository.FullPath(Approved), actual);
+        }
+
+        Assert.That(actual, Is.EqualTo(File.ReadAllText(Repository.FullPath(Approved))), $"""
+            The public API is not the approved one. If that is meant, approve it, look at the difference, and commit it
+            with a line in CHANGELOG.md:
+            {ApproveVariable}=1 dotnet test -c Release tests/RpcOverShm.Tests --filter FullyQualifiedName~PublicApiTests
+            """);
+    }
+
+    [Test]
+    public void Types_ThatArePublic_BeginWithShmAndStandAtTheRoot() =>
+        Findings.AssertNone(ApiRules.Misnamed(s_types, nameof(RpcOverShm)));
+
+    [Test]
+    public void Fields_ThatArePublic_CannotBeChanged() => Findings.AssertNone(ApiRules.MutableFields(s_types));
+
+    [Test]
+    public void ApiText_OfEveryKindOfMember_IsAsInCSharp() => Assert.That(
+        ApiText.Of([typeof(ApiSamples.Kinds<>), typeof(ApiRules)]),
+        Is.EqualTo("""
+            abstract class RpcOverShm.Tests.House.ApiSamples.Kinds<T> : IDisposable where T : class
+                abstract Lazy<T?> Find(Tuple<string?> key, bool isExact = true, DayOfWeek day = DayOfWeek.Monday)
+                const int Limit = 7
+                event EventHandler? Rang
+                int Mutable
+                long Length { get; init; }
+                override string ToString()
+                protected .ctor(string? name = null, System.Threading.CancellationToken token = default)
+                static readonly string Word
+                string? Name { get; protected set; }
+                virtual bool TryTake(in Guid key, out T[]? taken)
+                void Dispose()
+
+            """));
+
+    [Test]
+    public void ApiRules_OfBadTypes_FindThem()
+    {
+        Assert.That(ApiRules.Misnamed([typeof(ApiSamples)], nameof(RpcOverShm)), Has.One.Contains("ApiSamples"));
+        Assert.That(ApiRules.Misnamed([typeof(ApiRules)], nameof(RpcOverShm)), Is.Empty, "It is internal.");
+        Assert.That(
+            ApiRules.MutableFields([typeof(ApiSamples.Kinds<>)]), Has.Exactly(1).Items.And.All.Contains(".Mutable"));
+    }
+}

@@ -1,0 +1,63 @@
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// The files of the repository as they lie on the disk, found from where the tests lie: what a build or a run leaves
+/// behind is left out, as git leaves it out.
+/// </summary>
+internal static class Repository
+{
+    private static readonly string[] s_leftOut =
+        ["bin", "obj", "artifacts", "TestResults", "BenchmarkDotNet.Artifacts", ".git", ".vs", ".vscode", ".idea"];
+
+    private static readonly Lazy<IReadOnlyList<SourceFile>> s_texts = new(ReadTexts);
+
+    public static string Root { get; } = FindRoot();
+
+    /// <summary>Every file that holds text.</summary>
+    public static IReadOnlyList<SourceFile> Texts => s_texts.Value;
+
+    public static IEnumerable<SourceFile> Documents =>
+        Texts.Where(file => file.Name.EndsWith(".md", StringComparison.Ordinal));
+
+    /// <summary>The C# files in these folders of the root.</summary>
+    public static IEnumerable<SourceFile> Sources(params string[] folders) => Texts.Where(file =>
+        file.Name.EndsWith(".cs", StringComparison.Ordinal)
+        && Array.Exists(folders, folder => file.Path.StartsWith(folder + "/", StringComparison.Ordinal)));
+
+    public static SourceFile Read(string path) => Texts.Single(file => file.Path == path);
+
+    public static bool Exists(string path) => Path.Exists(Path.Combine(Root, path));
+
+    public static string FullPath(string path) => Path.Combine(Root, path);
+
+    private static string FindRoot()
+    {
+        for (DirectoryInfo? folder = new(AppContext.BaseDirectory); folder is not null; folder = folder.Parent)
+        {
+            if (File.Exists(Path.Combine(folder.FullName, "RpcOverShm.sln")))
+            {
+                return folder.FullName;
+            }
+        }
+
+        throw new DirectoryNotFoundException($"No folder above '{AppContext.BaseDirectory}' holds RpcOverShm.sln.");
+    }
+
+    private static SourceFile[] ReadTexts() =>
+    [
+        .. FilesBelow(new DirectoryInfo(Root))
+            .Select(path => (Path: Path.GetRelativePath(Root, path).Replace('\\', '/'), Text: File.ReadAllText(path)))
+            .Where(file => !file.Text.Contains('\0', StringComparison.Ordinal))
+            .OrderBy(file => file.Path, StringComparer.Ordinal)
+            .Select(file => new SourceFile(file.Path, file.Text)),
+    ];
+
+    // In a worktree .git is a file.
+    private static IEnumerable<string> FilesBelow(DirectoryInfo folder) =>
+        folder.EnumerateFiles()
+            .Where(file => file.Name != ".git" && !file.Name.StartsWith("latest.", StringComparison.Ordinal))
+            .Select(file => file.FullName)
+            .Concat(folder.EnumerateDirectories()
+                .Where(child => !s_leftOut.Contains(child.Name) && child.LinkTarget is null)
+                .SelectMany(FilesBelow));
+}

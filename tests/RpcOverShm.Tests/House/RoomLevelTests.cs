@@ -1,0 +1,109 @@
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// Rooms have levels, and an arrow may only point to a lower one. The table is that of src/ARCHITECTURE.md, which a
+/// test compares with the one that is enforced.
+/// </summary>
+public class RoomLevelTests
+{
+    private const string Folder = "src/RpcOverShm";
+
+    private static readonly RoomRules s_rules = new(RoomTable.Enforced, Folder, [.. Repository.Sources(Folder)]);
+
+    [Test]
+    public void Document_ComparedWithTheEnforcedTable_SaysTheSame() => Assert.That(
+        RoomTable.Parse(Repository.Read("src/ARCHITECTURE.md").Text).Describe(),
+        Is.EqualTo(RoomTable.Enforced.Describe()));
+
+    [Test]
+    public void Table_EveryArrow_PointsToALowerLevel() => Findings.AssertNone(RoomTable.Enforced.Misdirected());
+
+    [Test]
+    public void Folders_OfTheRuntime_AreTheRoomsOfTheTable() => Findings.AssertNone(s_rules.UnknownRooms());
+
+    [Test]
+    public void Names_InARoom_AreOfRoomsItMayUse() => Findings.AssertNone(s_rules.ForbiddenReferences());
+
+    [Test]
+    public void UnsafeCode_OfTheRuntime_StandsInItsRoomsOnly() => Findings.AssertNone(s_rules.ForbiddenUnsafeCode());
+
+    [Test]
+    public void Usings_OfTheRuntime_AreNeverGlobal() => Findings.AssertNone(s_rules.GlobalUsings());
+
+    [Test]
+    public void Files_OfSrcTestsAndPerf_HaveTheirFoldersNamespaceAndOneTypeOfTheirName() =>
+        Findings.AssertNone(Repository.Sources("src", "tests", "perf").SelectMany(FileShape.Check));
+
+    [Test]
+    public void Misdirected_OfSiblings_IsFound()
+    {
+        RoomTable table = RoomTable.Parse(
+            """
+            ## Rooms
+            ```
+            1  Rings   Signals   words about them
+            0  Segments
+            ```
+            | room | may use | holds |
+            |---|---|---|
+            | Segments | - | memory |
+            | Rings, Signals | Segments, Rings | records |
+            `unsafe` occurs in Segments and Rings only.
+            """);
+
+        Assert.That(table.Misdirected(), Is.EqualTo(new[]
+        {
+            "Rings (level 1) may use Rings (level 1)", "Signals (level 1) may use Rings (level 1)",
+        }));
+        Assert.That(table.MayBeUnsafe, Is.EqualTo(new[] { "Segments", "Rings" }));
+        Assert.That(table.Describe(), Has.Length.EqualTo(12).And.Not.EqualTo(RoomTable.Enforced.Describe()));
+    }
+
+    [TestCase("using RpcOverShm.Connections;", "Connections")]
+    [TestCase("using Alias = RpcOverShm.Signals.Bell;", "Signals")]
+    [TestCase("using static RpcOverShm.Protocol.Bell;", "Protocol")]
+    [TestCase("class Ring { Signals.Bell _bell; }", "Signals")]
+    [TestCase("class Ring { object _bell = RpcOverShm.Signals.Bell.Create(); }", "Signals")]
+    [TestCase("class Ring { ShmFront _front; }", "root")]
+    [TestCase("class Ring { List<ShmFront> _fronts; }", "root")]
+    public void ForbiddenReferences_OfARing_FindsTheRoom(string code, string room) => Assert.That(
+        RulesWith("Rings", code).ForbiddenReferences(), Has.Some.Contains($"Rings may not name {room}:"));
+
+    [TestCase("using System; using RpcOverShm.Segments; using RpcOverShm.Diagnostics;")]
+    [TestCase("class Ring { int Signals; int Half() => Signals.Bellow(); }")]
+    [TestCase("class Ring { string _text = \"ShmFront\"; } // ShmFront")]
+    public void ForbiddenReferences_OfWhatARingMayName_AreNone(string code) =>
+        Assert.That(RulesWith("Rings", code).ForbiddenReferences(), Is.Empty);
+
+    [Test]
+    public void OtherRules_OfABadFile_FindIt()
+    {
+        RoomRules rules = RulesWith("Calls", "global using System; unsafe class Call { }");
+
+        Assert.That(rules.ForbiddenUnsafeCode(), Has.One.Contains("Calls may not be unsafe"));
+        Assert.That(rules.GlobalUsings(), Has.One.Contains("global using"));
+        Assert.That(
+            RulesWith("Cellar", "").UnknownRooms(), Has.One.Contains("Cellar").And.Some.Contains("no room Rings"));
+    }
+
+    [TestCase("tests/Some.Tests/Rings/A.cs", "namespace Some.Tests.Rings; class A;", null)]
+    [TestCase("tests/Some.Tests/A.Part.cs", "namespace Some.Tests; class A { enum B; }", null)]
+    [TestCase("tests/Some.Tests/Rings/A.cs", "namespace Some.Tests; class A;", "the folder says Some.Tests.Rings")]
+    [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { class A; enum B; }", "Several types in one file: A, B")]
+    [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests; delegate void B();", "called B")]
+    public void FileShape_OfAFile_FindsWhatIsOutOfPlace(string path, string code, string? finding)
+    {
+        IEnumerable<string> findings = FileShape.Check(new SourceFile(path, code));
+
+        Assert.That(findings, finding is null ? Is.Empty : Has.One.Contains(finding));
+    }
+
+    private static RoomRules RulesWith(string room, string code) => new(
+        RoomTable.Enforced,
+        Folder,
+        [
+            new SourceFile($"{Folder}/{room}/Subject.cs", code),
+            new SourceFile($"{Folder}/Signals/Bell.cs", "namespace RpcOverShm.Signals; class Bell { }"),
+            new SourceFile($"{Folder}/ShmFront.cs", "namespace RpcOverShm; class ShmFront { }"),
+        ]);
+}

@@ -1,0 +1,99 @@
+using System.Text.RegularExpressions;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// The rooms of the runtime assembly: the level of each, and the rooms that it may name. Besides these a room may name
+/// itself and Diagnostics. The files that stand in no folder are the room "root".
+/// </summary>
+internal sealed partial record RoomTable(
+    IReadOnlyDictionary<string, int> Levels, IReadOnlyDictionary<string, string[]> MayUse, string[] MayBeUnsafe)
+{
+    public const string RootRoom = "root";
+    public const string FreeForAll = "Diagnostics";
+
+    /// <summary>What the tests hold the code to. The document must say the same.</summary>
+    public static RoomTable Enforced { get; } = new(
+        new Dictionary<string, int>
+        {
+            ["Segments"] = 0,
+            ["Protocol"] = 0,
+            ["Diagnostics"] = 0,
+            ["Rings"] = 1,
+            ["Signals"] = 1,
+            ["Scheduling"] = 1,
+            ["Connections"] = 2,
+            ["Calls"] = 3,
+            ["Streams"] = 3,
+            ["Clients"] = 4,
+            ["Servers"] = 4,
+            [RootRoom] = 5,
+        },
+        new Dictionary<string, string[]>
+        {
+            ["Segments"] = [],
+            ["Protocol"] = [],
+            ["Diagnostics"] = [],
+            ["Rings"] = ["Segments"],
+            ["Signals"] = ["Segments"],
+            ["Scheduling"] = ["Segments"],
+            ["Connections"] = ["Rings", "Signals", "Scheduling", "Segments", "Protocol"],
+            ["Calls"] = ["Connections", "Protocol"],
+            ["Streams"] = ["Connections", "Protocol"],
+            ["Clients"] = ["Calls", "Connections", "Protocol"],
+            ["Servers"] = ["Calls", "Connections", "Protocol"],
+            [RootRoom] = ["Clients", "Servers", "Streams", "Calls", "Connections", "Protocol", "Segments"],
+        },
+        ["Segments", "Rings", "Signals"]);
+
+    /// <summary>Reads the picture, the table and the sentence about unsafe code of src/ARCHITECTURE.md.</summary>
+    public static RoomTable Parse(string markdown)
+    {
+        var mayUse = new Dictionary<string, string[]>();
+        foreach (string[] row in MarkdownTable.RowsUnder(markdown, "## Rooms"))
+        {
+            foreach (string room in Names(row[0]))
+            {
+                mayUse.Add(room, Names(row[1]));
+            }
+        }
+
+        var levels = new Dictionary<string, int>();
+        foreach (Match line in LevelLine().Matches(markdown))
+        {
+            foreach (string word in line.Groups[2].Value.Split(' ').Where(mayUse.ContainsKey))
+            {
+                levels.Add(word, line.Groups[1].Value[0] - '0');
+            }
+        }
+
+        return new RoomTable(levels, mayUse, Names(UnsafeSentence().Match(markdown).Groups[1].Value));
+    }
+
+    /// <summary>One line for each statement of the table, in an order of its own.</summary>
+    public string[] Describe() =>
+    [
+        .. Levels.Select(level => $"{level.Key} has level {level.Value}")
+            .Concat(MayUse.SelectMany(room => room.Value.Select(used => $"{room.Key} may use {used}")))
+            .Concat(MayUse.Keys.Select(room => $"{room} is a room"))
+            .Concat(MayBeUnsafe.Select(room => $"{room} may be unsafe"))
+            .Order(StringComparer.Ordinal),
+    ];
+
+    /// <summary>Arrows that do not point to a lower level.</summary>
+    public IEnumerable<string> Misdirected() =>
+        from room in MayUse
+        from used in room.Value
+        where Levels[used] >= Levels[room.Key]
+        select $"{room.Key} (level {Levels[room.Key]}) may use {used} (level {Levels[used]})";
+
+    private static string[] Names(string cell) =>
+        [.. cell.Replace(" and ", ", ", StringComparison.Ordinal).Split(',', StringSplitOptions.TrimEntries)
+            .Where(name => name is not ("-" or ""))];
+
+    [GeneratedRegex(@"^([0-9])  (\S.*)$", RegexOptions.Multiline)]
+    private static partial Regex LevelLine();
+
+    [GeneratedRegex("`unsafe` occurs in ([^.]*) only")]
+    private static partial Regex UnsafeSentence();
+}

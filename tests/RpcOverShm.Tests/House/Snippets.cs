@@ -1,0 +1,84 @@
+using System.Text.RegularExpressions;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// Code that documents quote. A line <c>&lt;!-- snippet: path --&gt;</c> before a fence says that the fence holds the
+/// whole file, <c>path#name</c> that it holds what stands between <c>// snippet: name</c> and <c>// end snippet</c> in
+/// it. The file is compiled, so it is right where the two differ.
+/// </summary>
+internal static partial class Snippets
+{
+    private const string CSharpFence = "```csharp";
+    private const string FenceEnd = "```";
+
+    /// <summary>Quotations that differ from their source, and C# that quotes nothing.</summary>
+    /// <param name="document">The Markdown.</param>
+    /// <param name="read">The text of a file by its path from the root, or null.</param>
+    public static IEnumerable<string> Check(SourceFile document, Func<string, string?> read)
+    {
+        string[] lines = document.Lines;
+        for (int i = 0; i < lines.Length; i++)
+        {
+            Match marker = Marker().Match(lines[i]);
+            if (marker.Success)
+            {
+                bool isFenced = i + 1 < lines.Length && lines[i + 1].StartsWith(FenceEnd, StringComparison.Ordinal);
+                string quoted = isFenced ? FencedAt(lines, i + 1) : "";
+                string? source = Source(marker.Groups[1].Value, marker.Groups[2].Value, read);
+                if (source is null || !isFenced || quoted != source)
+                {
+                    yield return document.At(i + 1, Explain(marker.Value, source, quoted));
+                }
+            }
+            else if (lines[i].TrimEnd() == CSharpFence && (i == 0 || !Marker().IsMatch(lines[i - 1])))
+            {
+                yield return document.At(i + 1, "C# without a snippet marker before it: nothing compiles it.");
+            }
+        }
+    }
+
+    /// <summary>How many quotations there are.</summary>
+    public static int Count(SourceFile document) => document.Lines.Count(line => Marker().IsMatch(line));
+
+    private static string FencedAt(string[] lines, int fence) =>
+        string.Join('\n', lines.Skip(fence + 1).TakeWhile(line => line != FenceEnd));
+
+    private static string? Source(string path, string region, Func<string, string?> read)
+    {
+        if (read(path) is not { } text)
+        {
+            return null;
+        }
+
+        if (region.Length == 0)
+        {
+            return text.TrimEnd('\n');
+        }
+
+        string[] lines =
+        [
+            .. text.Split('\n').SkipWhile(line => line.Trim() != $"// snippet: {region}").Skip(1)
+                .TakeWhile(line => line.Trim() != "// end snippet"),
+        ];
+        int indent = lines.Where(line => line.Length > 0).Select(line => line.Length - line.TrimStart().Length)
+            .DefaultIfEmpty().Min();
+        return lines.Length == 0
+            ? null
+            : string.Join('\n', lines.Select(line => line.Length > indent ? line[indent..] : ""));
+    }
+
+    private static string Explain(string marker, string? source, string quoted)
+    {
+        if (source is null)
+        {
+            return $"{marker} names no file or no part of one.";
+        }
+
+        string? wanted = source.Split('\n').Except(quoted.Split('\n')).FirstOrDefault();
+        return $"The code below {marker} is not that of its source, which has: {wanted ?? "the same lines otherwise"}";
+    }
+
+    [GeneratedRegex(@"^<!-- snippet: ([^\s#]+)(?:#(\S+))? -->$")]
+    private static partial Regex Marker();
+}

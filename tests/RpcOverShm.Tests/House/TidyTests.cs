@@ -1,0 +1,75 @@
+using System.Reflection;
+using RpcOverShm.Diagnostics;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// The habits of CONTRIBUTING.md and src/ARCHITECTURE.md, over every file. TidyRuleTests shows that they bite.
+/// </summary>
+public class TidyTests
+{
+    private const string CrashTests = "tests/RpcOverShm.FunctionalTests/TwoProcess/CrashPointTests.cs";
+
+    private static readonly string[] s_codeEndings = [".cs", ".py", ".proto", ".ci/run"];
+
+    private static IEnumerable<SourceFile> Shipped => Repository.Sources("src");
+
+    private static IEnumerable<SourceFile> All => Repository.Sources("src", "samples", "tests", "perf", "stand-ins");
+
+    [Test]
+    public void Files_Everywhere_AreWithinTheirLength() => Findings.AssertNone(All.SelectMany(LengthRules.Files));
+
+    [Test]
+    public void Lines_OfCodeInAnyLanguage_AreWithinTheirLength() => Findings.AssertNone(
+        Repository.Texts.Where(file => s_codeEndings.Any(file.Path.EndsWith)).SelectMany(LengthRules.Lines));
+
+    [Test]
+    public void Methods_Everywhere_AreWithinTheirLength() => Findings.AssertNone(All.SelectMany(LengthRules.Methods));
+
+    [Test]
+    public void Parameters_OfWhatShips_AreFew() => Findings.AssertNone(Shipped.SelectMany(LengthRules.ParameterLists));
+
+    [Test]
+    public void Statements_OfWhatShips_AreNotDeep() =>
+        Findings.AssertNone(Shipped.SelectMany(LengthRules.NestedStatements));
+
+    [Test]
+    public void Calls_OfWhatShips_NeitherSleepPrintNorReadTheWallClock() =>
+        Findings.AssertNone(
+            Shipped.SelectMany(WordRules.ForbiddenCalls).Concat(Shipped.SelectMany(WordRules.HiddenCalls)));
+
+    [Test]
+    public void Names_OfWhatShips_SaySomething() => Findings.AssertNone(Shipped.SelectMany(WordRules.EmptyNames));
+
+    [Test]
+    public void Regions_Anywhere_AreNone() => Findings.AssertNone(All.SelectMany(WordRules.Regions));
+
+    [Test]
+    public void Promises_InComments_HaveAnIssue() => Findings.AssertNone(All.SelectMany(WordRules.Promises));
+
+    [Test]
+    public void SyncComments_OfWhatShips_StandAtBothEnds() => Findings.AssertNone(SyncRules.Check(Shipped));
+
+    [Test]
+    public void CrashPoints_OfWhatShips_HaveTheirCommentAndTheirTest()
+    {
+        Dictionary<string, string> points = typeof(CrashPoint).GetFields(BindingFlags.Static | BindingFlags.Public)
+            .Where(field => field.IsLiteral && field.Name != nameof(CrashPoint.Switch))
+            .ToDictionary(field => field.Name, field => (string)field.GetRawConstantValue()!);
+
+        Assert.That(points.Values, Is.EquivalentTo(CrashPoint.All));
+        Findings.AssertNone(CrashRules.Check(Shipped, points, Repository.Read(CrashTests)));
+    }
+
+    [Test]
+    public void Documents_Everywhere_HaveOneTitle() =>
+        Findings.AssertNone(Repository.Documents.SelectMany(MarkdownText.Titles));
+
+    [Test]
+    public void Links_OfEveryDocument_LeadSomewhere() => Findings.AssertNone(
+        Repository.Documents.SelectMany(document => MarkdownText.BrokenLinks(document, Repository.Exists)));
+
+    [Test]
+    public void Texts_Everywhere_NameNoMachine() =>
+        Findings.AssertNone(Repository.Texts.SelectMany(MachineRules.Check));
+}

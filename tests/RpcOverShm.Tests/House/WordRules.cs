@@ -1,0 +1,76 @@
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
+using Microsoft.CodeAnalysis.CSharp.Syntax;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// What the code does not say: in what ships neither sleeping, printing nor the wall clock, nowhere regions or
+/// promises.
+/// </summary>
+internal static class WordRules
+{
+    private static readonly string[] s_clockTypes = ["DateTime", "DateTimeOffset"];
+    private static readonly string[] s_clockMembers = ["Now", "UtcNow", "Today"];
+
+    // Put together, or this file would break its own rule if it were in a comment.
+    private static readonly string[] s_promises = ["TO" + "DO", "HA" + "CK", "FIX" + "ME"];
+
+    private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
+
+    /// <summary>
+    /// Sleeping anywhere but in Signals, printing, and the wall clock read other than by TimeProvider.
+    /// </summary>
+    public static IEnumerable<string> ForbiddenCalls(SourceFile file) =>
+        from access in file.Root.DescendantNodes().OfType<MemberAccessExpressionSyntax>()
+        let type = access.Expression.ToString().Split('.')[^1]
+        let member = access.Name.Identifier.Text
+        let why = Why(type, member, file.Folder.Contains("/Signals", StringComparison.Ordinal))
+        where why is not null
+        select file.At(access, $"{type}.{member}: {why}");
+
+    /// <summary>A using static would hide what <see cref="ForbiddenCalls"/> looks for.</summary>
+    public static IEnumerable<string> HiddenCalls(SourceFile file) =>
+        from directive in file.Root.Usings
+        where directive.StaticKeyword.IsKind(SyntaxKind.StaticKeyword) || directive.Alias is not null
+        where directive.NamespaceOrType.ToString() is "System.Console" or "System.Threading.Thread" or "System.DateTime"
+        select file.At(directive, "Hides what is called.");
+
+    public static IEnumerable<string> Regions(SourceFile file) =>
+        from trivia in file.Root.DescendantTrivia()
+        where trivia.IsKind(SyntaxKind.RegionDirectiveTrivia)
+        select file.At(Line(trivia), "A region.");
+
+    /// <summary>
+    /// Comments that put something off without the number of an issue, as in "(#12)" behind the word.
+    /// </summary>
+    public static IEnumerable<string> Promises(SourceFile file) =>
+        from trivia in file.Root.DescendantTrivia()
+        where IsComment(trivia)
+        let text = trivia.ToFullString()
+        from word in s_promises
+        let at = text.IndexOf(word, StringComparison.Ordinal)
+        where at >= 0 && !text[(at + word.Length)..].StartsWith("(#", StringComparison.Ordinal)
+        select file.At(Line(trivia), $"{word} without an issue.");
+
+    /// <summary>Names of types that say nothing.</summary>
+    public static IEnumerable<string> EmptyNames(SourceFile file) =>
+        from type in file.Root.DescendantNodes().OfType<BaseTypeDeclarationSyntax>()
+        from word in s_emptyNames
+        where type.Identifier.Text.EndsWith(word, StringComparison.Ordinal)
+        select file.At(type, $"{type.Identifier.Text}: '{word}' says nothing.");
+
+    private static string? Why(string type, string member, bool isSignals) => (type, member) switch
+    {
+        ("Thread", "Sleep") when !isSignals => "only Signals sleep.",
+        ("Console", _) => "a library does not print.",
+        _ when s_clockTypes.Contains(type) && s_clockMembers.Contains(member) => "time comes from TimeProvider.",
+        _ => null,
+    };
+
+    private static bool IsComment(SyntaxTrivia trivia) => trivia.Kind() is
+        SyntaxKind.SingleLineCommentTrivia or SyntaxKind.MultiLineCommentTrivia
+        or SyntaxKind.SingleLineDocumentationCommentTrivia or SyntaxKind.MultiLineDocumentationCommentTrivia;
+
+    private static int Line(SyntaxTrivia trivia) => trivia.GetLocation().GetLineSpan().StartLinePosition.Line + 1;
+}

@@ -1,0 +1,125 @@
+using RpcOverShm.Streams;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Streams;
+
+/// <summary>How a stream of bytes ends, on either side, and what the other side makes of it.</summary>
+public class DuplexBytesEndTests
+{
+    private readonly StreamPair _streams = new();
+    private readonly byte[] _buffer = new byte[1000];
+
+    private DuplexBytes One => _streams.One;
+
+    private DuplexBytes Other => _streams.Other;
+
+    [TearDown]
+    public void Close() => _streams.Dispose();
+
+    [Test]
+    public void Close_AfterAWrite_LetsThePeerReadItAndThenTheEnd()
+    {
+        One.Write("last words"u8);
+
+        One.Close();
+
+        Assert.That(Other.Read(_buffer), Is.EqualTo(10));
+        Assert.That(Other.Read(_buffer), Is.Zero);
+        Assert.That(Other.Read(_buffer), Is.Zero, "And again.");
+    }
+
+    [Test]
+    public void Close_WithAFullRing_StillTellsTheEnd()
+    {
+        TestThread writer = TestThread.Start("writer", () => Assert.That(
+            () => One.Write(new byte[1 << 20]), Throws.InstanceOf<ObjectDisposedException>()));
+        Assert.That(() => _streams.Links.ClientSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+
+        One.Close();
+        writer.Join();
+
+        int read = 0;
+        int count;
+        while ((count = Other.Read(_buffer)) > 0)
+        {
+            read += count;
+        }
+
+        Assert.That(read, Is.GreaterThan(50_000));
+    }
+
+    [Test]
+    public void PeersDeath_BehindItsBytes_ComesAfterThemAsAnError()
+    {
+        One.Write("last words"u8);
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(Other.Read(_buffer), Is.EqualTo(10));
+        Assert.That(() => Other.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("is gone"));
+        Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task PeersDeath_WhileOneReads_EndsTheRead(bool isBlocking)
+    {
+        Task read = isBlocking
+            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
+            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(async () => await read.Bounded(), Throws.TypeOf<IOException>());
+        await Task.CompletedTask;
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task PeersDeath_WhileOneWrites_EndsTheWrite(bool isBlocking)
+    {
+        byte[] lots = new byte[1 << 20];
+        Task write = isBlocking
+            ? Task.Factory.StartNew(() => Other.Write(lots), TaskCreationOptions.LongRunning)
+            : Other.WriteAsync(lots, CancellationToken.None).AsTask();
+        Assert.That(() => _streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
+
+        _streams.Links.Sockets.Client.Dispose();
+
+        Assert.That(async () => await write.Bounded(), Throws.TypeOf<IOException>());
+        await Task.CompletedTask;
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task Close_WhileOneReadsHere_EndsTheRead(bool isBlocking)
+    {
+        Task read = isBlocking
+            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
+            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+
+        await Task.Run(Other.Close).Bounded();
+
+        Assert.That(async () => await read.Bounded(), Throws.InstanceOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public void Close_Afterwards_NothingIsReadOrWrittenHere()
+    {
+        Other.Close();
+        Other.Close();
+
+        Assert.That(() => Other.Read(_buffer), Throws.InstanceOf<ObjectDisposedException>());
+        Assert.That(() => Other.Write("x"u8), Throws.InstanceOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public void Write_AfterThePeersClose_IsAnError()
+    {
+        One.Close();
+
+        Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
+        Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
+    }
+}
