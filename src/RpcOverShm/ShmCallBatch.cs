@@ -4,9 +4,10 @@ using RpcOverShm.Clients;
 namespace RpcOverShm;
 
 /// <summary>
-/// Unary calls that go to the server together: recorded through an ordinary generated client, then sent as one publication
-/// and with one wake-up, where they fit into the ring; more stream through it. Each call has its own status, deadline and
-/// metadata, and the failure of one touches no other. Recording is thread-safe. Its owner disposes it.
+/// Unary calls that go to the server together: recorded through an ordinary generated client, then sent as one
+/// publication and with one wake-up, where they fit into the ring; more stream through it. Each call has its own
+/// status, deadline and metadata, and the failure of one touches no other. Recording is thread-safe. Its owner disposes
+/// it.
 /// <code>
 /// using ShmCallBatch batch = channel.CreateBatch();
 /// var client = new Greeter.GreeterClient(batch.CallInvoker);
@@ -26,14 +27,15 @@ public sealed class ShmCallBatch : IDisposable
     }
 
     /// <summary>
-    /// Records asynchronous unary calls. Requests are serialised, and deadlines run, from then on. A blocking or streaming
-    /// call, or any call after the batch was sent or disposed, throws <see cref="InvalidOperationException"/> at once.
+    /// Records asynchronous unary calls. Requests are serialised, and deadlines run, from then on. A blocking or
+    /// streaming call, or any call after the batch was sent or disposed, throws <see cref="InvalidOperationException"/>
+    /// at once.
     /// </summary>
     public CallInvoker CallInvoker { get; }
 
     /// <summary>
-    /// Sends what was recorded; once. The task completes when all calls are on their way or have ended. It does not fail for
-    /// what happens to a call: each call tells its own end.
+    /// Sends what was recorded; once. The task completes when all calls are on their way or have ended. It does not
+    /// fail for what happens to a call: each call tells its own end.
     /// </summary>
     /// <exception cref="InvalidOperationException">The batch was sent or disposed before.</exception>
     public async Task SendAsync()
@@ -45,8 +47,8 @@ public sealed class ShmCallBatch : IDisposable
     }
 
     /// <summary>
-    /// Cancels the calls of a batch that was not sent: they end <see cref="StatusCode.Cancelled"/>. Does nothing to calls
-    /// that were sent.
+    /// Cancels the calls of a batch that was not sent: they end <see cref="StatusCode.Cancelled"/>. Does nothing to
+    /// calls that were sent.
     /// </summary>
     public void Dispose() => _batch.Dispose();
 }

@@ -2,15 +2,15 @@ namespace RpcOverShm;
 
 /// <summary>
 /// On which threads a channel runs the continuations of awaited calls, and a server its methods. Whatever the mode: an
-/// <c>await</c> resumes on the caller's <see cref="SynchronizationContext"/> where there is one, and blocking calls return on
-/// their own thread.
+/// <c>await</c> resumes on the caller's <see cref="SynchronizationContext"/> where there is one, and a blocking call
+/// returns on its own thread.
 /// </summary>
 public enum ShmScheduling
 {
     /// <summary>
-    /// On the thread that reads the connection, where that pays: no hand-over to another thread. Code that proves slow runs
-    /// on the thread pool, and code that blocks the thread does not block the connection: another thread reads on after a
-    /// millisecond or two. The default.
+    /// On the thread that reads the connection, where that pays: no hand-over to another thread. Code that proves slow
+    /// runs on the thread pool, and code that blocks the thread does not block the connection: another thread reads on
+    /// after a millisecond or two. The default.
     /// </summary>
     Adaptive = 0,
 

@@ -1,5 +1,6 @@
-"""The reading threads of reader_role.py: the standby and its spares, the user code that they run inline, and the sentinel
-that takes the role from user code which keeps it. StandbyReader, InlineThread, SpareThreads and FrameSender.FlushHeld."""
+"""The reading threads of reader_role.py: the standby and its spares, the user code that they run inline, and the
+sentinel that takes the role from user code which keeps it. StandbyReader, InlineThread, SpareThreads and
+FrameSender.FlushHeld."""
 
 FREE, RETIRED = ("free", ""), ("retired", "")
 AWAKE, ARMED, ON_LATCH = 0, 1, 2
@@ -188,14 +189,16 @@ class InlineThreads:
     def is_holder(who, s):
         return s["role"][0] == "code" and s["role"][1] == who
 
-    # ---- the sentinel: looks for user code that keeps the role, and in the end for whether anybody will read. In the code
-    # it needs two looks that see the same word; here it may rescue whenever user code runs.
+    # ---- the sentinel: looks for user code that keeps the role, and in the end for whether anybody will read. In the
+    # code it needs two looks that see the same word; here it may rescue whenever user code runs.
     def sentinel(self, who, label, arg, s):
         if label == "w0":
             if not s["registered"]:
                 return None
             if s["role"][0] == "code":
                 return ("w_rescue", s["role"]) if "no_rescue" not in self.off else None
+            return "w_turn", None
+        if label == "w_turn":
             s["watched"] = False
             return "w1", None
         if label == "w_rescue":

@@ -1,14 +1,14 @@
-"""The model of reader_role.py: the peer, blocking callers, callers that do not block, the end of the connection, and what
-is checked. The reading threads are in inline_model.py."""
+"""The model of reader_role.py: the peer, blocking callers, callers that do not block, the end of the connection, and
+what is checked. The reading threads are in inline_model.py."""
 from collections import deque
 
 from inline_model import AWAKE, ARMED, FREE, ON_LATCH, RETIRED, InlineThreads
 
 
 class Model(InlineThreads):
-    def __init__(self, rules_off, asyncs, blockers, calls_each, end, limit, code="", inline=True, spares=0):
-        """code: a letter for each asynchronous call, what its continuation does: '-' there is none, 'e' ends at once, 's'
-        sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call."""
+    def __init__(self, rules_off, asyncs, blockers, calls_each, limit, end=None, code="", inline=True, spares=0):
+        """code: a letter for each asynchronous call, what its continuation does: '-' there is none, 'e' ends at once,
+        's' sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call."""
         self.off, self.limit, self.end = set(rules_off), limit, end
         self.asyncs, self.blockers, self.calls_each = asyncs, blockers, calls_each
         self.code, self.inline = code.ljust(asyncs, "-"), inline
@@ -16,14 +16,15 @@ class Model(InlineThreads):
         self.pools = ["Q", "R"][:len(code.replace("-", ""))]
         self.names = (["P"] + self.readers + self.pools + ["W"] + list(blockers) + (["A"] if asyncs else [])
                       + (["X"] if end else []))
-        start = {"P": "p0", "S": "s_take", "T": "t_idle", "U": "t_idle", "Q": "q0", "R": "q0", "W": "w0", "A": "a_start",
-                 "X": "x0"}
+        start = {"P": "p0", "S": "s_take", "T": "t_idle", "U": "t_idle", "Q": "q0", "R": "q0", "W": "w0",
+                 "A": "a_start", "X": "x0"}
         self.pcs = tuple((start.get(n, "b_enter"), None) for n in self.names)
         self.init = dict(
             role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, rung=-1,
             standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
-            sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0, held=False,
-            gate=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(), nested=frozenset(), contexts=frozenset())
+            sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0,
+            held=False, gate=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(),
+            nested=frozenset(), contexts=frozenset())
 
     # ---- helpers: each is part of one step
     def wake_sleepers(self, s):
@@ -53,7 +54,8 @@ class Model(InlineThreads):
         return s["reqs"][:call].count("A")
 
     def has_code(self, s, call):
-        return s["reqs"][call] == "A" and self.code[self.number(s, call)] != "-" and self.number(s, call) not in s["ran"]
+        number = self.number(s, call)
+        return s["reqs"][call] == "A" and self.code[number] != "-" and number not in s["ran"]
 
     def outstanding(self, s):
         return len(s["reqs"]) - len(s["done"]) - len(s["failed"])
@@ -93,7 +95,7 @@ class Model(InlineThreads):
             self.wake_sleepers(s)
             return "p0", None
 
-    # look: after the role was freed, or a call begun that nobody blocks for; arg is the label and argument to go on with
+    # look: after the role was freed, or a call begun that nobody blocks for; arg is what to go on with
     def look(self, who, label, arg, s):
         go_on = arg
         if label == "l0":

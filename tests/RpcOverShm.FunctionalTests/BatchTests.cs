@@ -111,7 +111,8 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
         AsyncUnaryCall<Payload> expired = client.UnaryAsync(
             Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(20)));
         AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Empty);
-        Assert.That((await FailureOf(expired)).StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded), "before it was sent");
+        Assert.That(
+            (await FailureOf(expired)).StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded), "before it was sent");
 
         await batch.SendAsync().Bounded();
 
@@ -145,7 +146,8 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
         using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
         var client = new ScriptClient(batch.CallInvoker);
 
-        Assert.That(() => client.Unary(Payloads.Empty), Throws.InvalidOperationException.With.Message.Contains("batch"));
+        Assert.That(
+            () => client.Unary(Payloads.Empty), Throws.InvalidOperationException.With.Message.Contains("batch"));
         Assert.That(() => client.ServerStream(Payloads.Empty), Throws.InvalidOperationException);
         Assert.That(() => client.ClientStream(), Throws.InvalidOperationException);
         Assert.That(() => client.Duplex(), Throws.InvalidOperationException);
@@ -197,7 +199,10 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
         var client = new ScriptClient(batch.CallInvoker);
-        AsyncUnaryCall<Payload>[] recorded = [.. Enumerable.Range(0, 10).Select(_ => client.UnaryAsync(Payloads.Empty))];
+        AsyncUnaryCall<Payload>[] recorded =
+        [
+            .. Enumerable.Range(0, 10).Select(_ => client.UnaryAsync(Payloads.Empty)),
+        ];
 
         await batch.SendAsync().Bounded();
 

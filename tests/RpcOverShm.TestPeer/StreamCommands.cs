@@ -32,7 +32,9 @@ internal sealed class StreamCommands : IAsyncDisposable
         return "";
     }
 
-    /// <summary>Begins to write so many bytes, and closes after the last; further commands need not wait for it.</summary>
+    /// <summary>
+    /// Begins to write so many bytes, and closes after the last; further commands need not wait for it.
+    /// </summary>
     public Task<string> PumpAsync(long bytes)
     {
         _ = Task.Run(async () =>

@@ -34,7 +34,8 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     {
         string root = "/proc/" + processId.ToString(CultureInfo.InvariantCulture);
         string[] targets = [.. Directory.EnumerateFiles(root + "/fd").Select(TargetOf)];
-        int mappings = File.ReadLines(root + "/maps").Count(line => line.Contains(SegmentName, StringComparison.Ordinal));
+        int mappings = File.ReadLines(root + "/maps").Count(
+            line => line.Contains(SegmentName, StringComparison.Ordinal));
         return new ProcessFacts(
             targets.Count(target => target.Contains("socket:[", StringComparison.Ordinal)),
             targets.Count(target => target.Contains(SegmentName, StringComparison.Ordinal)),
@@ -42,8 +43,8 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
             Directory.EnumerateDirectories(root + "/task").Count(task => IsThreadOfOurs(task, mappings > 0)));
     }
 
-    // The sentinel is one per process and stays. A connection may have a spare thread, which comes when one was rescued;
-    // without a connection it is one too many.
+    // The sentinel is one per process and stays. A connection may have a spare thread, which comes when one was
+    // rescued; without a connection it is one too many.
     private static bool IsThreadOfOurs(string task, bool hasConnections)
     {
         string name = ReadOrEmpty(task + "/comm");

@@ -7,9 +7,9 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
-/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes; any
-/// thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other. A
-/// reader that waits is woken as work of its call, never under a lock and never by the thread that adds.
+/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes;
+/// any thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
+/// A reader that waits is woken as work of its call, never under a lock and never by the thread that adds.
 /// </summary>
 /// <param name="call">The call: its credit is granted, its reader woken.</param>
 /// <param name="maxMessageBytes">The largest message taken; null for any.</param>
@@ -165,7 +165,9 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
     }
 
-    /// <summary>Completes the wait of a reader that may go on. As work of the call: the reader's code runs in here.</summary>
+    /// <summary>
+    /// Completes the wait of a reader that may go on. As work of the call: the reader's code runs in here.
+    /// </summary>
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
@@ -212,8 +214,8 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     }
 
     /// <summary>
-    /// Completes when there is something to take or nothing follows. One reader at a time: its next wait comes after this
-    /// one's end.
+    /// Completes when there is something to take or nothing follows. One reader at a time: its next wait comes after
+    /// this one's end.
     /// </summary>
     public ValueTask WaitAsync()
     {
@@ -373,8 +375,8 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
     }
 
-    // Under the gate. A reader that waits may go on: notes that as work of the call, which whoever reads the ring runs or
-    // queues. False when none waits, or it was told before.
+    // Under the gate. A reader that waits may go on: notes that as work of the call, which whoever reads the ring runs
+    // or queues. False when none waits, or it was told before.
     private bool NoteWake()
     {
         if (!_isReaderWaiting)

@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Records the unary calls that a generated client makes through it; any other shape is refused at once.</summary>
+/// <summary>
+/// Records the unary calls that a generated client makes through it; any other shape is refused at once.
+/// </summary>
 internal sealed class BatchCallInvoker(ShmCallInvoker invoker, ClientSettings settings, CallBatch batch) : CallInvoker
 {
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
@@ -19,7 +21,8 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, ClientSettings se
                 if (!batch.TryRecord(call, target, context.Bytes.WrittenSpan))
                 {
                     call.Dispose();
-                    throw new InvalidOperationException("The batch was sent or disposed; no more calls can be recorded.");
+                    throw new InvalidOperationException(
+                        "The batch was sent or disposed; no more calls can be recorded.");
                 }
             }
         }

@@ -7,7 +7,8 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal static class CallAccess
 {
-    public static readonly Func<object, Task<Metadata>> GetHeaders = static call => ((ClientCall)call).GetHeadersAsync();
+    public static readonly Func<object, Task<Metadata>> GetHeaders = static call =>
+        ((ClientCall)call).GetHeadersAsync();
 
     public static readonly Func<object, Status> GetStatus = static call => ((ClientCall)call).Status;
 

@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Unary calls that were recorded and go out together. Each has its request serialised and its deadline running from when
-/// it was recorded, and ends by itself. Sent once, or given up. Any thread may record.
+/// Unary calls that were recorded and go out together. Each has its request serialised and its deadline running from
+/// when it was recorded, and ends by itself. Sent once, or given up. Any thread may record.
 /// </summary>
 internal sealed class CallBatch(ConnectionSource connections, ClientSettings settings) : IDisposable
 {
@@ -31,7 +31,9 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         }
     }
 
-    /// <summary>Sends the calls. Completes when all that were not ended before are on their way. False when sent before.</summary>
+    /// <summary>
+    /// Sends the calls. Completes when all that were not ended before are on their way. False when sent before.
+    /// </summary>
     public async Task<bool> TrySendAsync()
     {
         if (Close() is not { } recorded)
@@ -98,7 +100,9 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         await Task.WhenAll(Send(connection, recorded)).ConfigureAwait(false);
     }
 
-    /// <summary>Writes the first frames in one, then what was too large for them. Returns the writes that wait.</summary>
+    /// <summary>
+    /// Writes the first frames in one, then what was too large for them. Returns the writes that wait.
+    /// </summary>
     private List<Task<bool>> Send(Connection connection, List<Recorded> recorded)
     {
         using var bytes = new PooledBufferWriter();

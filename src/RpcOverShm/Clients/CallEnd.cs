@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>How a call ended: as the server said, or as this side found. One object for all calls that end well.</summary>
+/// <summary>
+/// How a call ended: as the server said, or as this side found. One object for all calls that end well.
+/// </summary>
 internal sealed class CallEnd
 {
     private readonly Metadata? _trailers;

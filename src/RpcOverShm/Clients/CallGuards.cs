@@ -3,8 +3,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// What can end a call from this side besides its user: the deadline and the caller's token. Only calls that have one of
-/// them have this. Fires at most once; what fires while the call ends finds it ended.
+/// What can end a call from this side besides its user: the deadline and the caller's token. Only calls that have one
+/// of them have this. Fires at most once; what fires while the call ends finds it ended.
 /// </summary>
 internal sealed class CallGuards
 {

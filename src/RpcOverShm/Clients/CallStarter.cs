@@ -5,8 +5,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// How a call gets from the invoker onto a connection: a connection is found or awaited, the head encoded, and what goes
-/// wrong becomes the call's status. Holds nothing of a call.
+/// How a call gets from the invoker onto a connection: a connection is found or awaited, the head encoded, and what
+/// goes wrong becomes the call's status. Holds nothing of a call.
 /// </summary>
 internal sealed class CallStarter(ConnectionSource connections, ClientSettings settings)
 {

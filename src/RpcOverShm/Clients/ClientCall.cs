@@ -10,9 +10,9 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end it (the
-/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the outcome.
-/// Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may run user
-/// code, or on the thread pool; never by the thread that cancels.
+/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the
+/// outcome. Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may
+/// run user code, or on the thread pool; never by the thread that cancels.
 /// </summary>
 internal abstract class ClientCall(ClientSettings settings, string methodName) : ConnectionCall
 {
@@ -152,7 +152,8 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// </summary>
     public bool TryAttach(Connection connection)
     {
-        // A full fence: whoever ends the call looks for the connection after that, and this thread for the end after this.
+        // A full fence: whoever ends the call looks for the connection after that, and this thread for the end after
+        // this.
         Interlocked.Exchange(ref _connection, connection);
         return !IsFinished;
     }
@@ -240,8 +241,8 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     }
 
     /// <summary>
-    /// The call was ended by the server or with the connection: <see cref="End"/> is set. By the holder of the reader role,
-    /// or by the standby after a close.
+    /// The call was ended by the server or with the connection: <see cref="End"/> is set. By the holder of the reader
+    /// role, or by the standby after a close.
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
@@ -285,7 +286,9 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
         }
     }
 
-    /// <summary>Makes the call as new, for its thread's next call of the same kind. It is finished, plain and all sent.</summary>
+    /// <summary>
+    /// Makes the call as new, for its thread's next call of the same kind. It is finished, plain and all sent.
+    /// </summary>
     protected void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
@@ -298,7 +301,8 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
 
     private long LimitOfMetadata => _connection!.OwnLimits.MaxMetadataBytes;
 
-    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the same.
+    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
+    // same.
     private Status Localize(in Status status) =>
         status.StatusCode == StatusCode.DeadlineExceeded
         && status.Detail == StatusMapping.ServerDeadlineDetail

@@ -16,7 +16,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = SingleResponseCall<TResponse>.ForThisThread(settings, method.FullName, bound.ResponseMarshaller);
-        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken) && TrySerialize(call, bound, request) is { } context)
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
+            && TrySerialize(call, bound, request) is { } context)
         {
             using (context)
             {
@@ -115,7 +116,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken) && TrySerialize(call, method, request) is { } context)
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
+            && TrySerialize(call, method, request) is { } context)
         {
             using (context)
             {

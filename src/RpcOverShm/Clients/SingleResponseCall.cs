@@ -6,9 +6,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it; the
-/// message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object for call
-/// after call.
+/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it;
+/// the message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object
+/// for call after call.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -53,7 +53,9 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         return spare;
     }
 
-    /// <summary>The response of a call that a thread blocks for, once it is done. The call is not used afterwards.</summary>
+    /// <summary>
+    /// The response of a call that a thread blocks for, once it is done. The call is not used afterwards.
+    /// </summary>
     /// <exception cref="RpcException">The call has failed.</exception>
     public TResponse TakeResponse()
     {

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// One call of a batch on its way to the sender: where its head and message stand in the batch's bytes, and what became of
-/// it. The message is part of the first frame, or is sent after it by whoever made the batch.
+/// One call of a batch on its way to the sender: where its head and message stand in the batch's bytes, and what became
+/// of it. The message is part of the first frame, or is sent after it by whoever made the batch.
 /// </summary>
 internal struct BatchEntry
 {

@@ -4,10 +4,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps while
-/// another thread reads for it. A thread that blocks in user code which runs inline on this very connection takes the role
-/// back for as long. What is due to others is queued: their code could keep this thread from its own answer. Holds nothing
-/// of a caller; any number of threads may be in here.
+/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps
+/// while another thread reads for it. A thread that blocks in user code which runs inline on this very connection takes
+/// the role back for as long. What is due to others is queued: their code could keep this thread from its own answer.
+/// Holds nothing of a caller; any number of threads may be in here.
 /// </summary>
 internal sealed class CallerReader(ReaderDesk desk)
 {
@@ -97,7 +97,8 @@ internal sealed class CallerReader(ReaderDesk desk)
         turn.HasRole = false;
         if (turn.Nested is { } me)
         {
-            // Back to the user code that made the call, which holds the role as it did before, and is looked after anew.
+            // Back to the user code that made the call, which holds the role as it did before, and is looked after
+            // anew.
             me.Token = turn.Token;
             _role.EnterUserCode(ref me.Token);
             desk.EnsureWatched();

@@ -10,7 +10,9 @@ internal struct CallerTurn
 {
     public ReaderRole.Token Token;
 
-    /// <summary>The thread's own record, where it blocks in user code that runs inline and has taken the role back.</summary>
+    /// <summary>
+    /// The thread's own record, where it blocks in user code that runs inline and has taken the role back.
+    /// </summary>
     public InlineThread? Nested;
 
     public bool HasRole;

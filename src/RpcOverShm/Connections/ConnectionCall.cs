@@ -5,9 +5,9 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The connection's view of one call; what a call does with its frames is the business of those who derive from it.
-/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they copy
-/// what they need, never wait, never run user code, and throw only what ends the connection. User code that becomes due
-/// is noted as work; whoever reads runs it inline or queues it, after the record was given back.
+/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they
+/// copy what they need, never wait, never run user code, and throw only what ends the connection. User code that
+/// becomes due is noted as work; whoever reads runs it inline or queues it, after the record was given back.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {

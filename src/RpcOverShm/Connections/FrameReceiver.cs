@@ -49,7 +49,8 @@ internal sealed class FrameReceiver
     }
 
     /// <summary>
-    /// A call whose end broke the protocol, and which therefore does not know of it yet. By the holder of the reader role.
+    /// A call whose end broke the protocol, and which therefore does not know of it yet. By the holder of the reader
+    /// role.
     /// </summary>
     public ConnectionCall? Ending { get; private set; }
 
@@ -233,8 +234,8 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot first: whoever is told of the end may start the next call at once. An end that is no legal one
-                // throws, and then the call is still to hear of the end of the connection.
+                // The slot first: whoever is told of the end may start the next call at once. An end that is no legal
+                // one throws, and then the call is still to hear of the end of the connection.
                 Ending = call;
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);

@@ -21,13 +21,11 @@ internal sealed class FrameSender
     private static readonly Task<bool> s_sent = Task.FromResult(true);
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
 
-    private readonly Lock _gate = new();
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
-    private readonly SpaceWaiter _spaceWaiter;
     private readonly OutboundQueue _queue;
-    private volatile bool _hasHeld; // records in the ring are not published, because their writer reads on first
-    private bool _isClosed;
+    private readonly FramePublisher _publisher;
+    private readonly OutboundPump _pump;
     private bool _isGoAwaySent;
 
     public FrameSender(PeerLink link)
@@ -35,7 +33,8 @@ internal sealed class FrameSender
         _link = link;
         _writer = new FrameWriter(link);
         _queue = new OutboundQueue(_writer);
-        _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
+        _publisher = new FramePublisher(link, _writer);
+        _pump = new OutboundPump(link, _publisher, _writer, _queue);
         InlineBytes = Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
     }
 
@@ -53,11 +52,11 @@ internal sealed class FrameSender
         bool mustWake = false;
         try
         {
-            lock (_gate)
+            lock (_publisher.Gate)
             {
-                if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+                if (_publisher.IsClosed || call.Sending.Phase == CallSendPhase.Finished)
                 {
-                    return _isClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
+                    return _publisher.IsClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
                 }
 
                 if (!calls.TryAdd(call))
@@ -67,13 +66,13 @@ internal sealed class FrameSender
 
                 call.Sending.Window = _link.PeerLimits.CallWindow;
                 isSent = _queue.TryWriteOrQueue(call, FrameKind.CallStart, flags, head, message);
-                mustWake = PublishOrHold();
+                mustWake = _publisher.PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
         {
             // The call is entered: it ends with the connection, like all others.
-            CloseFor(exception);
+            _publisher.CloseFor(exception);
         }
 
         Finish(isSent, mustWake);
@@ -81,8 +80,8 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Sends the first frames of many calls as one publication, as far as the ring holds them; what does not fit is queued
-    /// and follows. Each entry says what became of it.
+    /// Sends the first frames of many calls as one publication, as far as the ring holds them; what does not fit is
+    /// queued and follows. Each entry says what became of it.
     /// </summary>
     /// <param name="calls">Where the calls are entered.</param>
     /// <param name="entries">The calls.</param>
@@ -112,20 +111,20 @@ internal sealed class FrameSender
         bool mustWake = false;
         try
         {
-            lock (_gate)
+            lock (_publisher.Gate)
             {
-                if (_isClosed || OutboundQueue.IsOver(call))
+                if (_publisher.IsClosed || OutboundQueue.IsOver(call))
                 {
                     return;
                 }
 
                 isSent = _queue.TryWriteOrQueue(call, kind, flags, head, body);
-                mustWake = PublishOrHold();
+                mustWake = _publisher.PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
         {
-            CloseFor(exception);
+            _publisher.CloseFor(exception);
         }
 
         Finish(isSent, mustWake);
@@ -145,9 +144,9 @@ internal sealed class FrameSender
         OutboundFrame? queued = null;
         try
         {
-            lock (_gate)
+            lock (_publisher.Gate)
             {
-                if (_isClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort)
+                if (_publisher.IsClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort)
                 {
                     return s_dropped;
                 }
@@ -161,12 +160,12 @@ internal sealed class FrameSender
                     _queue.Enqueue(call, queued);
                 }
 
-                mustWake = PublishOrHold();
+                mustWake = _publisher.PublishOrHold();
             }
         }
         catch (RingCorruptedException exception)
         {
-            CloseFor(exception);
+            _publisher.CloseFor(exception);
         }
 
         Finish(isSent: queued is null, mustWake);
@@ -176,9 +175,9 @@ internal sealed class FrameSender
     /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>
     public void SendCredit(ConnectionCall call, uint bytes)
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
-            if (_isClosed || OutboundQueue.IsOver(call))
+            if (_publisher.IsClosed || OutboundQueue.IsOver(call))
             {
                 return;
             }
@@ -187,14 +186,14 @@ internal sealed class FrameSender
             _queue.NoteDebt(call);
         }
 
-        SendReady();
+        _pump.SendReady();
     }
 
     /// <summary>The peer gave credit. The caller holds the reader role.</summary>
     /// <exception cref="ProtocolException">It gave more than any window can be.</exception>
     public void AddCredit(ConnectionCall call, uint bytes)
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
             call.Sending.Window += bytes;
             if (call.Sending.Window > PeerLimits.LargestCallWindow)
@@ -202,7 +201,7 @@ internal sealed class FrameSender
                 throw new ProtocolException($"Credit of {call.Sending.Window} bytes for call {call.Id}.");
             }
 
-            if (_isClosed || !call.Sending.HasQueued)
+            if (_publisher.IsClosed || !call.Sending.HasQueued)
             {
                 return;
             }
@@ -210,7 +209,7 @@ internal sealed class FrameSender
             _queue.NoteCredit(call);
         }
 
-        SendReady();
+        _pump.SendReady();
     }
 
     /// <summary>
@@ -218,7 +217,7 @@ internal sealed class FrameSender
     /// </summary>
     public void Drop(ConnectionCall call)
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
             call.Sending.Phase = CallSendPhase.Finished;
             OutboundQueue.Drop(call);
@@ -231,10 +230,10 @@ internal sealed class FrameSender
     /// </summary>
     public void CutShort(ConnectionCall call)
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
             call.Sending.CutShort();
-            if (_isClosed || !call.Sending.HasQueued)
+            if (_publisher.IsClosed || !call.Sending.HasQueued)
             {
                 return;
             }
@@ -242,7 +241,7 @@ internal sealed class FrameSender
             _queue.NoteCredit(call);
         }
 
-        SendReady();
+        _pump.SendReady();
     }
 
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
@@ -253,12 +252,12 @@ internal sealed class FrameSender
     /// </param>
     public void Abandon(StartedCalls calls, ConnectionCall call, bool isCancel)
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
             CallSendPhase phase = call.Sending.Phase;
             call.Sending.Phase = CallSendPhase.Finished;
             OutboundQueue.Drop(call);
-            if (_isClosed || phase == CallSendPhase.Finished)
+            if (_publisher.IsClosed || phase == CallSendPhase.Finished)
             {
                 return;
             }
@@ -277,15 +276,15 @@ internal sealed class FrameSender
             _queue.NoteDebt(call);
         }
 
-        SendReady();
+        _pump.SendReady();
     }
 
     /// <summary>Tells the peer that no new calls are taken on this connection. Once; later calls do nothing.</summary>
     public void SendGoAway()
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
-            if (_isClosed || _isGoAwaySent)
+            if (_publisher.IsClosed || _isGoAwaySent)
             {
                 return;
             }
@@ -294,7 +293,7 @@ internal sealed class FrameSender
             _queue.NoteGoAway();
         }
 
-        SendReady();
+        _pump.SendReady();
     }
 
     /// <summary>
@@ -302,60 +301,19 @@ internal sealed class FrameSender
     /// </summary>
     public void Close()
     {
-        lock (_gate)
+        lock (_publisher.Gate)
         {
-            Debug.Assert(!_isClosed, "The writing side leaves the link once.");
-            _isClosed = true;
+            Debug.Assert(!_publisher.IsClosed, "The writing side leaves the link once.");
+            _publisher.IsClosed = true;
             _queue.Clear();
         }
 
-        _spaceWaiter.Close();
+        _pump.Close();
         _link.Leave();
     }
 
-    /// <summary>
-    /// Publishes what was held back. By whoever has read all there is to read, takes the role anew, or has lost it.
-    /// </summary>
-    public void FlushHeld()
-    {
-        if (!_hasHeld)
-        {
-            return;
-        }
-
-        bool mustWake;
-        lock (_gate)
-        {
-            _hasHeld = false;
-            mustWake = !_isClosed && _writer.Publish();
-        }
-
-        WakePeer(mustWake);
-    }
-
-    /// <summary>
-    /// Under the gate, on an open link. Makes what was written visible, unless the writer is user code that runs inline
-    /// between two records that came together: then it is published with what the next ones bring.
-    /// </summary>
-    private bool PublishOrHold()
-    {
-        if (!InlineThread.IsHolderInUserCode(_link) || !_link.Reader.HasData)
-        {
-            _hasHeld = false;
-            return _writer.Publish();
-        }
-
-        // Whoever takes the role from this thread looks at the flag after that, and this thread at the role after the flag.
-        _hasHeld = true;
-        Interlocked.MemoryBarrier();
-        if (InlineThread.IsHolderInUserCode(_link))
-        {
-            return false;
-        }
-
-        _hasHeld = false;
-        return _writer.Publish();
-    }
+    /// <summary>See <see cref="FramePublisher.FlushHeld"/>.</summary>
+    public void FlushHeld() => _publisher.FlushHeld();
 
     private bool StartSlice(
         StartedCalls calls, Span<BatchEntry> entries, ReadOnlySpan<byte> bytes, bool isLast)
@@ -364,7 +322,7 @@ internal sealed class FrameSender
         bool mustWake = false;
         try
         {
-            lock (_gate)
+            lock (_publisher.Gate)
             {
                 _writer.IsBatching = true;
                 foreach (ref BatchEntry entry in entries)
@@ -373,15 +331,15 @@ internal sealed class FrameSender
                 }
 
                 _writer.IsBatching = false;
-                mustWake = !_isClosed && (isLast || !isAllSent) && _writer.Publish();
+                mustWake = !_publisher.IsClosed && (isLast || !isAllSent) && _publisher.Publish();
             }
         }
         catch (RingCorruptedException exception)
         {
-            CloseFor(exception);
+            _publisher.CloseFor(exception);
         }
 
-        WakePeer(mustWake);
+        _publisher.WakePeer(mustWake);
         return isAllSent;
     }
 
@@ -389,9 +347,9 @@ internal sealed class FrameSender
     private bool StartEntry(StartedCalls calls, ref BatchEntry entry, ReadOnlySpan<byte> bytes)
     {
         ConnectionCall call = entry.Call;
-        if (_isClosed || call.Sending.Phase == CallSendPhase.Finished)
+        if (_publisher.IsClosed || call.Sending.Phase == CallSendPhase.Finished)
         {
-            entry.Outcome = _isClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
+            entry.Outcome = _publisher.IsClosed ? StartOutcome.Closed : StartOutcome.GivenUp;
             return true;
         }
 
@@ -411,107 +369,10 @@ internal sealed class FrameSender
 
     private void Finish(bool isSent, bool mustWake)
     {
-        WakePeer(mustWake);
+        _publisher.WakePeer(mustWake);
         if (!isSent)
         {
-            SendReady();
-        }
-    }
-
-    /// <summary>Sends what can go on, turn by turn; hands over to the space waiter when the ring is full.</summary>
-    private void SendReady()
-    {
-        TurnOutcome outcome;
-        do
-        {
-            outcome = TakeTurn();
-        }
-        while (outcome == TurnOutcome.More);
-
-        if (outcome == TurnOutcome.NoSpace)
-        {
-            _spaceWaiter.Wake();
-        }
-    }
-
-    /// <summary>The space waiter's step; see there.</summary>
-    private long? SendReadyOrPark()
-    {
-        while (true)
-        {
-            TurnOutcome outcome = TakeTurn();
-            if (outcome == TurnOutcome.Idle)
-            {
-                return null;
-            }
-
-            try
-            {
-                lock (_gate)
-                {
-                    if (outcome == TurnOutcome.NoSpace && !_isClosed && _writer.ParkForSpace() is { } head)
-                    {
-                        return head;
-                    }
-                }
-            }
-            catch (RingCorruptedException exception)
-            {
-                // Parking looks at the peer's head as well, and an exception must not leave the waiter's thread.
-                CloseFor(exception);
-                return null;
-            }
-        }
-    }
-
-    private void Unpark()
-    {
-        lock (_gate)
-        {
-            if (!_isClosed)
-            {
-                _writer.UnparkForSpace();
-            }
-        }
-    }
-
-    private TurnOutcome TakeTurn()
-    {
-        TurnOutcome outcome;
-        bool mustWake;
-        try
-        {
-            lock (_gate)
-            {
-                if (_isClosed)
-                {
-                    return TurnOutcome.Idle;
-                }
-
-                outcome = _queue.WriteTurn();
-                _hasHeld = false;
-                mustWake = _writer.Publish();
-            }
-        }
-        catch (RingCorruptedException exception)
-        {
-            CloseFor(exception);
-            return TurnOutcome.Idle;
-        }
-
-        WakePeer(mustWake);
-        return outcome;
-    }
-
-    private void CloseFor(RingCorruptedException exception) =>
-        _link.Close(new CloseReason(CloseCause.PeerViolation, exception.Message, exception));
-
-    private void WakePeer(bool mustWake)
-    {
-        if (mustWake && _link.TryEnter())
-        {
-            _link.WakePeerForData();
-            _link.Leave();
+            _pump.SendReady();
         }
     }
 }

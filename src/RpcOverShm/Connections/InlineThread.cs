@@ -3,8 +3,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What a thread that may run user code inline knows of itself: one for each standby and spare. Its own thread writes it;
-/// nobody else looks.
+/// What a thread that may run user code inline knows of itself: one for each standby and spare. Its own thread writes
+/// it; nobody else looks.
 /// </summary>
 internal sealed class InlineThread(ReaderDesk desk)
 {
@@ -23,7 +23,9 @@ internal sealed class InlineThread(ReaderDesk desk)
     /// <summary>True while user code runs. It may have lost the role meanwhile.</summary>
     public bool IsInUserCode { get; set; }
 
-    /// <summary>Of the reader role, while user code runs; a nested call takes the role back and makes a new one.</summary>
+    /// <summary>
+    /// Of the reader role, while user code runs; a nested call takes the role back and makes a new one.
+    /// </summary>
     public ReaderRole.Token Token;
 
     /// <summary>

@@ -254,7 +254,8 @@ internal sealed class ReaderDesk
 
     private SentinelLook TurnAway()
     {
-        // First the flag, then the look, with a fence between: whoever does something later sees the flag and asks again.
+        // First the flag, then the look, with a fence between: whoever does something later sees the flag and asks
+        // again.
         _quietLooks = 0;
         _isWatched = false;
         Interlocked.MemoryBarrier();

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The threads that may take the place of a connection's reader: at most one waits idle, others are started when they are
-/// wanted. Any thread may call.
+/// The threads that may take the place of a connection's reader: at most one waits idle, others are started when they
+/// are wanted. Any thread may call.
 /// </summary>
 internal sealed class SpareThreads(Action startThread)
 {

@@ -5,9 +5,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A connection's own thread: reads while no caller reads for itself and runs user code inline where it may; sleeps armed or
-/// on its latch otherwise; ends the reading side when the link is closed. When user code keeps the role for too long it is
-/// taken away, and a spare takes this thread's place: another thread of this class, of which at most one waits idle.
+/// A connection's own thread: reads while no caller reads for itself and runs user code inline where it may; sleeps
+/// armed or on its latch otherwise; ends the reading side when the link is closed. When user code keeps the role for
+/// too long it is taken away, and a spare takes this thread's place: another thread of this class, of which at most one
+/// waits idle.
 /// </summary>
 internal sealed class StandbyReader
 {
@@ -86,7 +87,9 @@ internal sealed class StandbyReader
         return true;
     }
 
-    /// <summary>Is the standby until the connection ends (true) or the role is lost to another thread (false).</summary>
+    /// <summary>
+    /// Is the standby until the connection ends (true) or the role is lost to another thread (false).
+    /// </summary>
     private bool ReadUntilLost(InlineThread me)
     {
         while (true)
@@ -195,7 +198,9 @@ internal sealed class StandbyReader
         return outcome;
     }
 
-    /// <summary>Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.</summary>
+    /// <summary>
+    /// Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.
+    /// </summary>
     private bool RunInline(InlineThread me, ConnectionCall call)
     {
         InlineBudget budget = call.Budget;

@@ -4,9 +4,10 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's End
-/// was read, not before: a given-up call keeps its slot until then. Calls are added under the sender's gate; the holder of
-/// the reader role finds and removes. Free slots go from the one to the other over a stack that neither locks.
+/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's
+/// End was read, not before: a given-up call keeps its slot until then. Calls are added under the sender's gate; the
+/// holder of the reader role finds and removes. Free slots go from the one to the other over a stack that neither
+/// locks.
 /// </summary>
 internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -23,7 +24,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 
     public int Count => _count;
 
-    /// <summary>Gives the call an id, or returns false when as many calls live as the peer takes. Under the gate.</summary>
+    /// <summary>
+    /// Gives the call an id, or returns false when as many calls live as the peer takes. Under the gate.
+    /// </summary>
     public bool TryAdd(ConnectionCall call)
     {
         int slot = PopFree();
@@ -49,7 +52,9 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         return true;
     }
 
-    /// <summary>The call with this id. A frame for any other is the peer's fault: it has ended the call itself.</summary>
+    /// <summary>
+    /// The call with this id. A frame for any other is the peer's fault: it has ended the call itself.
+    /// </summary>
     /// <exception cref="ProtocolException">There is no such call.</exception>
     public ConnectionCall Find(CallId id)
     {
@@ -95,7 +100,12 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 
     /// <summary>All calls that live.</summary>
     public ConnectionCall[] Snapshot() =>
-        [.. _blocks.OfType<Block>().SelectMany(block => block.Entries).Select(entry => entry.Call).OfType<ConnectionCall>()];
+    [
+        .. _blocks.OfType<Block>()
+            .SelectMany(block => block.Entries)
+            .Select(entry => entry.Call)
+            .OfType<ConnectionCall>(),
+    ];
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 

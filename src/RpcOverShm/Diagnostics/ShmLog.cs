@@ -66,7 +66,7 @@ internal static partial class ShmLog
     [LoggerMessage(
         108,
         LogLevel.Error,
-        "Connection {ConnectionId}: code that ran inline threw. Its task scheduler or synchronization context is to blame.")]
+        "Connection {ConnectionId}: code that ran inline threw; its task scheduler or context is to blame.")]
     public static partial void UserCodeFailed(ILogger logger, Guid connectionId, Exception exception);
 
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]

@@ -1,11 +1,11 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Whether one kind of user code (a served method, the continuations of a connection) runs inline on the reading thread or
-/// on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Slow is what takes
-/// much processor time, or keeps the reader role until it is taken away. Runs vote, so that one outlier makes nothing slow.
-/// Only some are timed: that clock is a system call. Any thread may use this; races cost a wrong guess, which the next runs
-/// correct.
+/// Whether one kind of user code (a served method, the continuations of a connection) runs inline on the reading thread
+/// or on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Slow is what
+/// takes much processor time, or keeps the reader role until it is taken away. Runs vote, so that one outlier makes
+/// nothing slow. Only some are timed: that clock is a system call. Any thread may use this; races cost a wrong guess,
+/// which the next runs correct.
 /// </summary>
 internal sealed class InlineBudget
 {

@@ -3,10 +3,10 @@ using System.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Who may read a connection's incoming ring: at most one thread at a time. A pure state machine on one word, changed only
-/// as a whole; it does not wait, pump or wake. Only the holder touches the reader's private state, arms, disarms and
-/// publishes the head, and only while it reads: a holder that runs user code touches nothing, because the role can be
-/// taken from it meanwhile.
+/// Who may read a connection's incoming ring: at most one thread at a time. A pure state machine on one word, changed
+/// only as a whole; it does not wait, pump or wake. Only the holder touches the reader's private state, arms, disarms
+/// and publishes the head, and only while it reads: a holder that runs user code touches nothing, because the role can
+/// be taken from it meanwhile.
 /// <code>
 ///  63                                   2 1 0
 ///  +-------------------------------------+---+
@@ -17,8 +17,8 @@ namespace RpcOverShm.Scheduling;
 ///                        |                            |
 ///                        +--Retire--> retired         +--TryRescue--> free
 /// </code>
-/// The generation grows with every taking, every entering of user code and every rescue: a thread that comes back and finds
-/// another word has lost the role, and whoever sees the same word twice sees one stay in user code.
+/// The generation grows with every taking, every entering of user code and every rescue: a thread that comes back and
+/// finds another word has lost the role, and whoever sees the same word twice sees one stay in user code.
 /// </summary>
 internal sealed class ReaderRole
 {
@@ -53,7 +53,9 @@ internal sealed class ReaderRole
         return (word & StateMask) == Free && Interlocked.CompareExchange(ref _word, taken, word) == word;
     }
 
-    /// <summary>Gives the role up. A full fence: whoever gave it up then looks whether somebody else will read.</summary>
+    /// <summary>
+    /// Gives the role up. A full fence: whoever gave it up then looks whether somebody else will read.
+    /// </summary>
     public void Release(Token token)
     {
         long before = Interlocked.CompareExchange(ref _word, token.Word & ~StateMask, token.Word);
@@ -67,7 +69,9 @@ internal sealed class ReaderRole
         Interlocked.Exchange(ref _word, token.Word);
     }
 
-    /// <summary>Back from user code: true when the role was kept, false when it was taken away and must not be used.</summary>
+    /// <summary>
+    /// Back from user code: true when the role was kept, false when it was taken away and must not be used.
+    /// </summary>
     public bool TryReturn(ref Token token)
     {
         long reading = (token.Word & ~StateMask) + Reading;

@@ -1,9 +1,9 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// One thread per process that looks after connections on which something happens: whether user code keeps a reader role
-/// for too long, and whether somebody will read where a caller has left in a hurry. Whoever is looked after says whether to
-/// be looked at again; while nobody is, the sentinel sleeps. So the hot paths pay for a look at a flag.
+/// One thread per process that looks after connections on which something happens: whether user code keeps a reader
+/// role for too long, and whether somebody will read where a caller has left in a hurry. Whoever is looked after says
+/// whether to be looked at again; while nobody is, the sentinel sleeps. So the hot paths pay for a look at a flag.
 /// </summary>
 internal static class Sentinel
 {
@@ -20,8 +20,8 @@ internal static class Sentinel
     private static bool s_isRunning;
 
     /// <summary>
-    /// Calls <paramref name="look"/> every few milliseconds until it is done with, on the sentinel's thread: it waits for
-    /// nothing. What was added twice is called twice.
+    /// Calls <paramref name="look"/> every few milliseconds until it is done with, on the sentinel's thread: it waits
+    /// for nothing. What was added twice is called twice.
     /// </summary>
     public static void Watch(Func<SentinelLook> look)
     {

@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The processor time of the calling thread. It tells work from waiting for a processor, which a wall clock cannot; where
-/// the system has no such clock it is the wall clock.
+/// The processor time of the calling thread. It tells work from waiting for a processor, which a wall clock cannot;
+/// where the system has no such clock it is the wall clock.
 /// </summary>
 internal static partial class ThreadClock
 {

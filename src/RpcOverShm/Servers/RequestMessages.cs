@@ -6,7 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The requests of one call: one that may have come with the first frame, and those that come by themselves. The holder of the reader role adds, the method takes.
+/// The requests of one call: one that may have come with the first frame, and those that come by themselves. The holder
+/// of the reader role adds, the method takes.
 /// </summary>
 internal sealed class RequestMessages
 {
@@ -75,7 +76,9 @@ internal sealed class RequestMessages
         }
     }
 
-    /// <summary>Completes the wait of a reader that may go on; see <see cref="InboundMessages.CompleteWait"/>.</summary>
+    /// <summary>
+    /// Completes the wait of a reader that may go on; see <see cref="InboundMessages.CompleteWait"/>.
+    /// </summary>
     public void CompleteWait() => _inbound?.CompleteWait();
 
     /// <summary>Drops what waits and what still comes.</summary>

@@ -30,8 +30,8 @@ internal sealed record RigOptions
     public int ClientMaxMetadata { get; init; } = 64 << 10;
 
     /// <summary>
-    /// Shared memory only: of server and channel. The default is the product's, or what the environment says, so that all
-    /// tests can be run in each mode.
+    /// Shared memory only: of server and channel. The default is the product's, or what the environment says, so that
+    /// all tests can be run in each mode.
     /// </summary>
     public ShmScheduling Scheduling { get; init; } = DefaultScheduling();
 

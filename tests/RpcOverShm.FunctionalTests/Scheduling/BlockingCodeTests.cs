@@ -47,7 +47,8 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
         Assert.That(rig.OnlyConnection.Rescues, IsInline ? Is.Positive : Is.Zero);
         _mayGoOn.Set();
         await Task.WhenAll(held).Bounded();
-        Assert.That((await rig.Client.UnaryAsync(Payloads.Of("after")).ResponseAsync.Bounded()).Text(), Is.EqualTo("after"));
+        Assert.That(
+            (await rig.Client.UnaryAsync(Payloads.Of("after")).ResponseAsync.Bounded()).Text(), Is.EqualTo("after"));
     }
 
     [Test]
@@ -139,7 +140,8 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
                 {
                     Timeouts.OnThread(() =>
                     {
-                        context.WriteResponseHeadersAsync(new Metadata { { "from", "another thread" } }).Wait(Timeouts.Wait);
+                        context.WriteResponseHeadersAsync(new Metadata { { "from", "another thread" } }).Wait(
+                            Timeouts.Wait);
                         responses.WriteAsync(request).Wait(Timeouts.Wait);
                     }).Wait(Timeouts.Wait);
                     return Task.CompletedTask;

@@ -3,7 +3,9 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
-/// <summary>A synchronization context with one thread, as a user interface has it. Disposed by the test that made it.</summary>
+/// <summary>
+/// A synchronization context with one thread, as a user interface has it. Disposed by the test that made it.
+/// </summary>
 internal sealed class OneThreadContext : SynchronizationContext, IDisposable
 {
     private readonly BlockingCollection<(SendOrPostCallback Callback, object? State)> _posted = [];

@@ -87,7 +87,7 @@ internal sealed class VolumeTests : PeerFixture
         }
 
         TestContext.Out.WriteLine(
-            $"{bytes / MiB} MiB: grew by {growthHere / MiB} MiB where they are read, {growthThere / MiB} MiB where they are sent.");
+            $"{bytes / MiB} MiB: the reader grew by {growthHere / MiB} MiB, the sender by {growthThere / MiB} MiB.");
         Assert.That(growthHere, Is.LessThan(MostGrowthBytes), "where they are read");
         Assert.That(growthThere, Is.LessThan(MostGrowthBytes), "where they are sent");
     }

@@ -5,7 +5,9 @@ using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>Received messages as a reading thread handles them that runs no user code: what becomes due is queued.</summary>
+/// <summary>
+/// Received messages as a reading thread handles them that runs no user code: what becomes due is queued.
+/// </summary>
 internal sealed class QueuedMessages
 {
     private readonly RecordingCall _call = new();

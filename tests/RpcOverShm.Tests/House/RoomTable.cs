@@ -40,9 +40,12 @@ internal sealed partial record RoomTable(
             ["Connections"] = ["Rings", "Signals", "Scheduling", "Segments", "Protocol"],
             ["Calls"] = ["Connections", "Protocol"],
             ["Streams"] = ["Connections", "Protocol"],
-            ["Clients"] = ["Calls", "Connections", "Protocol"],
-            ["Servers"] = ["Calls", "Connections", "Protocol"],
-            [RootRoom] = ["Clients", "Servers", "Streams", "Calls", "Connections", "Protocol", "Segments"],
+            ["Clients"] = ["Calls", "Connections", "Scheduling", "Protocol"],
+            ["Servers"] = ["Calls", "Connections", "Scheduling", "Protocol"],
+            [RootRoom] =
+            [
+                "Clients", "Servers", "Streams", "Calls", "Connections", "Scheduling", "Protocol", "Segments",
+            ],
         },
         ["Segments", "Rings", "Signals"]);
 
