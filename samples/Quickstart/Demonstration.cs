@@ -12,12 +12,14 @@ internal sealed class Demonstration
     private const int MeasuredCalls = 10_000;
     private const int WarmUpCalls = 20_000;
 
+    private readonly ShmChannel _channel;
     private readonly Ticker.TickerClient _client;
     private readonly string _address;
     private int _failures;
 
     private Demonstration(ShmChannel channel, string address)
     {
+        _channel = channel;
         _client = new Ticker.TickerClient(channel);
         _address = address;
     }
@@ -45,6 +47,7 @@ internal sealed class Demonstration
     {
         await ShowAsync("blocking unary", () => Task.FromResult(Describe(_client.Latest(new Symbol { Name = "SHM" }))));
         await ShowAsync("async unary", async () => Describe(await _client.LatestAsync(new Symbol { Name = "SHM" })));
+        await ShowAsync("batch", BatchAsync);
         await ShowAsync("server stream", WatchAsync);
         await ShowAsync("client stream", RecordAsync);
         await ShowAsync("duplex stream", TradeAsync);
@@ -52,6 +55,20 @@ internal sealed class Demonstration
         await ShowAsync("deadline", () => ExpectAsync(StatusCode.DeadlineExceeded, "", WatchPastDeadlineAsync));
         await ShowAsync("cancelled stream", CancelAsync);
         await ShowAsync("raw stream", EchoRawAsync);
+    }
+
+    private async Task<string> BatchAsync()
+    {
+        // snippet: batch
+        using ShmCallBatch batch = _channel.CreateBatch();
+        var client = new Ticker.TickerClient(batch.CallInvoker);
+        AsyncUnaryCall<Tick>[] calls =
+            [.. Enumerable.Range(0, 1000).Select(_ => client.LatestAsync(new Symbol { Name = "SHM" }))];
+        await batch.SendAsync();
+        Tick[] ticks = await Task.WhenAll(calls.Select(call => call.ResponseAsync));
+        // end snippet
+        Require(ticks.All(tick => tick.Name == "SHM"), "an answer is another call's");
+        return $"{ticks.Length} calls in one publication, each answered";
     }
 
     private async Task<string> WatchAsync()

@@ -69,6 +69,7 @@ class InlineThreads:
         return self.sleep_armed(who, label, arg, s)
 
     def receive(self, who, arg, s):
+        s["torn"] |= s["role"] != ("reading", who)
         if s["head"] < s["tail"]:
             call = self.deliver(s, who)
             if not self.has_code(s, call):
@@ -168,10 +169,13 @@ class InlineThreads:
             s["reqs"] = s["reqs"] + ("N",)
             mine = len(s["reqs"]) - 1
             if self.is_holder(who, s) and s["head"] < s["tail"]:
-                s["held"], s["gate"] = True, True
-                return "u_held", (arg, mine)
+                s["gate"] = True
+                return "u_hold", (arg, mine)
             s["held"], s["visible"] = False, len(s["reqs"])
             return "l0", ("u_sent", (arg, mine))
+        if label == "u_hold":
+            s["held"] = True
+            return "u_held", arg
         if label == "u_held":
             s["gate"] = False
             if not self.is_holder(who, s) and "no_held_check" not in self.off:

@@ -1,17 +1,20 @@
 """The model of reader_role.py: the peer, blocking callers, callers that do not block, the end of the connection, and
 what is checked. The reading threads are in inline_model.py."""
 from collections import deque
+from random import Random
 
 from inline_model import AWAKE, ARMED, FREE, ON_LATCH, RETIRED, InlineThreads
 
 
 class Model(InlineThreads):
-    def __init__(self, rules_off, asyncs, blockers, calls_each, limit, end=None, code="", inline=True, spares=0):
+    def __init__(self, rules_off, asyncs, blockers, calls_each, limit, end=None, code="", inline=True, spares=0,
+                 late=None):
         """code: a letter for each asynchronous call, what its continuation does: '-' there is none, 'e' ends at once,
-        's' sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call."""
+        's' sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call. late:
+        a blocking caller whose answer depends on a call of user code."""
         self.off, self.limit, self.end = set(rules_off), limit, end
         self.asyncs, self.blockers, self.calls_each = asyncs, blockers, calls_each
-        self.code, self.inline = code.ljust(asyncs, "-"), inline
+        self.code, self.inline, self.late = code.ljust(asyncs, "-"), inline, late
         self.readers = ["S"] + ["T", "U"][:spares]
         self.pools = ["Q", "R"][:len(code.replace("-", ""))]
         self.names = (["P"] + self.readers + self.pools + ["W"] + list(blockers) + (["A"] if asyncs else [])
@@ -23,7 +26,7 @@ class Model(InlineThreads):
             role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, rung=-1,
             standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
             sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0,
-            held=False, gate=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(),
+            answers=(), held=False, gate=False, torn=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(),
             nested=frozenset(), contexts=frozenset())
 
     # ---- helpers: each is part of one step
@@ -38,13 +41,17 @@ class Model(InlineThreads):
         return bool(mine) and (mine[-1] in s["done"] or mine[-1] in s["failed"])
 
     def deliver(self, s, reader):
-        i = s["head"]
+        i = s["answers"][s["head"]]
         s["head"] += 1
         s["done"] = s["done"] | {i}
         owner = s["reqs"][i]
         if self.is_blocking(owner) and owner != reader:
             s["sig"] = s["sig"] | {owner}
         return i
+
+    def may_answer(self, s, call):
+        """What the late one asks for depends on a call of user code."""
+        return s["reqs"][call] != self.late or any(s["reqs"][i] == "N" for i in s["answers"])
 
     def is_blocking(self, owner):
         return owner not in "AN"
@@ -76,8 +83,10 @@ class Model(InlineThreads):
 
     def peer(self, who, label, arg, s):
         if label == "p0":
-            if s["gone"] or s["tail"] == s["visible"]:
+            may = [i for i in range(s["visible"]) if i not in s["answers"] and self.may_answer(s, i)]
+            if s["gone"] or not may:
                 return None
+            s["answers"] = s["answers"] + (may[0],)
             s["tail"] += 1
             return "p1", None
         if label == "p1":
@@ -314,6 +323,8 @@ class Model(InlineThreads):
             return f"user code never returns: {where}, {s}"
         if any(self.has_code(s, i) for i in range(len(s["reqs"]))):
             return f"user code never runs: {where}, {s}"
+        if s["torn"]:
+            return f"somebody read without the role: {where}, {s}"
         if s["gone"] and not ended:
             return f"nobody notices that the peer is gone: {where}, {s}"
         heard = s["armed"] and s["parked"] == s["head"] + 1 and any(where[t] == "s_asleep" for t in self.readers)
@@ -322,28 +333,43 @@ class Model(InlineThreads):
         return None
 
     def run(self):
+        """All states, as far as the limit lets them be seen, breadth first."""
         keys = tuple(self.init)
         first = (tuple(self.init[k] for k in keys), self.pcs)
         seen, queue = {first}, deque([first])
         while queue:
             values, pcs = queue.popleft()
-            moved = False
-            for i, name in enumerate(self.names):
-                s = dict(zip(keys, values))
-                nxt = self.step(name, pcs[i][0], pcs[i][1], s)
-                if nxt is None:
-                    continue
-                moved = True
-                found = (tuple(s[k] for k in keys), pcs[:i] + (nxt,) + pcs[i + 1:])
+            moves = self.moves(dict(zip(keys, values)), pcs)
+            if not moves:
+                problem = self.wrong(dict(zip(keys, values)), pcs)
+                if problem:
+                    return f"LOST after {len(seen):,} states: {problem}"
+            for s, next_pcs in moves:
+                found = (tuple(s[k] for k in keys), next_pcs)
                 if found not in seen:
                     seen.add(found)
                     queue.append(found)
                     if len(seen) > self.limit:
                         return f"nothing lost in {self.limit:,} states (not all seen)"
-            if not moved:
-                problem = self.wrong(dict(zip(keys, values)), pcs)
-                if problem:
-                    return f"LOST after {len(seen):,} states: {problem}"
         return f"ok, {len(seen):,} states"
 
+    def walk(self, walks, seed=1):
+        """So many random ways to the end: finds what goes wrong deep down, and proves nothing when it finds nothing."""
+        random = Random(seed)
+        for number in range(walks):
+            s, pcs = dict(self.init), self.pcs
+            while moves := self.moves(s, pcs):
+                s, pcs = random.choice(moves)
+            problem = self.wrong(s, pcs)
+            if problem:
+                return f"LOST in walk {number:,}: {problem}"
+        return f"nothing lost in {walks:,} walks"
 
+    def moves(self, state, pcs):
+        moves = []
+        for i, name in enumerate(self.names):
+            s = dict(state)
+            nxt = self.step(name, pcs[i][0], pcs[i][1], s)
+            if nxt is not None:
+                moves.append((s, pcs[:i] + (nxt,) + pcs[i + 1:]))
+        return moves
