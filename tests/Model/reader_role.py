@@ -52,8 +52,8 @@ CASES = [
     ("one waits, one nested", case(2, code="wn", spares=2)),
     ("code on the pool, + 1 blocking", case(1, "B", code="n", inline=False)),
 ]
-# Each rule with the case that shows what it is for, found on random ways or among all. Not here: no_look_on_start loses nothing but
-# time, since the sentinel looks in a few milliseconds.
+# Each rule with the case that shows what it is for, found on random ways or among all. Not here: no_look_on_start loses
+# nothing but time, since the sentinel looks in a few milliseconds.
 RULES = {
     "flag": "2 async",
     "wake_one": "1 blocking, peer dies",

@@ -26,8 +26,8 @@ class Model(InlineThreads):
             role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, rung=-1,
             standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
             sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0,
-            answers=(), held=False, gate=False, torn=False, entries=0, stuck=0, bring=0, queued=frozenset(), ran=frozenset(),
-            nested=frozenset(), contexts=frozenset())
+            answers=(), held=False, gate=False, torn=False, entries=0, stuck=0, bring=0,
+            queued=frozenset(), ran=frozenset(), nested=frozenset(), contexts=frozenset())
 
     # ---- helpers: each is part of one step
     def wake_sleepers(self, s):
