@@ -10,7 +10,7 @@ namespace RpcOverShm.FunctionalTests;
 [AttributeUsage(AttributeTargets.Assembly | AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class HangBoundAttribute(int seconds = HangBoundAttribute.DefaultSeconds) : Attribute, ITestAction
 {
-    private const int DefaultSeconds = 120;
+    private const int DefaultSeconds = 300;
 
     public int Seconds => seconds;
 

@@ -11,10 +11,10 @@ namespace RpcOverShm.Testing;
 public static class Timeouts
 {
     /// <summary>How long a test waits for any one thing.</summary>
-    public static TimeSpan Wait { get; } = FromEnvironment("RPCOVERSHM_TEST_WAIT_SECONDS", 30);
+    public static TimeSpan Wait { get; } = FromEnvironment("RPCOVERSHM_TEST_WAIT_SECONDS", 60);
 
     /// <summary>How long a whole test may take before the run is ended.</summary>
-    public static TimeSpan Hang { get; } = FromEnvironment("RPCOVERSHM_TEST_HANG_SECONDS", 60);
+    public static TimeSpan Hang { get; } = FromEnvironment("RPCOVERSHM_TEST_HANG_SECONDS", 300);
 
     private static readonly TimeSpan s_pollPause = TimeSpan.FromMilliseconds(5);
 

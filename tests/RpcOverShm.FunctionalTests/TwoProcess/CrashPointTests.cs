@@ -73,6 +73,12 @@ internal sealed class CrashPointTests : PeerFixture
         ScriptClient client = OpenClient();
         ProcessFacts before = ProcessFacts.OfSelf();
 
+        if (point == CrashPoint.ReaderArmed)
+        {
+            // The server arms when it has nothing to read: it may have read and answered the first call before.
+            await AnswerIfReadAsync(client);
+        }
+
         RpcException failure = await CallFailure.OfBlocking(() => client.Unary(Payloads.Of("first")));
         await AssertKilledAsync(peer);
         await ReturnsToAsync(before);
@@ -167,6 +173,19 @@ internal sealed class CrashPointTests : PeerFixture
         await AssertKilledAsync(peer);
 
         Assert.That(async () => await stream.ReadAsync(new byte[100]).Bounded(), Throws.InstanceOf<IOException>());
+    }
+
+    private static async Task AnswerIfReadAsync(ScriptClient client)
+    {
+        try
+        {
+            Payload response = await client.UnaryAsync(Payloads.Of("read")).ResponseAsync.Bounded();
+            Assert.That(response.Text(), Is.EqualTo("read"));
+        }
+        catch (RpcException exception)
+        {
+            Assert.That(exception.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        }
     }
 
     private static async Task AssertKilledAsync(PeerProcess peer)

@@ -35,14 +35,14 @@ public class RingStressTests
         TestThread scribbler = TestThread.Start("scribbler", () => Scribble(ring, new Random(seed), stop));
 
         int corrupted = 0;
-        for (int i = 0; i < 200_000; i++)
+        for (int i = 0; i < 50_000; i++)
         {
             corrupted += ReadScribbled(ring.NewReader(), ring.ReadersData, Capacity) ? 1 : 0;
         }
 
         stop.Set();
         scribbler.Join();
-        TestContext.Out.WriteLine($"{corrupted} of 200000 readers met corruption.");
+        TestContext.Out.WriteLine($"{corrupted} of 50000 readers met corruption.");
     }
 
     private static void Produce(RingPair ring, Random random, int records, int largest)
