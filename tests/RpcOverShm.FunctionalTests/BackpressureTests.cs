@@ -130,7 +130,7 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
         for (int i = 0; i < 200; i++)
         {
             Task writing = write(Payloads.OfSize(MegaByte, (ulong)i));
-            if (await Task.WhenAny(writing, Task.Delay(TimeSpan.FromMilliseconds(500))) != writing)
+            if (await Task.WhenAny(writing, Task.Delay(TimeSpan.FromSeconds(2))) != writing)
             {
                 return (i, writing);
             }

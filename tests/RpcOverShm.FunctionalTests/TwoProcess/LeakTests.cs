@@ -81,7 +81,7 @@ internal sealed class LeakTests : PeerFixture
 
         Assert.That(with, Is.EqualTo(before with { Sockets = before.Sockets + 1, Mappings = 2, Threads = 1 }));
 
-        // There, the end of the first connection may still be under way. The test's bound ends a wait for what never is.
+        // There, the end of the first connection may still be under way. The test's bound ends a wait in vain.
         while ((await peer.DoAsync("facts")).Split(' ')[1..] is not ["0", "2", "1"])
         {
             await Task.Yield();
