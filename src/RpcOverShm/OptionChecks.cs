@@ -3,6 +3,7 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
@@ -80,7 +81,7 @@ internal static class OptionChecks
     };
 
     public static ILogger Logger<T>(ILoggerFactory? factory) =>
-        (factory ?? NullLoggerFactory.Instance).CreateLogger(typeof(T).FullName!);
+        factory is null ? NullLogger.Instance : new GuardedLogger(factory.CreateLogger(typeof(T).FullName!));
 
     public static ConnectionSettings Stream<T>(ShmStreamOptions options) => Connection(
         ConnectionPurpose.ByteStream,

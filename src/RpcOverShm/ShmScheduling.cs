@@ -15,8 +15,9 @@ public enum ShmScheduling
     Adaptive = 0,
 
     /// <summary>
-    /// Always on the thread that reads the connection. For code that is known to be short and never to block: where it
-    /// does, other calls of the connection wait for a millisecond or two each time.
+    /// On the thread that reads the connection, also where it proves slow; on the thread pool only where a blocking
+    /// caller reads or several such threads are blocked. For code that is known to be short and never to block: where
+    /// it does, other calls of the connection wait for a millisecond or two each time.
     /// </summary>
     Inline = 1,
 

@@ -16,7 +16,9 @@ public sealed class ShmServer : IAsyncDisposable
 {
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _connectionSettings;
-    private readonly ShmServerOptions _options;
+    private readonly ServerSettings _settings;
+    private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
+
     private readonly IReadOnlyList<MarshallerSource> _codecs;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
@@ -35,20 +37,28 @@ public sealed class ShmServer : IAsyncDisposable
     /// </exception>
     public ShmServer(string address, ShmServerOptions? options = null)
     {
-        _options = options ?? new ShmServerOptions();
-        _address = RendezvousAddress.Parse(address, _options.RuntimeDirectory);
-        _logger = OptionChecks.Logger<ShmServer>(_options.LoggerFactory);
-        OptionChecks.MessageSize(_options.MaxReceiveMessageSize);
-        OptionChecks.MessageSize(_options.MaxSendMessageSize);
-        OptionChecks.Scheduling(_options.Scheduling);
+        options ??= new ShmServerOptions();
+        _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
+        _logger = OptionChecks.Logger<ShmServer>(options.LoggerFactory);
         _connectionSettings = OptionChecks.Connection(
             ConnectionPurpose.Calls,
-            _options.RingCapacity,
-            _options.MaxMetadataSize,
-            _options.HandshakeTimeout,
+            options.RingCapacity,
+            options.MaxMetadataSize,
+            options.HandshakeTimeout,
             PeerLimits.CallsPerConnection,
             _logger);
-        _codecs = OptionChecks.Codecs(_options.Codecs);
+        _settings = new ServerSettings
+        {
+            MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
+            MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
+            CallWindow = _connectionSettings.Limits.CallWindow,
+            MaxCalls = _connectionSettings.Limits.MaxCalls,
+            MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
+            Scheduling = OptionChecks.Scheduling(options.Scheduling),
+            HasDetailedErrors = options.EnableDetailedErrors,
+            Logger = _logger,
+        };
+        _codecs = OptionChecks.Codecs(options.Codecs);
         Services = new ShmServiceCollection(this);
     }
 
@@ -124,11 +134,13 @@ public sealed class ShmServer : IAsyncDisposable
             throw new ArgumentOutOfRangeException(nameof(grace), grace, "The time is zero or more, or infinite.");
         }
 
+        // Longer than timers go is as long as it takes.
+        TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
         lock (_gate)
         {
             return _stopping ??= _running is null
                 ? Task.CompletedTask
-                : StopRunningAsync(_running, grace, cancellationToken);
+                : StopRunningAsync(_running, longest, cancellationToken);
         }
     }
 
@@ -156,9 +168,10 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
+            ServerSettings settings = _settings with { Methods = new MethodTable(Services, _codecs) };
             try
             {
-                _running = new CallServer(_address, _connectionSettings, MakeSettings());
+                _running = new CallServer(_address, _connectionSettings, settings);
             }
             catch (ConnectException exception)
             {
@@ -168,19 +181,6 @@ public sealed class ShmServer : IAsyncDisposable
 
         ShmLog.Listening(_logger, _address.SocketPath, Address);
     }
-
-    private ServerSettings MakeSettings() => new()
-    {
-        MaxReceiveMessageBytes = _options.MaxReceiveMessageSize,
-        MaxSendMessageBytes = _options.MaxSendMessageSize,
-        CallWindow = _connectionSettings.Limits.CallWindow,
-        MaxCalls = _connectionSettings.Limits.MaxCalls,
-        MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
-        Scheduling = OptionChecks.Scheduling(_options.Scheduling),
-        HasDetailedErrors = _options.EnableDetailedErrors,
-        Methods = new MethodTable(Services, _codecs),
-        Logger = _logger,
-    };
 
     private async Task StopRunningAsync(CallServer running, TimeSpan grace, CancellationToken cancellationToken)
     {

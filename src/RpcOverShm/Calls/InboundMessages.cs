@@ -75,8 +75,9 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         _hasBegun = true;
 
         _partialLength = (int)wholeLength;
-        _partial = new MessageBytes(
-            Math.Min(_partialLength, Math.Max(bytes.Length, (int)Math.Min(window, int.MaxValue))));
+
+        // Room for what has come, not for what is announced: announcing costs a peer nothing.
+        _partial = new MessageBytes(bytes.Length);
         AddPart(bytes, cost, flags);
         return null;
     }

@@ -111,7 +111,15 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         bytes.Reserve(_requests.Length);
         foreach (Recorded one in recorded)
         {
-            Append(connection, one, bytes, entries, large);
+            try
+            {
+                Append(connection, one, bytes, entries, large);
+            }
+            catch (Exception exception)
+            {
+                // Its metadata, which is the caller's, may be changed while it is read. The others go.
+                one.Call.FinishUnsent(StatusMapping.FromUnexpected(exception));
+            }
         }
 
         BatchEntry[] all = [.. entries];

@@ -58,9 +58,25 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// <summary>
     /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
     /// </summary>
-    public RpcException ToException() => (Volatile.Read(ref _outcome) ?? _end) is { } end
-        ? end.ToException()
-        : new RpcException(StatusMapping.FromClose(Connection!.CloseReason!));
+    public RpcException ToException()
+    {
+        // A write may be refused because the end is being read: the reader is about to say how, or to close for it.
+        var spin = default(SpinWait);
+        while (true)
+        {
+            if ((Volatile.Read(ref _outcome) ?? _end) is { } end)
+            {
+                return end.ToException();
+            }
+
+            if (Connection?.CloseReason is { } reason)
+            {
+                return new RpcException(StatusMapping.FromClose(reason));
+            }
+
+            spin.SpinOnce();
+        }
+    }
 
     /// <summary>The response's metadata: with the first frame of the answer, or failed where none came.</summary>
     public Task<Metadata> GetHeadersAsync()

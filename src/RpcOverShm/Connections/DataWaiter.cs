@@ -73,10 +73,15 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
         }
 
         // The thread touches the ring's memory and keeps it.
-        _isRunning = link.TryEnter();
-        if (_isRunning)
+        if (!link.TryEnter())
         {
-            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm stream" }.UnsafeStart();
+            return false;
+        }
+
+        _isRunning = LinkThread.TryStart(link, Run, "RpcOverShm stream", StackBytes);
+        if (!_isRunning)
+        {
+            link.Leave();
         }
 
         return _isRunning;

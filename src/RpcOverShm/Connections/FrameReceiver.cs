@@ -95,7 +95,7 @@ internal sealed class FrameReceiver
         }
 
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
-            ? _started.Find(frame.Call)
+            ? FindStarted(frame.Call)
             : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _served.Find(frame.Call);
         if (call is not null)
         {
@@ -103,6 +103,16 @@ internal sealed class FrameReceiver
         }
 
         return call;
+    }
+
+    private ConnectionCall FindStarted(CallId id)
+    {
+        ConnectionCall call = _started.Find(id);
+
+        // A peer that guesses an id would free a slot that the sender still holds.
+        return call.Sending.Phase != CallSendPhase.New
+            ? call
+            : throw new ProtocolException($"A frame for call {id}, which was not sent yet.");
     }
 
     private void DispatchToConnection(in FrameHeader frame)

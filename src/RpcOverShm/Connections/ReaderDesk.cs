@@ -14,6 +14,7 @@ internal sealed class ReaderDesk
 {
     // With so many threads kept by user code, what comes next goes to the thread pool.
     private const int MostStuckThreads = 2;
+    private const int MostStuckThreadsInline = 8;
 
     // Looks of the sentinel without anything happening before it turns away.
     private const int QuietLooks = 4;
@@ -25,7 +26,7 @@ internal sealed class ReaderDesk
     private readonly Func<SentinelLook> _lookAsSentinel;
     private volatile int _blocked;      // callers that wait for the role or for their answer
     private volatile int _standby;      // a StandbyState
-    private volatile bool _isWatched;   // the sentinel will look
+    private volatile int _isWatched;    // 1 when the sentinel will look
     private volatile int _stuck;        // threads whose user code has lost the role and not returned
     private long _rescues;              // roles taken from user code
     private InlineBudget? _running;     // of the user code that runs inline, for whoever takes the role from it
@@ -102,9 +103,9 @@ internal sealed class ReaderDesk
     /// <summary>Sees to it that the sentinel looks. Comes after a full fence.</summary>
     public void EnsureWatched()
     {
-        if (!_isWatched)
+        // Once: a look that comes twice in a row would see every word twice.
+        if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0)
         {
-            _isWatched = true;
             Sentinel.Watch(_lookAsSentinel);
         }
     }
@@ -112,7 +113,7 @@ internal sealed class ReaderDesk
     /// <summary>Whether user code of this kind runs on the thread that reads.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
-        SchedulingMode.Inline => true,
+        SchedulingMode.Inline => _stuck < MostStuckThreadsInline,
         SchedulingMode.Adaptive => _stuck < MostStuckThreads && budget.IsInline,
         _ => false,
     };
@@ -257,11 +258,9 @@ internal sealed class ReaderDesk
         // First the flag, then the look, with a fence between: whoever does something later sees the flag and asks
         // again.
         _quietLooks = 0;
-        _isWatched = false;
-        Interlocked.MemoryBarrier();
-        if (ReaderRole.IsInUserCode(Role.Word) && !_isWatched)
+        Interlocked.Exchange(ref _isWatched, 0);
+        if (ReaderRole.IsInUserCode(Role.Word) && Interlocked.Exchange(ref _isWatched, 1) == 0)
         {
-            _isWatched = true;
             return SentinelLook.Soon;
         }
 

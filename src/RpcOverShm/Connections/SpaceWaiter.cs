@@ -40,8 +40,11 @@ internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action 
 
             if (link.TryEnter())
             {
-                _isRunning = true;
-                new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm space" }.UnsafeStart();
+                _isRunning = LinkThread.TryStart(link, Run, "RpcOverShm space", StackBytes);
+                if (!_isRunning)
+                {
+                    link.Leave();
+                }
             }
         }
     }

@@ -4,13 +4,14 @@ namespace RpcOverShm.Connections;
 /// The threads that may take the place of a connection's reader: at most one waits idle, others are started when they
 /// are wanted. Any thread may call.
 /// </summary>
-internal sealed class SpareThreads(Action startThread)
+internal sealed class SpareThreads(Func<bool> tryStartThread)
 {
     private const int MostIdle = 1;
 
     private readonly object _gate = new();
     private int _idle;    // threads that wait and are not wanted yet
     private int _wanted;  // places that are to be taken by threads that wait
+    private int _unfilled; // places for which no thread could be started
     private bool _isClosed;
 
     /// <summary>A place is to be taken: wakes a thread that waits, or starts one.</summary>
@@ -28,7 +29,14 @@ internal sealed class SpareThreads(Action startThread)
             }
         }
 
-        startThread();
+        if (!tryStartThread())
+        {
+            // The thread that user code keeps takes the place when it comes back.
+            lock (_gate)
+            {
+                _unfilled++;
+            }
+        }
     }
 
     /// <summary>Waits until a place is to be taken (true). False when the thread is not needed: it goes home.</summary>
@@ -36,6 +44,12 @@ internal sealed class SpareThreads(Action startThread)
     {
         lock (_gate)
         {
+            if (_unfilled > 0)
+            {
+                _unfilled--;
+                return true;
+            }
+
             if (_isClosed || _idle >= MostIdle)
             {
                 return false;

@@ -12,7 +12,6 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class StandbyReader
 {
-    private const int StackBytes = 512 << 10;
     private const string ReaderName = "RpcOverShm reader";
     private const string SpareName = "RpcOverShm spare";
 
@@ -33,7 +32,7 @@ internal sealed class StandbyReader
         _ring = desk.Ring;
         _role = desk.Role;
         _onClosed = onClosed;
-        _spares = new SpareThreads(StartThread);
+        _spares = new SpareThreads(TryStartThread);
         desk.BringSpare = _spares.Bring;
     }
 
@@ -44,7 +43,14 @@ internal sealed class StandbyReader
         RoleLost,
     }
 
-    public void Start() => StartThread();
+    /// <summary>Starts the thread. Without one the connection ends at once.</summary>
+    public void Start()
+    {
+        if (!TryStartThread() && _role.TryTake(out ReaderRole.Token token))
+        {
+            End(token);
+        }
+    }
 
     /// <summary>The link is closed, or its peer is gone: spares go home.</summary>
     public void OnLinkEvent()
@@ -55,8 +61,8 @@ internal sealed class StandbyReader
         }
     }
 
-    private void StartThread() =>
-        new Thread(Run, StackBytes) { IsBackground = true, Name = ReaderName }.UnsafeStart();
+    // With the runtime's own stack: users' code runs on it.
+    private bool TryStartThread() => LinkThread.TryStart(_link, Run, ReaderName, stackBytes: 0);
 
     private void Run()
     {
@@ -66,8 +72,7 @@ internal sealed class StandbyReader
         {
             if (ReadUntilLost(me))
             {
-                _onClosed();
-                _link.Leave();
+                End(me.Token);
                 return;
             }
         }
@@ -85,6 +90,13 @@ internal sealed class StandbyReader
 
         Thread.CurrentThread.Name = ReaderName;
         return true;
+    }
+
+    private void End(ReaderRole.Token token)
+    {
+        _role.Retire(token);
+        _onClosed();
+        _link.Leave();
     }
 
     /// <summary>
@@ -105,7 +117,6 @@ internal sealed class StandbyReader
             }
             else if (_link.IsClosed)
             {
-                _role.Retire(me.Token);
                 return true;
             }
             else if (!Read(me))

@@ -30,11 +30,24 @@ internal static class Sentinel
             s_watched.Add(look);
             if (!s_isRunning)
             {
-                s_isRunning = true;
-                new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm sentinel" }.UnsafeStart();
+                s_isRunning = TryStart();
             }
 
             Monitor.Pulse(s_gate);
+        }
+    }
+
+    // Without a thread the next who wants to be looked after tries again: until then nobody is rescued, which costs time.
+    private static bool TryStart()
+    {
+        try
+        {
+            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm sentinel" }.UnsafeStart();
+            return true;
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        {
+            return false;
         }
     }
 

@@ -86,7 +86,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         }
 
         // An end that is not the client's half-close must not look like one.
-        return call.CancellationToken.IsCancellationRequested
+        return call.IsStopped
             ? Task.FromException<bool>(
                 new OperationCanceledException("The call was cancelled.", call.CancellationToken))
             : Task.FromException<bool>(

@@ -18,6 +18,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     private MessageBytes _request;    // the request of a call that has just one, and had it in its first frame
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
+    private volatile bool _isStopped; // ended from outside its method
     private int _ended;
     private int _hasAnswered; // headers or a message went out
     private bool _hasRequest; // one has begun to come; the reader role's own
@@ -49,6 +50,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     public PeerIdentity Peer => Connection.Peer;
 
     public int? MaxSendMessageBytes => Settings.MaxSendMessageBytes;
+
+    /// <summary>True once the call was ended from outside its method. The token may fire a little later.</summary>
+    public bool IsStopped => _isStopped;
 
     /// <summary>True once the client was told how the call ended, or cannot be told any more.</summary>
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
@@ -142,6 +146,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
+        _isStopped |= !IsEnded;
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
             AfterEnd(isToldMethod: true);
@@ -153,6 +158,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
     {
+        // Before the end: whoever sees that, and is not the method itself, must see why.
+        _isStopped |= !IsEnded;
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
             // The end must not wait behind a message that has no credit: a client that does not read gives none.

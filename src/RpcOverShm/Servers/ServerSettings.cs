@@ -4,7 +4,7 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// What all calls of one server have in common. Made by the server from its checked options when it starts.
+/// What all calls of one server have in common. Made by the server from its checked options.
 /// </summary>
 internal sealed record ServerSettings
 {
@@ -31,7 +31,8 @@ internal sealed record ServerSettings
     /// <summary>Where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 
-    public required MethodTable Methods { get; init; }
+    /// <summary>Empty until the server starts: services are added before.</summary>
+    public MethodTable Methods { get; init; } = new([], []);
 
     public required ILogger Logger { get; init; }
 }

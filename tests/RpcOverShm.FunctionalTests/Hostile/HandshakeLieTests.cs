@@ -12,7 +12,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 /// <summary>
 /// Clients that do not get beyond the handshake: wrong descriptors, wrong figures, half messages, silence.
 /// </summary>
-internal sealed class HandshakeLieTests : VictimFixture
+internal sealed partial class HandshakeLieTests : VictimFixture
 {
     private const long Ring = 64 << 10;
     private const long SegmentBytes = SegmentLayout.HeaderSizeBytes + Ring;
@@ -323,16 +323,21 @@ internal sealed class HandshakeLieTests : VictimFixture
 
     private static SafeFileHandle PipeEnd()
     {
-        // The other end goes with the finalizer; nobody uses it.
-        var pipe = new AnonymousPipeServerStream(PipeDirection.Out);
-        return new SafeFileHandle(pipe.ClientSafePipeHandle.DangerousGetHandle(), ownsHandle: false);
+        using var pipe = new AnonymousPipeServerStream(PipeDirection.Out);
+        return Duplicate(pipe.ClientSafePipeHandle);
     }
 
     private static SafeFileHandle SocketEnd()
     {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        return new SafeFileHandle(socket.SafeHandle.DangerousGetHandle(), ownsHandle: false);
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        return Duplicate(socket.SafeHandle);
     }
+
+    // A descriptor of its own: whoever made the other closes it at any time, and its number is another's then.
+    private static SafeFileHandle Duplicate(SafeHandle handle) => new(Dup(handle), ownsHandle: true);
+
+    [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
+    private static partial int Dup(SafeHandle descriptor);
 
     private static Task<Socket> ConnectAsync(Victim victim) => ConnectAsync(victim.SocketPath);
 
