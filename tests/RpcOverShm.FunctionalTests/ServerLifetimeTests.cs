@@ -299,4 +299,53 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
             return request;
         },
     };
+
+    [Test]
+    public async Task Stop_WithMoreGraceThanTimersGo_WaitsForTheCalls()
+    {
+        var mayEnd = new TaskCompletionSource();
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                await mayEnd.Task;
+                return request;
+            },
+        });
+        Task<Payload> call = rig.Client.UnaryAsync(Payloads.Of("last")).ResponseAsync;
+        await Timeouts.Eventually(() => rig.Served.Count == 1);
+
+        Task stopping = rig.Server.StopAsync(TimeSpan.MaxValue);
+        mayEnd.SetResult();
+
+        Assert.That((await call.Bounded()).Text(), Is.EqualTo("last"));
+        await stopping.Bounded();
+    }
+
+    [Test]
+    public async Task Logger_ThatThrows_HarmsNoCall()
+    {
+        using var directory = new TestDirectory();
+        using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("The provider is broken.") };
+        await using var server = new ShmServer(
+            "shm://logged", new ShmServerOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+        server.Services.Add(new Script { Unary = (_, _) => throw new InvalidOperationException("as asked") }.Build());
+        await server.StartAsync();
+        await using var channel = ShmChannel.ForAddress(
+            "shm://logged", new ShmChannelOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+        var client = new ScriptClient(channel.CreateCallInvoker());
+
+        for (int i = 0; i < 5; i++)
+        {
+            RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));
+            Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unknown));
+        }
+
+        List<Payload> responses = await client.ServerStream(Payloads.Of("x")).ResponseStream.ReadAllAsync();
+        Assert.That(responses.Single().Text(), Is.EqualTo("x"));
+        await server.StopAsync(TimeSpan.Zero).Bounded();
+        RpcException last = await FailureOf(client.UnaryAsync(Payloads.Empty));
+        Assert.That(last.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(logger.Entries, Is.Not.Empty, "Something was logged, and thrown.");
+    }
 }

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Connections;
 
-/// <summary>Starts the threads of links. A link for which there is none is closed: nobody would ever look at it.</summary>
+/// <summary>Starts the threads of links. A link that gets none is closed: nobody would ever look at it.</summary>
 internal static class LinkThread
 {
     /// <summary>False when there is no thread to be had; the link is closed then.</summary>

@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// The user's logger, whose failures stay here: what is logged is logged in the middle of closing links and ending calls,
-/// on threads whose exceptions nobody catches.
+/// The user's logger, whose failures stay here: things are logged in the middle of closing links and ending calls, on
+/// threads whose exceptions nobody catches.
 /// </summary>
 internal sealed class GuardedLogger(ILogger inner) : ILogger
 {

@@ -37,7 +37,7 @@ internal static class Sentinel
         }
     }
 
-    // Without a thread the next who wants to be looked after tries again: until then nobody is rescued, which costs time.
+    // Without a thread the next who wants to be looked after tries again. Until then nobody is rescued.
     private static bool TryStart()
     {
         try
