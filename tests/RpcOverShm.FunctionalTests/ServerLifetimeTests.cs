@@ -326,7 +326,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     public async Task Logger_ThatThrows_HarmsNoCall()
     {
         using var directory = new TestDirectory();
-        using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("The provider is broken.") };
+        using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("A broken provider.") };
         await using var server = new ShmServer(
             "shm://logged", new ShmServerOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
         server.Services.Add(new Script { Unary = (_, _) => throw new InvalidOperationException("as asked") }.Build());
