@@ -5,12 +5,17 @@ internal static class ArmCatalog
 {
     public static IReadOnlyList<IArm> All { get; } =
     [
+        new CacheLineArm(),
         new RawRingArm(),
         new RawStreamArm(),
+        new ShmRawArm(),
         new ShmProtobufArm(),
         new PipeArm(),
         new UnixSocketArm(),
         new TcpArm(),
+        new FifoArm(),
+        new MappedFileArm(),
+        new MemoryCopyArm(),
         new GrpcCoreArm(),
     ];
 

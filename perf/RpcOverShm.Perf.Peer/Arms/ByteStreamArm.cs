@@ -10,7 +10,7 @@ internal abstract class ByteStreamArm : IArm
 {
     public abstract string Name { get; }
 
-    public bool Supports(LoadShape shape, CallerKind caller) => true;
+    public virtual bool Supports(LoadShape shape, CallerKind caller) => shape != LoadShape.Batch;
 
     public abstract Task<string> ServeAsync(string place);
 
@@ -32,6 +32,9 @@ internal abstract class ByteStreamArm : IArm
     {
         public async Task<IEcho> OpenEchoAsync(CallerKind caller) =>
             new ByteStreamEcho(await OpenAsync(LoadShape.Echo, caller));
+
+        public async Task<IDrain> OpenDrainAsync(CallerKind caller) =>
+            new ByteStreamDrain(await OpenAsync(LoadShape.Drain, caller));
 
         public async Task<IPump> OpenPumpAsync(CallerKind caller) =>
             new ByteStreamPump(await OpenAsync(LoadShape.Pump, caller));

@@ -34,6 +34,12 @@ internal sealed class PumpSink(LoadOrder order)
     public void Take(ReadOnlySpan<byte> payload)
     {
         WrongBytes += PayloadPattern.CountWrong(payload, Taken, _sizeBytes);
+        CountUnchecked();
+    }
+
+    /// <summary>Counts a message that only shows what the machine can do, and has no bytes to check.</summary>
+    public void CountUnchecked()
+    {
         long measured = ++Taken - _leadIn;
         if (measured > 0)
         {
@@ -52,6 +58,7 @@ internal sealed class PumpSink(LoadOrder order)
     public LoadResult Finish() => new()
     {
         All = Taken,
+        FirstTick = _firstTick,
         ElapsedTicks = _lastTick - _firstTick,
         WrongBytes = WrongBytes,
         Used = ResourceSample.Take() - _usedBefore,

@@ -10,18 +10,21 @@ namespace RpcOverShm.Perf.Quick;
 [Category("Quick")]
 public sealed class ReportTests
 {
+    private static readonly string[] s_reportNames =
+        ["machine", "seed", "noiseFloor", "rows", "bars", "tables", "notes"];
+
     private static readonly string[] s_rowNames =
     [
         "scenario", "arm", "caller", "callers", "sizeBytes", "p50Us", "p99Us", "meanUs", "perSecond",
         "megabytesPerSecond", "cpuUsPerCall", "allocatedBytesPerCallClient", "allocatedBytesPerCallServer",
-        "baselineArm", "ratio", "ratioLow", "ratioHigh",
+        "baselineArm", "ratio", "ratioLow", "ratioHigh", "variant", "replyBytes", "clients", "p90Us", "p999Us", "maxUs",
     ];
 
     [Test]
     public void Write_Json_HasTheNamesThatOthersRead()
     {
         using JsonDocument json = JsonDocument.Parse(JsonReport.Write(MakeReport()));
-        Assert.That(Names(json.RootElement), Is.EqualTo(new[] { "machine", "seed", "noiseFloor", "rows" }));
+        Assert.That(Names(json.RootElement), Is.EqualTo(s_reportNames));
         JsonElement row = json.RootElement.GetProperty("rows")[0];
         Assert.That(Names(row), Is.EqualTo(s_rowNames));
         Assert.That(row.GetProperty("caller").GetString(), Is.EqualTo("blocking"));
@@ -37,17 +40,18 @@ public sealed class ReportTests
     [Test]
     public void Write_Markdown_TellsRowsFactsAndNotes()
     {
-        PerfReport report = MakeReport();
+        PerfReport report = MakeReport() with { Notes = ["a note"] };
         var rows = report.Rows.Select(row => new MeasuredRow
         {
             Row = row,
+            Cell = "100 B",
             Form = CallerKind.Blocking,
             RoundsWon = 7,
             Rounds = 15,
             SwitchesPerCall = 1,
             CompiledMethods = 0,
         });
-        string text = MarkdownReport.Write(report, [.. rows], ["a note"]);
+        string text = MarkdownReport.Write(report, [.. rows]);
         Assert.That(text, Does.Contain("## PingPong, 100 B"));
         Assert.That(text, Does.Contain("| pipe-again | blocking | 0.25 |"));
         Assert.That(text, Does.Contain("- a note"));
