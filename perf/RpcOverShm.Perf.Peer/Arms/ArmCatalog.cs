@@ -11,10 +11,12 @@ internal static class ArmCatalog
         new ShmRawArm(),
         new ShmProtobufArm(),
         new PipeArm(),
+        new SerialisedPipeArm(new ProtobufFormat()),
         new UnixSocketArm(),
         new TcpArm(),
         new FifoArm(),
         new MappedFileArm(),
+        new SignalArm(),
         new MemoryCopyArm(),
         new GrpcCoreArm(),
     ];

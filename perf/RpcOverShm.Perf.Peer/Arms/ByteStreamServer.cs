@@ -16,8 +16,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 internal static class ByteStreamServer
 {
     public const int LengthBytes = sizeof(int);
+    public const int HelloBytes = 2;
     private const int OrderBytes = sizeof(long) + sizeof(int);
-    private const int HelloBytes = 2;
 
     public static byte[] Hello(LoadShape shape, CallerKind caller) => [(byte)shape, (byte)caller];
 

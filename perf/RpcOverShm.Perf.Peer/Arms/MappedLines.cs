@@ -6,8 +6,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// A file that two processes have mapped: a word for each side on a line of its own, and room for a message each way.
 /// Mapped until the process ends.
 /// <code>
-///      0  word of the client     128  length of its message
-///    256  word of the server     384  length of its message
+///      0  word of the client     128  length of its message    192  its process
+///    256  word of the server     384  length of its message    448  its process
 ///   4096  message of the client  4096 + 16 MiB  message of the server
 /// </code>
 /// </summary>
@@ -17,6 +17,7 @@ internal sealed unsafe class MappedLines
     private const int MessagesOffset = 4096;
     private const int LineBytes = 256;
     private const int LengthOffset = 128;
+    private const int ProcessOffset = 192;
     private const long FileBytes = MessagesOffset + (2L * MessageBytes);
 
     private readonly byte* _start;
@@ -42,6 +43,15 @@ internal sealed unsafe class MappedLines
 
     /// <summary>The word that the other side writes.</summary>
     public long Other => Volatile.Read(ref Word(!_isClient));
+
+    /// <summary>The process of this side, for arms that need it.</summary>
+    public int OwnProcess
+    {
+        set => *(int*)(Line(_isClient) + ProcessOffset) = value;
+    }
+
+    /// <summary>The process of the other side; 0 until it has said so.</summary>
+    public int OtherProcess => *(int*)(Line(!_isClient) + ProcessOffset);
 
     /// <summary>Copies a message to where the other side finds it.</summary>
     public void Put(ReadOnlySpan<byte> message)

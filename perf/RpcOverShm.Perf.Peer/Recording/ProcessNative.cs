@@ -31,6 +31,15 @@ internal static partial class ProcessNative
         }
     }
 
+    /// <summary>Sends a signal to a process of this user.</summary>
+    public static void SendSignal(int process, int signal)
+    {
+        if (process <= 0 || Kill(process, signal) != 0)
+        {
+            throw new IOException($"Process {process} cannot be signalled.");
+        }
+    }
+
     /// <summary>The id of the process that started this one; 1 or a reaper's when that one has ended.</summary>
     [LibraryImport("libc", EntryPoint = "getppid")]
     public static partial int GetParentId();
@@ -48,6 +57,9 @@ internal static partial class ProcessNative
 
     [LibraryImport("libc", EntryPoint = "mkfifo", StringMarshalling = StringMarshalling.Utf8, SetLastError = true)]
     private static partial int MakeNamedPipe(string path, uint mode);
+
+    [LibraryImport("libc", EntryPoint = "kill")]
+    private static partial int Kill(int process, int signal);
 
     [LibraryImport("libc", EntryPoint = "getrusage")]
     private static partial int GetResourceUsage(int who, Span<long> usage);

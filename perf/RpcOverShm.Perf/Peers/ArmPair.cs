@@ -21,6 +21,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
 
     private PeerProcess? _server;
     private List<PeerProcess> _clients = [];
+    private readonly HashSet<(LoadShape, CallerKind)> _warmed = [];
     private int _starts;
     private ResourceSample _samplingUsed;
 
@@ -56,6 +57,9 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
             throw;
         }
     }
+
+    /// <summary>Notes that the processes carry a load of this form from now on; true the first time.</summary>
+    public bool NoteWarmed((LoadShape Shape, CallerKind Caller) form) => _warmed.Add(form);
 
     /// <summary>Carries out one slice of load.</summary>
     /// <exception cref="PeerException">It failed; the processes are gone and can be started anew.</exception>
@@ -118,6 +122,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         PeerProcess?[] all = [.. _clients, _server];
         _clients = [];
         _server = null;
+        _warmed.Clear();
         foreach (PeerProcess? peer in all)
         {
             if (peer is not null)

@@ -21,6 +21,14 @@ internal static class ArmSets
     public static IReadOnlyList<string> Few { get; } =
         ["raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain];
 
+    /// <summary>Every serialiser over the product, and over the pipe.</summary>
+    public static IReadOnlyList<string> Serialisers { get; } =
+        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+
+    /// <summary>Every mechanism of the system, and the product's layers.</summary>
+    public static IReadOnlyList<string> Mechanisms { get; } =
+        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal"];
+
     /// <summary>Blocks through everything that streams, and the copy of memory that none can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =
         ["memcpy", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "tcp", "fifo"];

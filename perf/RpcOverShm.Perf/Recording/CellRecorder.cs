@@ -13,7 +13,8 @@ internal sealed class CellRecorder
     // Warm-up goes on until the compilers of both processes stood still for so many slices in a row, but for
     // stragglers. They also stand still before they start: tiers come with a delay of 100 ms each, so that the first
     // warm-up of an arm has a least number.
-    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(80);
+    private static readonly TimeSpan s_firstSlice = TimeSpan.FromMilliseconds(80);
+    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan s_capacitySlice = TimeSpan.FromMilliseconds(300);
     private const int QuietSlices = 3;
     private const int FewestFirstSlices = 8;
@@ -45,12 +46,11 @@ internal sealed class CellRecorder
     public int RoundsWithSteal { get; private set; }
 
     /// <summary>Runs every arm until its compilers have settled. A failure is kept with its entrant.</summary>
-    /// <param name="isFirst">No cell of this scenario was warmed before.</param>
-    public async Task WarmAsync(bool isFirst)
+    public async Task WarmAsync()
     {
         foreach (Entrant entrant in Entrants)
         {
-            await GuardAsync(entrant, () => WarmAsync(entrant, isFirst));
+            await GuardAsync(entrant, () => WarmAsync(entrant));
         }
     }
 
@@ -100,23 +100,24 @@ internal sealed class CellRecorder
             foreach (Entrant entrant in group)
             {
                 entrant.Failure = null;
-                await GuardAsync(entrant, () => WarmAsync(entrant, isFirst: true));
+                await GuardAsync(entrant, () => WarmAsync(entrant));
             }
         }
     }
 
-    private static async Task WarmAsync(Entrant entrant, bool isFirst)
+    private static async Task WarmAsync(Entrant entrant)
     {
         if (!entrant.Pair.IsRunning)
         {
             await entrant.Pair.StartAsync();
         }
 
+        bool isFirst = entrant.Pair.NoteWarmed(entrant.Form);
         int fewest = isFirst ? FewestFirstSlices : QuietSlices;
         int quiet = 0;
         for (int i = 0; i < fewest || (i < MostWarmSlices && quiet < QuietSlices); i++)
         {
-            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, s_warmSlice);
+            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, isFirst ? s_firstSlice : s_warmSlice);
             quiet = slice.CompiledMethods <= Stragglers ? quiet + 1 : 0;
         }
     }

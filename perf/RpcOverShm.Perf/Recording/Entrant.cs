@@ -43,6 +43,9 @@ internal sealed class Entrant
 
     public CallerKind Caller => _order.Caller;
 
+    /// <summary>What the processes have to compile for this load, whatever its sizes.</summary>
+    public (LoadShape Shape, CallerKind Caller) Form => (_order.Shape, _order.Caller);
+
     /// <summary>Null while every slice was carried out and every byte was right.</summary>
     public string? Failure { get; set; }
 
@@ -120,7 +123,7 @@ internal sealed class Entrant
             : (long)(_messagesPerSecond * duration.TotalSeconds / _plan.Clients);
         if (_lastMessages != 0 && _plan.VolumeBytes > 0)
         {
-            wanted = _plan.VolumeBytes / _rounds / _order.SizeBytes;
+            wanted = _plan.VolumeBytes / _rounds / _plan.Clients / _order.SizeBytes;
         }
 
         long most = _lastMessages == 0 || _plan.VolumeBytes > 0 ? wanted : _lastMessages * LargestGrowth;

@@ -37,5 +37,6 @@ public sealed class OpenLoop
             Arms = [.. ArmSets.Few, "uds", "grpc-core-uds"],
             Callers = [CallerKind.Blocking],
             OfferedShare = share,
+            Weight = 0.7,
         };
 }

@@ -66,6 +66,7 @@ public sealed class PingPong
                 Order = plan.Order with { Callers = callers },
                 Arms = ArmSets.Calls,
                 Time = CellTime.PerMessage,
+                Weight = 0.7,
             };
         }
     }

@@ -24,7 +24,7 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
         foreach (CellPlan cellPlan in plan.Cells)
         {
             var cell = new CellRecorder(cellPlan, fleet, run.Settings);
-            await cell.WarmAsync(isFirst: _cells.Count == 0);
+            await cell.WarmAsync();
             _cells.Add(cellPlan.Name, cell);
         }
 
