@@ -143,5 +143,6 @@ internal sealed class PerfRun : IAsyncDisposable
         Directory.CreateDirectory(folder);
         File.WriteAllText(Path.Combine(folder, "latest.json"), JsonReport.Write(report));
         File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows));
+        File.WriteAllText(Path.Combine(folder, "latest.html"), HtmlReport.Write(report, _rows));
     }
 }

@@ -38,8 +38,11 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
     /// <summary>Pump and drain: messages before the clock starts; at least 1.</summary>
     public long LeadInMessages { get; init; } = 1;
 
+    /// <summary>Pump: how many messages share one look at the clock.</summary>
+    public int Group { get; init; } = 1;
+
     /// <summary>
-    /// Pump and drain: messages on the clock, of a pump a multiple of <see cref="PumpSink.GroupOf"/>.
+    /// Pump and drain: messages on the clock, of a pump a multiple of <see cref="Group"/>.
     /// </summary>
     public long Messages { get; init; }
 
@@ -55,6 +58,7 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
             Duration = TimeSpan.FromTicks(line.NextNumber()),
             LeadInMessages = line.NextNumber(),
             Messages = line.NextNumber(),
+            Group = (int)line.NextNumber(),
         };
 
     public void Write(LineWriter line) => line
@@ -69,5 +73,6 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add(LeadIn.Ticks)
         .Add(Duration.Ticks)
         .Add(LeadInMessages)
-        .Add(Messages);
+        .Add(Messages)
+        .Add(Group);
 }

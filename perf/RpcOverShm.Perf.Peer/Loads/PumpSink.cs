@@ -15,7 +15,7 @@ internal sealed class PumpSink(LoadOrder order)
     private const int SmallestGroup = 16;
 
     private readonly int _sizeBytes = order.SizeBytes;
-    private readonly int _group = GroupOf(order.SizeBytes);
+    private readonly int _group = order.Group;
     private readonly long _leadIn = order.LeadInMessages;
     private long _firstTick;
     private long _lastTick;
@@ -28,8 +28,11 @@ internal sealed class PumpSink(LoadOrder order)
 
     public long WrongBytes { get; private set; }
 
-    /// <summary>How many messages share one look at the clock; their mean is recorded for each.</summary>
-    public static int GroupOf(int sizeBytes) => Math.Max(SmallestGroup, GroupBytes / Math.Max(1, sizeBytes));
+    /// <summary>
+    /// How many messages share one look at the clock, of all clients together; their mean is recorded for each.
+    /// </summary>
+    public static int GroupOf(int sizeBytes, int clients = 1) =>
+        Math.Max(SmallestGroup, GroupBytes / clients / Math.Max(1, sizeBytes));
 
     public void Take(ReadOnlySpan<byte> payload)
     {

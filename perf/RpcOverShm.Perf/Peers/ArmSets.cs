@@ -31,7 +31,7 @@ internal static class ArmSets
 
     /// <summary>Blocks through everything that streams, and the copy of memory that none can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =
-        ["memcpy", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "tcp", "fifo"];
+        ["memcpy", .. Usual, "fifo"];
 
     /// <summary>Served to, or by, many processes at once.</summary>
     public static IReadOnlyList<string> Crowd { get; } =

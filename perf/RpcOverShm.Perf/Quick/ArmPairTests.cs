@@ -158,5 +158,6 @@ public sealed class ArmPairTests
             Duration = TimeSpan.FromMilliseconds(50),
             LeadInMessages = 3,
             Messages = 2 * PumpSink.GroupOf(sizeBytes),
+            Group = PumpSink.GroupOf(sizeBytes),
         };
 }

@@ -41,23 +41,38 @@ public sealed class ReportTests
     public void Write_Markdown_TellsRowsFactsAndNotes()
     {
         PerfReport report = MakeReport() with { Notes = ["a note"] };
-        var rows = report.Rows.Select(row => new MeasuredRow
-        {
-            Row = row,
-            Cell = "100 B",
-            Form = CallerKind.Blocking,
-            RoundsWon = 7,
-            Rounds = 15,
-            SwitchesPerCall = 1,
-            CompiledMethods = 0,
-        });
-        string text = MarkdownReport.Write(report, [.. rows]);
+        string text = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]);
         Assert.That(text, Does.Contain("## PingPong, 100 B"));
         Assert.That(text, Does.Contain("| pipe-again | blocking | 0.25 |"));
         Assert.That(text, Does.Contain("- a note"));
         Assert.That(text, Does.Contain("between 0.90 and 1.20"));
         Assert.That(text, Does.Contain("| seed | 42 |"));
     }
+
+    [Test]
+    public void Write_Html_IsOnePageWithChartsBarsAndRivals()
+    {
+        ReportRow row = MakeRow("shm-protobuf", 0.1, 0.2);
+        var bar = new ReportBar("A <figure>", "100 B", "at most 4", "at most 2", 3, 2, 5, "times", true, false);
+        PerfReport report = MakeReport() with { Bars = [bar], Rows = [row, row with { SizeBytes = 1024, P50Us = 3 }] };
+        string page = HtmlReport.Write(report, [.. report.Rows.Select(Measured)]);
+        Assert.That(page, Does.Contain("<svg viewBox"));
+        Assert.That(page, Does.Contain("A &lt;figure&gt;"));
+        Assert.That(page, Does.Contain("grpc-dotnet 2.80"));
+        Assert.That(page, Does.Not.Contain("<script").And.Not.Contain("http"));
+        Assert.That(page, Does.Not.Contain("NaN").And.Not.Contain("∞"));
+    }
+
+    private static MeasuredRow Measured(ReportRow row) => new()
+    {
+        Row = row,
+        Cell = Format.Size(row.SizeBytes),
+        Form = CallerKind.Blocking,
+        RoundsWon = 7,
+        Rounds = 15,
+        SwitchesPerCall = 1,
+        CompiledMethods = 0,
+    };
 
     private static IEnumerable<string> Names(JsonElement element) =>
         element.EnumerateObject().Select(member => member.Name);

@@ -33,7 +33,7 @@ internal sealed class Entrant
             Caller = caller,
             Calls = shape == LoadShape.Batch ? plan.BatchCalls : plan.Order.Calls,
         };
-        _group = _order.Shape == LoadShape.Pump ? PumpSink.GroupOf(_order.SizeBytes) : 1;
+        _group = _order.Shape == LoadShape.Pump ? PumpSink.GroupOf(_order.SizeBytes, plan.Clients) : 1;
     }
 
     public ArmPair Pair { get; }
@@ -112,6 +112,7 @@ internal sealed class Entrant
             {
                 LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds / _plan.Clients),
                 Messages = MessagesFor(duration),
+                Group = _group,
                 Duration = _plan.VolumeBytes > 0 ? s_volumeDeadline : duration,
             };
 

@@ -16,7 +16,7 @@ public sealed class BlockSweep
     private const int SmallestPower = 10;
     private const int Steps = 11;
     private const long FullBytes = 10L << 30;
-    private const double PartOfARow = 0.5;
+    private const double PartOfARow = 0.4;
 
     private static readonly ScenarioPlan s_plan = new(nameof(BlockSweep), [.. MakeCells()])
     {

@@ -28,7 +28,7 @@ public sealed class Broadcast
     public Task Pump_ToTenClients_ArrivesAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells() => CellPlan
-        .Sizes(nameof(Broadcast), LoadShape.Pump, 100, 1 << 10, 64 << 10)
+        .Sizes(nameof(Broadcast), LoadShape.Pump, 1 << 10, 64 << 10)
         .Select(cell => cell with
         {
             Arms = ArmSets.Crowd,

@@ -75,6 +75,7 @@ public sealed class Idle
             after.Server.PssBytes - before.Server.PssBytes, after.Client.PssBytes - before.Client.PssBytes);
         long threads = Math.Max(
             after.Server.Threads - before.Server.Threads, after.Client.Threads - before.Client.Threads);
+        PerfRun.Say($"{used.VoluntarySwitches} context switches in {s_measured.TotalSeconds:0} s.");
         ReportBar[] bars =
         [
             MakeBar("CPU in 10 s, both processes", "ms", used.CpuMicroseconds / 1000.0, 10, 10),
