@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peers;
 using RpcOverShm.Perf.Recording;
 using RpcOverShm.Perf.Report;
@@ -65,6 +66,13 @@ internal sealed class PerfRun : IAsyncDisposable
     /// <summary>Asks a running process what it runs on, unless that is known.</summary>
     public async Task LearnFactsAsync(ArmPair pair) =>
         _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
+
+    /// <summary>The same for a scenario that measures in this process.</summary>
+    public Task LearnFactsAsync()
+    {
+        _facts ??= MachineFacts.Collect(RuntimeFacts.Collect(), Settings);
+        return Task.CompletedTask;
+    }
 
     public void Add(IEnumerable<MeasuredRow> rows, CellRecorder cell)
     {

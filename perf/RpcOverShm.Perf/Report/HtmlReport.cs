@@ -16,7 +16,7 @@ internal static class HtmlReport
         table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}
         th,td{padding:.2rem .55rem;border-bottom:1px solid #ccc;text-align:right;white-space:nowrap;vertical-align:top}
         th:first-child,td:first-child,.words th,.words td{text-align:left;white-space:normal}
-        th{border-bottom:2px solid #111}
+        th{border-bottom:2px solid #111}.words td:first-child{min-width:11rem}
         .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1.5rem}
         figure{margin:0}figure>svg{width:100%;height:auto}figure p{margin:.2rem 0;font-size:.86rem}
         svg text{font:13px system-ui,sans-serif;fill:#111}.grid{stroke:#ddd;stroke-width:1}

@@ -34,7 +34,7 @@ internal sealed class LogAxis
     /// <summary>An axis with a tick at every value that occurs, but none too close to the one before.</summary>
     public static LogAxis Values(IEnumerable<double> values, double start, double end)
     {
-        const double pixelsApart = 38;
+        const double pixelsApart = 52;
         double[] all = [.. values.Distinct().Order()];
         double low = all[0];
         double high = all[^1] > low ? all[^1] : low * 2;

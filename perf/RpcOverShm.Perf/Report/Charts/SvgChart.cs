@@ -13,7 +13,7 @@ internal static class SvgChart
     private const int Width = 520;
     private const int Height = 400;
     private const int Left = 52;
-    private const int Right = 12;
+    private const int Right = 26;
     private const int Top = 12;
     private const int Bottom = 46;
     private const double MarkerSize = 3.6;
