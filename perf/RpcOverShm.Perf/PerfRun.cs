@@ -16,6 +16,8 @@ internal sealed class PerfRun : IAsyncDisposable
     /// <summary>As many clients as the largest crowd needs.</summary>
     public const int CrowdClients = 10;
 
+    private static readonly TimeSpan s_factsDeadline = TimeSpan.FromSeconds(30);
+
     private readonly CpuTimes _timesBefore = CpuTimes.Read();
     private readonly List<MeasuredRow> _rows = [];
     private readonly List<ReportBar> _bars = [];
@@ -67,11 +69,15 @@ internal sealed class PerfRun : IAsyncDisposable
     public async Task LearnFactsAsync(ArmPair pair) =>
         _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
 
-    /// <summary>The same for a scenario that measures in this process.</summary>
-    public Task LearnFactsAsync()
+    /// <summary>The same for a scenario that measures no process of the suite: what they would run on.</summary>
+    public async Task LearnFactsAsync()
     {
-        _facts ??= MachineFacts.Collect(RuntimeFacts.Collect(), Settings);
-        return Task.CompletedTask;
+        if (_facts is null)
+        {
+            await using PeerProcess peer = await PeerProcess.StartAsync("peer");
+            LineReader answer = await peer.AskAsync(new LineWriter(PeerVerbs.Facts), s_factsDeadline);
+            _facts = MachineFacts.Collect(RuntimeFacts.Read(answer), Settings);
+        }
     }
 
     public void Add(IEnumerable<MeasuredRow> rows, CellRecorder cell)

@@ -15,6 +15,7 @@ internal sealed class CallsClient(ChannelBase channel) : IArmClient
 
     public Task<IDrain> OpenDrainAsync(CallerKind caller) => Task.FromResult<IDrain>(new CallsDrain(_client));
 
-    public IBatch OpenBatch() =>
-        channel is ShmChannel shm ? new CallsBatch(shm) : throw new NotSupportedException("Only RpcOverShm has batches.");
+    public IBatch OpenBatch() => channel is ShmChannel shm
+        ? new CallsBatch(shm)
+        : throw new NotSupportedException("Only RpcOverShm has batches.");
 }

@@ -12,7 +12,9 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
 {
     private byte[] _buffer = [];
 
-    /// <summary>True when the request asks for an answer of another size: prefix and answer, until the next one.</summary>
+    /// <summary>
+    /// True when the request asks for an answer of another size: prefix and answer, until the next one.
+    /// </summary>
     public bool TryMake(ReadOnlySpan<byte> request, out Memory<byte> answer)
     {
         int size = EchoNumber.ReplyBytes(request);

@@ -3,7 +3,8 @@ using Grpc.Core;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// gRPC as it ever was: Grpc.Core, the C core included, over a Unix domain socket, with its default options, but for messages of any size.
+/// gRPC as it ever was: Grpc.Core, the C core included, over a Unix domain socket, with its default options, but for
+/// messages of any size.
 /// </summary>
 internal sealed class GrpcCoreArm : CallsArm
 {
@@ -25,5 +26,6 @@ internal sealed class GrpcCoreArm : CallsArm
         return Task.FromResult(address + ":0");
     }
 
-    protected override ChannelBase MakeChannel(string place) => new Channel(place, ChannelCredentials.Insecure, [s_anySize]);
+    protected override ChannelBase MakeChannel(string place) =>
+        new Channel(place, ChannelCredentials.Insecure, [s_anySize]);
 }

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A serialiser over a byte stream: what makes bytes of a message that has a payload, and a message of bytes. One thread
-/// at a time.
+/// A serialiser over a byte stream: what makes bytes of a message that has a payload, and a message of bytes. One
+/// thread at a time.
 /// </summary>
 internal interface IWireFormat
 {

@@ -82,10 +82,15 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
 
     private void Widen(long connections, Func<LoadRunner> makeFurther)
     {
+        var order = new LoadOrder(LoadShape.Echo, CallerKind.Async, CallBytes)
+        {
+            Calls = CallsEach,
+            Duration = s_longest,
+        };
         for (long i = 0; i < connections; i++)
         {
             LoadRunner loads = makeFurther();
-            loads.Run(new LoadOrder(LoadShape.Echo, CallerKind.Async, CallBytes) { Calls = CallsEach, Duration = s_longest });
+            loads.Run(order);
             _further.Add(loads);
         }
     }

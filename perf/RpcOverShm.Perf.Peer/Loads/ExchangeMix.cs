@@ -23,7 +23,8 @@ internal static class ExchangeMix
 
     private static ExchangeSize[] Shuffle()
     {
-        (int RequestBytes, int Count)[] counts = [(100, 2000), (1_000, 1000), (10_000, 100), (50_000, 20), (100_000, 10)];
+        (int RequestBytes, int Count)[] counts =
+            [(100, 2000), (1_000, 1000), (10_000, 100), (50_000, 20), (100_000, 10)];
         var calls = new List<ExchangeSize>();
         foreach ((int request, int count) in counts)
         {

@@ -29,7 +29,9 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
     /// </summary>
     public long Calls { get; init; }
 
-    /// <summary>Echo and batch: how long to call before the clock starts, so that no sleeping thread is measured.</summary>
+    /// <summary>
+    /// Echo and batch: how long to call before the clock starts, so that no sleeping thread is measured.
+    /// </summary>
     public TimeSpan LeadIn { get; init; }
 
     /// <summary>Echo and batch: how long to call on the clock.</summary>

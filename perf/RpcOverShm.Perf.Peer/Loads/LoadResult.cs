@@ -41,7 +41,9 @@ internal sealed record LoadResult
         Uncorrected = LatencyHistogram.Read(line),
     };
 
-    /// <summary>What several clients saw at the same time: from the first that started to the last that ended.</summary>
+    /// <summary>
+    /// What several clients saw at the same time: from the first that started to the last that ended.
+    /// </summary>
     public static LoadResult Sum(IReadOnlyList<LoadResult> results)
     {
         var times = new LatencyHistogram();

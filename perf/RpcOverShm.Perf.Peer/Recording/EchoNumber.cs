@@ -28,7 +28,8 @@ internal static class EchoNumber
         request.Length < PayloadPattern.NumberBytes ? LoadOrder.SameAsRequest : ReplyBytes(Of(request));
 
     /// <summary>Fills the answer to a request that asks for one of another size.</summary>
-    public static void FillReply(Span<byte> reply, ReadOnlySpan<byte> request) => PayloadPattern.Fill(reply, Of(request));
+    public static void FillReply(Span<byte> reply, ReadOnlySpan<byte> request) =>
+        PayloadPattern.Fill(reply, Of(request));
 
     private static int ReplyBytes(long number) => (int)((number >> ReplyShift) & ReplyMask) - 1;
 

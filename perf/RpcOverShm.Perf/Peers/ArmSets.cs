@@ -3,7 +3,9 @@ namespace RpcOverShm.Perf.Peers;
 /// <summary>Which arms are measured together.</summary>
 internal static class ArmSets
 {
-    /// <summary>Every arm that carries messages of a program; the floor and the ceiling of the machine are extra.</summary>
+    /// <summary>
+    /// Every arm that carries messages of a program; the floor and the ceiling of the machine are extra.
+    /// </summary>
     public static IReadOnlyList<string> Usual { get; } =
     [
         "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp",

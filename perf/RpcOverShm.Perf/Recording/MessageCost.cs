@@ -5,8 +5,9 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// What the messages of an echo allocate whoever carries them, measured in this process, which runs on the same runtime:
-/// the client makes a request that shares its bytes and parses the answer, the server parses the request and answers it.
+/// What the messages of an echo allocate whoever carries them, measured in this process, which runs on the same
+/// runtime: the client makes a request that shares its bytes and parses the answer, the server parses the request and
+/// answers it.
 /// </summary>
 internal static class MessageCost
 {

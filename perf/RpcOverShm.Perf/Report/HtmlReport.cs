@@ -71,15 +71,16 @@ internal static class HtmlReport
     private static void WriteIntroduction(StringBuilder html, PerfReport report)
     {
         html.Append(CultureInfo.InvariantCulture, $"<h1>RpcOverShm performance</h1><p>{Text(report.Machine.Date)}, ")
-            .Append(CultureInfo.InvariantCulture, $"commit {Text(report.Machine.Commit)}, {Text(report.Machine.CpuModel)}, ")
+            .Append(CultureInfo.InvariantCulture, $"commit {Text(report.Machine.Commit)}, ")
+            .Append(CultureInfo.InvariantCulture, $"{Text(report.Machine.CpuModel)}, ")
             .Append(CultureInfo.InvariantCulture, $"{report.Machine.Cores} cores")
             .Append(report.Machine.Hypervisor ? " of a virtual machine" : "")
             .AppendLine(CultureInfo.InvariantCulture, $", {Text(report.Machine.Runtime)}.</p>")
             .AppendLine(
-                "<p>Processes of their own for every arm, arms in shuffled order within every round, every byte checked "
-                + "on both sides. A ratio is an arm's time over the baseline's in the same round: below 1 is faster. "
-                + "The baseline is <code>pipe</code>, a .NET named pipe, on Linux a Unix socket underneath, in the faster "
-                + "of its two forms. What all of it means, and what not: perf/README.md.</p>");
+                "<p>Processes of their own for every arm, arms in shuffled order within every round, every byte "
+                + "checked on both sides. A ratio is an arm's time over the baseline's in the same round: below 1 is "
+                + "faster. The baseline is <code>pipe</code>, a .NET named pipe, on Linux a Unix socket underneath, in the "
+                + "faster of its two forms. What all of it means, and what not: perf/README.md.</p>");
         if (report.NoiseFloor is { } floor)
         {
             html.AppendLine(CultureInfo.InvariantCulture,
@@ -100,7 +101,8 @@ internal static class HtmlReport
         WriteRows(
             html,
             s_barColumns,
-            report.Bars.Select(bar => (string[])[$"{bar.Figure} [{bar.Cell}]", bar.Bar, bar.Aim, bar.Found, bar.Verdict]),
+            report.Bars.Select(
+                bar => (string[])[$"{bar.Figure} [{bar.Cell}]", bar.Bar, bar.Aim, bar.Found, bar.Verdict]),
             "words");
     }
 

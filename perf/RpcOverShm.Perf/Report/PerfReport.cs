@@ -17,7 +17,7 @@ internal sealed record PerfReport(MachineFacts Machine, int Seed, NoiseFloor? No
 
     public static PerfReport Of(MachineFacts machine, int seed, IReadOnlyList<ReportRow> rows)
     {
-        ReportRow[] twins = [.. rows.Where(row => row.Arm == Fleet.BaselineAgain)];
+        ReportRow[] twins = [.. rows.Where(row => row.Arm == Fleet.BaselineAgain && row.Schedule is null)];
         NoiseFloor? floor = twins.Length == 0
             ? null
             : new NoiseFloor(twins.Min(row => row.RatioLow), twins.Max(row => row.RatioHigh));

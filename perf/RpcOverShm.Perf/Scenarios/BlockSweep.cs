@@ -10,6 +10,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(6)]
 [Category(nameof(BlockSweep))]
 public sealed class BlockSweep
 {

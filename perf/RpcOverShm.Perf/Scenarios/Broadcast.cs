@@ -9,6 +9,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(12)]
 [Category(nameof(Broadcast))]
 public sealed class Broadcast
 {

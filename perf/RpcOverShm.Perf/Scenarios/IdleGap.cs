@@ -10,6 +10,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(2)]
 [Category(nameof(PingPong))]
 [Category(nameof(IdleGap))]
 public sealed class IdleGap

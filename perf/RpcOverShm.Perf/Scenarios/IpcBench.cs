@@ -13,6 +13,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(8)]
 [Category(nameof(IpcBench))]
 public sealed class IpcBench
 {

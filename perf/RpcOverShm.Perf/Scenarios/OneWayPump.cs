@@ -10,6 +10,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(11)]
 [Category(nameof(OneWayPump))]
 public sealed class OneWayPump
 {

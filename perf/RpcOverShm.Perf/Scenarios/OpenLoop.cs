@@ -7,10 +7,12 @@ namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
 /// Calls on a schedule that is fixed beforehand, at a share of what the same arm can do in a closed loop. A time counts
-/// from when the call should have started, so that a stall is charged with all calls that would have been made meanwhile.
+/// from when the call should have started, so that a stall is charged with all calls that would have been made
+/// meanwhile.
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(3)]
 [Category(nameof(PingPong))]
 [Category(nameof(OpenLoop))]
 public sealed class OpenLoop

@@ -12,6 +12,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(1)]
 [Category(nameof(PingPong))]
 public sealed class PingPong
 {

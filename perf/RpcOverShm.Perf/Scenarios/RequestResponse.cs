@@ -5,11 +5,12 @@ using RpcOverShm.Perf.Recording;
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Answers ten times as large as their requests, as real services have them; the same sizes in a shuffled order, half of
-/// them turned round; many small calls one by one, and in batches.
+/// Answers ten times as large as their requests, as real services have them; the same sizes in a shuffled order, half
+/// of them turned round; many small calls one by one, and in batches.
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(4)]
 [Category(nameof(RequestResponse))]
 public sealed class RequestResponse
 {

@@ -60,7 +60,8 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
         });
     }
 
-    private IEnumerable<Bar> BarsOf(string cellName) => plan.Bars.Where(bar => bar.Cell is null || bar.Cell == cellName);
+    private IEnumerable<Bar> BarsOf(string cellName) =>
+        plan.Bars.Where(bar => bar.Cell is null || bar.Cell == cellName);
 
     private static ReportBar? Report(Bar bar, CellRows rows, CellPlan cell)
     {

@@ -5,11 +5,13 @@ using RpcOverShm.Perf.Recording;
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// The same echo with each serialiser, over the product and over the pipe: what a serialiser costs, and what a transport.
-/// A further serialiser is a wire format in the peer, for the pipe, and an arm with its marshallers, for the product.
+/// The same echo with each serialiser, over the product and over the pipe: what a serialiser costs, and what a
+/// transport. A further serialiser is a wire format in the peer, for the pipe, and an arm with its marshallers, for the
+/// product.
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(7)]
 [Category(nameof(Serialisers))]
 public sealed class Serialisers
 {

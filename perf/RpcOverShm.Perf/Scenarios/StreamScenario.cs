@@ -9,6 +9,7 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(5)]
 [Category(Name)]
 public sealed class StreamScenario
 {

@@ -63,7 +63,8 @@ internal static class SvgChart
             html.Append(CultureInfo.InvariantCulture,
                 $"<path class=\"grid\" d=\"M{x.At(tick):0.#} {Top}V{below}\"/>")
                 .Append(CultureInfo.InvariantCulture,
-                $"<text x=\"{x.At(tick):0.#}\" y=\"{below + 16}\" text-anchor=\"middle\">{Text(chart.XLabel(tick))}</text>");
+                $"<text x=\"{x.At(tick):0.#}\" y=\"{below + 16}\" text-anchor=\"middle\">")
+                .Append(Text(chart.XLabel(tick))).Append("</text>");
         }
 
         const int middle = (Left + Width - Right) / 2;
@@ -71,7 +72,8 @@ internal static class SvgChart
         html.Append(CultureInfo.InvariantCulture,
             $"<text x=\"{middle}\" y=\"{Height - 8}\" text-anchor=\"middle\">{Text(chart.XName)}</text>")
             .Append(CultureInfo.InvariantCulture,
-            $"<text transform=\"translate(12 {centre}) rotate(-90)\" text-anchor=\"middle\">{Text(chart.YName)}</text>");
+            $"<text transform=\"translate(12 {centre}) rotate(-90)\" text-anchor=\"middle\">")
+            .Append(Text(chart.YName)).Append("</text>");
     }
 
     private static void WriteSeries(StringBuilder html, ChartSeries series, LogAxis x, LogAxis y)
@@ -106,7 +108,8 @@ internal static class SvgChart
         string fill = style.IsFilled ? style.Colour : "#fff";
         html.Append(CultureInfo.InvariantCulture,
             $"<path fill=\"{fill}\" stroke=\"{style.Colour}\" stroke-width=\"1.3\"")
-            .Append(CultureInfo.InvariantCulture, $" transform=\"translate({x:0.#} {y:0.#})\" d=\"{Shape(style.Marker)}\"/>");
+            .Append(CultureInfo.InvariantCulture, $" transform=\"translate({x:0.#} {y:0.#})\"")
+            .Append(CultureInfo.InvariantCulture, $" d=\"{Shape(style.Marker)}\"/>");
     }
 
     private static string Shape(MarkerShape marker)
