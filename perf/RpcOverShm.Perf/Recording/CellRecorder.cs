@@ -74,7 +74,7 @@ internal sealed class CellRecorder
     }
 
     private async Task MeasureOnceAsync(Entrant entrant) =>
-        entrant.Record(await entrant.RunAsync(_slice * PerfSettings.LeadInShare, _slice));
+        entrant.Record(await entrant.RunAsync(_slice * PerfSettings.LeadInShare, _slice, isMeasured: true));
 
     private async Task CalibrateAsync()
     {

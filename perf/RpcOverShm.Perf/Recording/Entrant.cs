@@ -76,10 +76,14 @@ internal sealed class Entrant
     public long OfferedPerSecond { get; private set; }
 
     /// <summary>Runs the load for about so long.</summary>
+    /// <param name="leadIn">The time before the clock starts.</param>
+    /// <param name="duration">The time on the clock.</param>
+    /// <param name="isMeasured">True for a slice that counts: where the cell has a volume, it is sent then.</param>
     /// <exception cref="PeerException">It failed, or bytes were wrong.</exception>
-    public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration)
+    public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration, bool isMeasured = false)
     {
-        SliceResult slice = await Pair.RunAsync(MakeOrder(leadIn, duration), _plan.Clients);
+        long volume = isMeasured ? _plan.VolumeBytes : 0;
+        SliceResult slice = await Pair.RunAsync(MakeOrder(leadIn, duration, volume), _plan.Clients);
         LoadResult client = slice.Client;
         _messagesPerSecond = client.Measured * (double)Stopwatch.Frequency / client.ElapsedTicks;
         return slice.Problem() is { } problem ? throw new PeerException($"In {Label}, {problem}.") : slice;
@@ -105,15 +109,15 @@ internal sealed class Entrant
         ServerMessages += slice.Server.Messages;
     }
 
-    private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration) =>
+    private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration, long volumeBytes) =>
         _order.Shape is LoadShape.Echo or LoadShape.Batch
             ? _order with { LeadIn = leadIn, Duration = duration, OfferedPerSecond = OfferedPerSecond }
             : _order with
             {
                 LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds / _plan.Clients),
-                Messages = MessagesFor(duration),
+                Messages = volumeBytes > 0 ? MessagesOf(volumeBytes) : MessagesFor(duration),
                 Group = _group,
-                Duration = _plan.VolumeBytes > 0 ? s_volumeDeadline : duration,
+                Duration = volumeBytes > 0 ? s_volumeDeadline : duration,
             };
 
     // Of each client.
@@ -122,12 +126,13 @@ internal sealed class Entrant
         long wanted = _lastMessages == 0
             ? FirstGroups * _group
             : (long)(_messagesPerSecond * duration.TotalSeconds / _plan.Clients);
-        if (_lastMessages != 0 && _plan.VolumeBytes > 0)
-        {
-            wanted = _plan.VolumeBytes / _rounds / _plan.Clients / _order.SizeBytes;
-        }
-
-        long most = _lastMessages == 0 || _plan.VolumeBytes > 0 ? wanted : _lastMessages * LargestGrowth;
-        return _lastMessages = Math.Max(1, Math.Min(wanted, most) / _group) * _group;
+        long most = _lastMessages == 0 ? wanted : _lastMessages * LargestGrowth;
+        return _lastMessages = InGroups(Math.Min(wanted, most));
     }
+
+    // The volume is that of all rounds and clients.
+    private long MessagesOf(long volumeBytes) =>
+        InGroups(volumeBytes / _rounds / _plan.Clients / Math.Max(1, _order.SizeBytes));
+
+    private long InGroups(long messages) => Math.Max(1, messages / _group) * _group;
 }
