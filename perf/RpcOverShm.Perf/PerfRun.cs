@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using System.Globalization;
+using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peers;
 using RpcOverShm.Perf.Recording;
 using RpcOverShm.Perf.Report;
@@ -10,13 +13,22 @@ namespace RpcOverShm.Perf;
 /// </summary>
 internal sealed class PerfRun : IAsyncDisposable
 {
+    /// <summary>As many clients as the largest crowd needs.</summary>
+    public const int CrowdClients = 10;
+
+    private static readonly TimeSpan s_factsDeadline = TimeSpan.FromSeconds(30);
+
     private readonly CpuTimes _timesBefore = CpuTimes.Read();
     private readonly List<MeasuredRow> _rows = [];
+    private readonly List<ReportBar> _bars = [];
+    private readonly List<ReportTable> _tables = [];
     private readonly List<string> _notes = [];
+    private readonly Stopwatch _time = Stopwatch.StartNew();
     private MachineFacts? _facts;
     private int _roundsMeasured;
     private int _roundsWithSteal;
     private bool _isFleetStarted;
+    private Fleet? _crowd;
 
     /// <summary>The run of this process.</summary>
     public static PerfRun Current { get; } = new();
@@ -37,15 +49,70 @@ internal sealed class PerfRun : IAsyncDisposable
         }
     }
 
+    /// <summary>
+    /// Starts one server with many clients for each arm that serves crowds, for the first scenario that needs them.
+    /// </summary>
+    public async Task<Fleet> StartCrowdAsync()
+    {
+        if (_crowd is null)
+        {
+            Say($"Starting {CrowdClients} clients for each of {ArmSets.Crowd.Count} servers.");
+            _crowd = new Fleet(ArmSets.Crowd, CrowdClients);
+            await _crowd.StartAsync();
+            await LearnFactsAsync(_crowd.Pairs[0]);
+        }
+
+        return _crowd;
+    }
+
     /// <summary>Asks a running process what it runs on, unless that is known.</summary>
     public async Task LearnFactsAsync(ArmPair pair) =>
         _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
+
+    /// <summary>The same for a scenario that measures no process of the suite: what they would run on.</summary>
+    public async Task LearnFactsAsync()
+    {
+        if (_facts is null)
+        {
+            await using PeerProcess peer = await PeerProcess.StartAsync("peer");
+            LineReader answer = await peer.AskAsync(new LineWriter(PeerVerbs.Facts), s_factsDeadline);
+            _facts = MachineFacts.Collect(RuntimeFacts.Read(answer), Settings);
+        }
+    }
 
     public void Add(IEnumerable<MeasuredRow> rows, CellRecorder cell)
     {
         _rows.AddRange(rows);
         _roundsMeasured += Settings.Rounds;
         _roundsWithSteal += cell.RoundsWithSteal;
+        Write();
+    }
+
+    /// <summary>
+    /// Adds what came of a bar. Of a figure that is measured in several cells, the last one given stands.
+    /// </summary>
+    public void Add(ReportBar bar)
+    {
+        int known = _bars.FindIndex(other => other.Figure == bar.Figure);
+        if (known < 0)
+        {
+            _bars.Add(bar);
+        }
+        else
+        {
+            _bars[known] = bar;
+        }
+
+        Write();
+    }
+
+    /// <summary>What is known of a figure so far.</summary>
+    public ReportBar? FindBar(string figure) => _bars.FirstOrDefault(bar => bar.Figure == figure);
+
+    /// <summary>Adds findings with columns of their own.</summary>
+    public void Add(ReportTable table)
+    {
+        _tables.Add(table);
         Write();
     }
 
@@ -57,9 +124,17 @@ internal sealed class PerfRun : IAsyncDisposable
     }
 
     /// <summary>Tells whoever waits for the run how far it is.</summary>
-    public static void Say(string text) => TestContext.Progress.WriteLine(text);
+    public static void Say(string text) => TestContext.Progress.WriteLine(
+        string.Create(CultureInfo.InvariantCulture, $"[{Current._time.Elapsed:mm\\:ss}] {text}"));
 
-    public ValueTask DisposeAsync() => Fleet.DisposeAsync();
+    public async ValueTask DisposeAsync()
+    {
+        await Fleet.DisposeAsync();
+        if (_crowd is not null)
+        {
+            await _crowd.DisposeAsync();
+        }
+    }
 
     private void Write()
     {
@@ -72,10 +147,16 @@ internal sealed class PerfRun : IAsyncDisposable
             RoundsMeasured = _roundsMeasured,
             RoundsWithSteal = _roundsWithSteal,
         };
-        var report = PerfReport.Of(facts, Settings.Seed, [.. _rows.Select(row => row.Row)]);
+        PerfReport report = PerfReport.Of(facts, Settings.Seed, [.. _rows.Select(row => row.Row)]) with
+        {
+            Bars = _bars,
+            Tables = _tables,
+            Notes = _notes,
+        };
         string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
         Directory.CreateDirectory(folder);
         File.WriteAllText(Path.Combine(folder, "latest.json"), JsonReport.Write(report));
-        File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows, _notes));
+        File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows));
+        File.WriteAllText(Path.Combine(folder, "latest.html"), HtmlReport.Write(report, _rows));
     }
 }

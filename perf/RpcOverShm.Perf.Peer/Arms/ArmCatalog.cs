@@ -5,12 +5,19 @@ internal static class ArmCatalog
 {
     public static IReadOnlyList<IArm> All { get; } =
     [
+        new CacheLineArm(),
         new RawRingArm(),
         new RawStreamArm(),
+        new ShmRawArm(),
         new ShmProtobufArm(),
         new PipeArm(),
+        new SerialisedPipeArm(new ProtobufFormat()),
         new UnixSocketArm(),
         new TcpArm(),
+        new FifoArm(),
+        new MappedFileArm(),
+        new SignalArm(),
+        new MemoryCopyArm(),
         new GrpcCoreArm(),
     ];
 

@@ -10,7 +10,7 @@ internal abstract class ByteStreamArm : IArm
 {
     public abstract string Name { get; }
 
-    public bool Supports(LoadShape shape, CallerKind caller) => true;
+    public virtual bool Supports(LoadShape shape, CallerKind caller) => shape != LoadShape.Batch;
 
     public abstract Task<string> ServeAsync(string place);
 
@@ -20,18 +20,27 @@ internal abstract class ByteStreamArm : IArm
     protected abstract Task<Stream> ConnectAsync(string place, CallerKind caller);
 
     /// <summary>Accepts clients for as long as the process lives, and serves each on its own.</summary>
-    protected static void AcceptForever(Func<Task<Stream>> acceptAsync) => _ = Task.Run(async () =>
+    protected void AcceptForever(Func<Task<Stream>> acceptAsync) => _ = Task.Run(async () =>
     {
         while (true)
         {
-            _ = ByteStreamServer.ServeAsync(await acceptAsync());
+            _ = ServeStreamAsync(await acceptAsync());
         }
     });
+
+    /// <summary>Serves one client until it is gone.</summary>
+    protected virtual Task ServeStreamAsync(Stream stream) => ByteStreamServer.ServeAsync(stream);
+
+    /// <summary>Makes the client's end of an echo.</summary>
+    protected virtual IEcho MakeEcho(Stream stream) => new ByteStreamEcho(stream);
 
     private sealed class Client(ByteStreamArm arm, string place) : IArmClient
     {
         public async Task<IEcho> OpenEchoAsync(CallerKind caller) =>
-            new ByteStreamEcho(await OpenAsync(LoadShape.Echo, caller));
+            arm.MakeEcho(await OpenAsync(LoadShape.Echo, caller));
+
+        public async Task<IDrain> OpenDrainAsync(CallerKind caller) =>
+            new ByteStreamDrain(await OpenAsync(LoadShape.Drain, caller));
 
         public async Task<IPump> OpenPumpAsync(CallerKind caller) =>
             new ByteStreamPump(await OpenAsync(LoadShape.Pump, caller));

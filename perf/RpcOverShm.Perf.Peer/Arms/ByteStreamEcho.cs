@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
@@ -7,34 +8,40 @@ internal sealed class ByteStreamEcho(Stream stream) : IEcho
 {
     private const int LengthBytes = ByteStreamServer.LengthBytes;
 
-    private byte[] _request = [];
-    private byte[] _reply = [];
+    private byte[] _requests = [];
+    private byte[] _replies = [];
+    private Memory<byte> _request;
+    private Memory<byte> _reply;
 
     /// <summary>Empty when the length before it is wrong.</summary>
     public ReadOnlySpan<byte> Reply =>
-        BinaryPrimitives.ReadInt32LittleEndian(_reply) == _reply.Length - LengthBytes ? _reply.AsSpan(LengthBytes) : [];
+        BinaryPrimitives.ReadInt32LittleEndian(_reply.Span) == _reply.Length - LengthBytes
+            ? _reply.Span[LengthBytes..]
+            : [];
 
-    public Memory<byte> Prepare(int sizeBytes)
+    public Memory<byte> Prepare(ExchangeSize size)
     {
-        if (_request.Length != LengthBytes + sizeBytes)
-        {
-            _request = new byte[LengthBytes + sizeBytes];
-            _reply = new byte[LengthBytes + sizeBytes];
-        }
-
-        BinaryPrimitives.WriteInt32LittleEndian(_request, sizeBytes);
-        return _request.AsMemory(LengthBytes);
+        _request = Slice(ref _requests, LengthBytes + size.RequestBytes);
+        _reply = Slice(ref _replies, LengthBytes + size.ReplyExpected);
+        BinaryPrimitives.WriteInt32LittleEndian(_request.Span, size.RequestBytes);
+        return _request[LengthBytes..];
     }
 
     public void Call()
     {
-        stream.Write(_request);
-        stream.ReadExactly(_reply);
+        stream.Write(_request.Span);
+        stream.ReadExactly(_reply.Span);
     }
 
     public async ValueTask CallAsync()
     {
         await stream.WriteAsync(_request);
         await stream.ReadExactlyAsync(_reply);
+    }
+
+    private static Memory<byte> Slice(ref byte[] buffer, int length)
+    {
+        buffer = buffer.Length < length ? new byte[length] : buffer;
+        return buffer.AsMemory(0, length);
     }
 }

@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
@@ -10,7 +9,7 @@ internal sealed class ByteStreamPump(Stream stream) : IPump
 
     public void Receive(long messages, int sizeBytes, PumpSink sink)
     {
-        stream.Write(Order(messages, sizeBytes));
+        stream.Write(ByteStreamServer.Order(messages, sizeBytes));
         while (TakeFrames(messages, sink))
         {
             int count = stream.Read(_frames.Free.Span);
@@ -20,20 +19,12 @@ internal sealed class ByteStreamPump(Stream stream) : IPump
 
     public async Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink)
     {
-        await stream.WriteAsync(Order(messages, sizeBytes));
+        await stream.WriteAsync(ByteStreamServer.Order(messages, sizeBytes));
         while (TakeFrames(messages, sink))
         {
             int count = await stream.ReadAsync(_frames.Free);
             Add(count);
         }
-    }
-
-    private static byte[] Order(long messages, int sizeBytes)
-    {
-        byte[] order = new byte[ByteStreamServer.OrderBytes];
-        BinaryPrimitives.WriteInt64LittleEndian(order, messages);
-        BinaryPrimitives.WriteInt32LittleEndian(order.AsSpan(sizeof(long)), sizeBytes);
-        return order;
     }
 
     // True while messages are missing.

@@ -12,25 +12,18 @@ internal abstract class CallsArm : IArm
 {
     public abstract string Name { get; }
 
-    /// <summary>A generated client reads a stream of responses by awaiting; it has no blocking form.</summary>
-    public bool Supports(LoadShape shape, CallerKind caller) => shape == LoadShape.Echo || caller == CallerKind.Async;
+    /// <summary>A generated client streams by awaiting; it has no blocking form.</summary>
+    public virtual bool Supports(LoadShape shape, CallerKind caller) =>
+        shape == LoadShape.Echo || (caller == CallerKind.Async && shape != LoadShape.Batch);
 
     public async Task<string> ServeAsync(string place)
     {
         return await ServeAsync(Conformance.BindService(new CheckedService()), place);
     }
 
-    public IArmClient MakeClient(string place) =>
-        new Client(new Conformance.ConformanceClient(MakeChannel(place)));
+    public virtual IArmClient MakeClient(string place) => new CallsClient(MakeChannel(place));
 
     protected abstract Task<string> ServeAsync(ServerServiceDefinition service, string place);
 
     protected abstract ChannelBase MakeChannel(string place);
-
-    private sealed class Client(Conformance.ConformanceClient client) : IArmClient
-    {
-        public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult<IEcho>(new CallsEcho(client));
-
-        public Task<IPump> OpenPumpAsync(CallerKind caller) => Task.FromResult<IPump>(new CallsPump(client));
-    }
 }

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Perf.Peer.Arms;
@@ -15,11 +16,12 @@ internal sealed class CallsEcho(Conformance.ConformanceClient client) : IEcho
 
     public ReadOnlySpan<byte> Reply => _reply.Data.Span;
 
-    public Memory<byte> Prepare(int sizeBytes)
+    public Memory<byte> Prepare(ExchangeSize size)
     {
-        _bytes = _bytes.Length == sizeBytes ? _bytes : new byte[sizeBytes];
-        _request = new Payload { Data = UnsafeByteOperations.UnsafeWrap(_bytes) };
-        return _bytes;
+        _bytes = _bytes.Length < size.RequestBytes ? new byte[size.RequestBytes] : _bytes;
+        Memory<byte> bytes = _bytes.AsMemory(0, size.RequestBytes);
+        _request = new Payload { Data = UnsafeByteOperations.UnsafeWrap(bytes) };
+        return bytes;
     }
 
     public void Call() => _reply = client.Echo(_request);

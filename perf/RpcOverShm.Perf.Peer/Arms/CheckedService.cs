@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using Grpc.Core;
+using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
 using RpcOverShm.Testing.Protos;
 
@@ -10,8 +11,17 @@ internal sealed class CheckedService : Conformance.ConformanceBase
 {
     public override Task<Payload> Echo(Payload request, ServerCallContext context)
     {
-        ServedTally.CountRequest(request.Data.Span);
-        return Task.FromResult(request);
+        ReadOnlySpan<byte> bytes = request.Data.Span;
+        ServedTally.CountRequest(bytes);
+        int size = EchoNumber.ReplyBytes(bytes);
+        if (size == LoadOrder.SameAsRequest)
+        {
+            return Task.FromResult(request);
+        }
+
+        byte[] reply = GC.AllocateUninitializedArray<byte>(size);
+        EchoNumber.FillReply(reply, bytes);
+        return Task.FromResult(new Payload { Data = UnsafeByteOperations.UnsafeWrap(reply) });
     }
 
     public override async Task Pump(
@@ -24,5 +34,18 @@ internal sealed class CheckedService : Conformance.ConformanceBase
             ByteString data = UnsafeByteOperations.UnsafeWrap(messages.Next(i));
             await responseStream.WriteAsync(new Payload { Data = data });
         }
+    }
+
+    public override async Task<DrainReply> Drain(
+        IAsyncStreamReader<Payload> requestStream, ServerCallContext context)
+    {
+        var reply = new DrainReply();
+        while (await requestStream.MoveNext(CancellationToken.None))
+        {
+            ServedTally.CountRequest(requestStream.Current.Data.Span);
+            reply.Messages++;
+        }
+
+        return reply;
     }
 }

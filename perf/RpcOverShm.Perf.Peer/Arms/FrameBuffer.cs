@@ -56,6 +56,22 @@ internal sealed class FrameBuffer
         return false;
     }
 
+    /// <summary>Leaves the last frame behind and takes bytes that are no frame; false when more must be read.</summary>
+    public bool TryTakeBytes(Span<byte> target)
+    {
+        _start += _length;
+        _length = 0;
+        if (_end - _start < target.Length)
+        {
+            MakeRoom(target.Length);
+            return false;
+        }
+
+        _bytes.AsSpan(_start, target.Length).CopyTo(target);
+        _start += target.Length;
+        return true;
+    }
+
     // An empty buffer starts over for nothing; what is left of a frame is moved only when it cannot be completed where
     // it stands.
     private void MakeRoom(int frame)

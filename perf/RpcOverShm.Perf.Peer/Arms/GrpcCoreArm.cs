@@ -3,16 +3,19 @@ using Grpc.Core;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// gRPC as it ever was: Grpc.Core, the C core included, over a Unix domain socket, with its default options.
+/// gRPC as it ever was: Grpc.Core, the C core included, over a Unix domain socket, with its default options, but for
+/// messages of any size.
 /// </summary>
 internal sealed class GrpcCoreArm : CallsArm
 {
+    private static readonly ChannelOption s_anySize = new(ChannelOptions.MaxReceiveMessageLength, -1);
+
     public override string Name => "grpc-core-uds";
 
     protected override Task<string> ServeAsync(ServerServiceDefinition service, string place)
     {
         string address = "unix:" + place;
-        var server = new Server
+        var server = new Server([s_anySize])
         {
             Services = { service },
             Ports = { new ServerPort(address, 0, ServerCredentials.Insecure) },
@@ -23,5 +26,6 @@ internal sealed class GrpcCoreArm : CallsArm
         return Task.FromResult(address + ":0");
     }
 
-    protected override ChannelBase MakeChannel(string place) => new Channel(place, ChannelCredentials.Insecure);
+    protected override ChannelBase MakeChannel(string place) =>
+        new Channel(place, ChannelCredentials.Insecure, [s_anySize]);
 }

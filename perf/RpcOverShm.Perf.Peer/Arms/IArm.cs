@@ -11,10 +11,13 @@ internal interface IArm
     /// <summary>The name in every table.</summary>
     string Name { get; }
 
+    /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
+    bool IsLocal => false;
+
     /// <summary>False where the mechanism has no such form.</summary>
     bool Supports(LoadShape shape, CallerKind caller);
 
-    /// <summary>Starts to serve echoes and pumps, any number of clients at a time.</summary>
+    /// <summary>Starts to serve all that the arm supports, any number of clients at a time.</summary>
     /// <param name="place">A path in a directory of the run, which nothing has yet.</param>
     /// <returns>What <see cref="MakeClient"/> needs to find the server.</returns>
     Task<string> ServeAsync(string place);

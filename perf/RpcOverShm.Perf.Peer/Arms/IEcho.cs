@@ -1,3 +1,5 @@
+using RpcOverShm.Perf.Peer.Loads;
+
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
@@ -12,7 +14,7 @@ internal interface IEcho
     /// <summary>
     /// Makes what the next call sends, all but its bytes: they go into the memory returned. Not on the clock.
     /// </summary>
-    Memory<byte> Prepare(int sizeBytes);
+    Memory<byte> Prepare(ExchangeSize size);
 
     void Call();
 

@@ -7,7 +7,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// A named pipe of .NET with messages of raw bytes: the baseline. On Linux it is a Unix domain socket underneath. Its
 /// two forms need two names, because a pipe is opened for blocking or for awaiting.
 /// </summary>
-internal sealed class PipeArm : ByteStreamArm
+internal class PipeArm : ByteStreamArm
 {
     public override string Name => "pipe";
 

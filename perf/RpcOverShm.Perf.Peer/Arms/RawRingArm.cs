@@ -14,7 +14,8 @@ internal sealed class RawRingArm : IArm
     public string Name => "raw-ring";
 
     /// <summary>A ring that is looked at without pause has a thread: there is nothing to await.</summary>
-    public bool Supports(LoadShape shape, CallerKind caller) => caller == CallerKind.Blocking;
+    public bool Supports(LoadShape shape, CallerKind caller) =>
+        caller == CallerKind.Blocking && shape != LoadShape.Batch;
 
     public Task<string> ServeAsync(string place)
     {
@@ -42,19 +43,36 @@ internal sealed class RawRingArm : IArm
             return;
         }
 
-        bool isEcho = (LoadShape)hello[0] == LoadShape.Echo;
+        var shape = (LoadShape)hello[0];
+        var answer = new EchoAnswer();
         while (ring.TryReceive(out ReadOnlySpan<byte> message))
         {
-            if (isEcho)
+            switch (shape)
             {
-                ServedTally.CountRequest(message);
-                ring.Send(message);
-            }
-            else
-            {
-                Pump(ring, message);
+                case LoadShape.Echo:
+                    ServedTally.CountRequest(message);
+                    ring.Send(answer.TryMake(message, out Memory<byte> made) ? made.Span : message);
+                    break;
+                case LoadShape.Pump:
+                    Pump(ring, message);
+                    break;
+                default:
+                    Drain(ring, message);
+                    break;
             }
         }
+    }
+
+    private static void Drain(RingMessages ring, ReadOnlySpan<byte> order)
+    {
+        long count = BinaryPrimitives.ReadInt64LittleEndian(order);
+        for (long i = 0; i < count; i++)
+        {
+            ring.Receive();
+            ServedTally.CountRequest(ring.Received);
+        }
+
+        ring.Send(BitConverter.GetBytes(count));
     }
 
     private static void Pump(RingMessages ring, ReadOnlySpan<byte> order)
@@ -73,6 +91,8 @@ internal sealed class RawRingArm : IArm
 
         public async Task<IPump> OpenPumpAsync(CallerKind caller) => new RingPump(await OpenAsync(LoadShape.Pump));
 
+        public async Task<IDrain> OpenDrainAsync(CallerKind caller) => new RingDrain(await OpenAsync(LoadShape.Drain));
+
         private async Task<RingMessages> OpenAsync(LoadShape shape)
         {
             PeerLink link = await Connector.ConnectAsync(address, Settings(), CancellationToken.None);
@@ -85,19 +105,20 @@ internal sealed class RawRingArm : IArm
 
     private sealed class Echo(RingMessages ring) : IEcho
     {
-        private byte[] _request = [];
+        private byte[] _requests = [];
+        private Memory<byte> _request;
 
         public ReadOnlySpan<byte> Reply => ring.Received;
 
-        public Memory<byte> Prepare(int sizeBytes)
+        public Memory<byte> Prepare(ExchangeSize size)
         {
-            _request = _request.Length == sizeBytes ? _request : new byte[sizeBytes];
-            return _request;
+            _requests = _requests.Length < size.RequestBytes ? new byte[size.RequestBytes] : _requests;
+            return _request = _requests.AsMemory(0, size.RequestBytes);
         }
 
         public void Call()
         {
-            ring.Send(_request);
+            ring.Send(_request.Span);
             ring.Receive();
         }
 
@@ -108,10 +129,7 @@ internal sealed class RawRingArm : IArm
     {
         public void Receive(long messages, int sizeBytes, PumpSink sink)
         {
-            Span<byte> order = stackalloc byte[sizeof(long) + sizeof(int)];
-            BinaryPrimitives.WriteInt64LittleEndian(order, messages);
-            BinaryPrimitives.WriteInt32LittleEndian(order[sizeof(long)..], sizeBytes);
-            ring.Send(order);
+            ring.Send(ByteStreamServer.Order(messages, sizeBytes));
             while (sink.Taken < messages)
             {
                 ring.Receive();
@@ -120,5 +138,26 @@ internal sealed class RawRingArm : IArm
         }
 
         public Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink) => throw new NotSupportedException();
+    }
+
+    private sealed class RingDrain(RingMessages ring) : IDrain
+    {
+        public void Send(long messages, int sizeBytes)
+        {
+            ring.Send(ByteStreamServer.Order(messages, sizeBytes));
+            using var source = PumpMessages.OfSize(sizeBytes);
+            for (long i = 0; i < messages; i++)
+            {
+                ring.Send(source.Next(i));
+            }
+
+            ring.Receive();
+            if (BinaryPrimitives.ReadInt64LittleEndian(ring.Received) != messages)
+            {
+                throw new InvalidDataException("The server did not take all messages.");
+            }
+        }
+
+        public Task SendAsync(long messages, int sizeBytes) => throw new NotSupportedException();
     }
 }

@@ -1,19 +1,33 @@
 using Grpc.Core;
+using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>The product: <see cref="ShmChannel"/> and <see cref="ShmServer"/> with their default options.</summary>
+/// <summary>
+/// The product: <see cref="ShmChannel"/> and <see cref="ShmServer"/> with their default options, but for messages of
+/// any size.
+/// </summary>
 internal sealed class ShmProtobufArm : CallsArm
 {
     public override string Name => "shm-protobuf";
 
-    protected override async Task<string> ServeAsync(ServerServiceDefinition service, string place)
+    public override bool Supports(LoadShape shape, CallerKind caller) =>
+        base.Supports(shape, caller) || (shape == LoadShape.Batch && caller == CallerKind.Async);
+
+    /// <summary>Starts a server; it lives as long as the process.</summary>
+    public static async Task<string> StartServerAsync(ServerServiceDefinition service, string place)
     {
-        var server = new ShmServer("shm://" + place);
+        var server = new ShmServer("shm://" + place, new ShmServerOptions { MaxReceiveMessageSize = null });
         server.Services.Add(service);
         await server.StartAsync();
         return server.Address;
     }
 
-    protected override ChannelBase MakeChannel(string place) => ShmChannel.ForAddress(place);
+    public static ShmChannel OpenChannel(string place) =>
+        ShmChannel.ForAddress(place, new ShmChannelOptions { MaxReceiveMessageSize = null });
+
+    protected override Task<string> ServeAsync(ServerServiceDefinition service, string place) =>
+        StartServerAsync(service, place);
+
+    protected override ChannelBase MakeChannel(string place) => OpenChannel(place);
 }

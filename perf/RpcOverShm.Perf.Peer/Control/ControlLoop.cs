@@ -10,9 +10,15 @@ namespace RpcOverShm.Perf.Peer.Control;
 /// </summary>
 internal sealed class ControlLoop(Stream requests, Stream replies)
 {
+    private const int CallBytes = 100;
+    private const int CallsEach = 100;
+    private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(5);
+
     private readonly StreamReader _requests = new(requests);
     private readonly StreamWriter _replies = new(replies) { AutoFlush = true };
+    private readonly List<LoadRunner> _further = [];
     private LoadRunner? _loads;
+    private Func<LoadRunner>? _makeFurther;
 
     /// <summary>Says that the process has started, and serves requests until there are no more.</summary>
     public void Run()
@@ -50,7 +56,15 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
                 break;
             case PeerVerbs.Connect:
                 IArm arm = ArmCatalog.Find(request.NextText());
-                _loads = new LoadRunner(arm.MakeClient(request.NextText()));
+                string place = request.NextText();
+                _loads = new LoadRunner(arm.MakeClient(place));
+                _makeFurther = () => new LoadRunner(arm.MakeClient(place));
+                break;
+            case PeerVerbs.Widen when _makeFurther is not null:
+                Widen(request.NextNumber(), _makeFurther);
+                break;
+            case PeerVerbs.Footprint:
+                FootprintSample.Take().Write(answer);
                 break;
             case PeerVerbs.Run when _loads is not null:
                 _loads.Run(LoadOrder.Read(request)).Write(answer);
@@ -63,6 +77,21 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
                 break;
             default:
                 throw new InvalidOperationException($"The peer cannot '{verb}' now.");
+        }
+    }
+
+    private void Widen(long connections, Func<LoadRunner> makeFurther)
+    {
+        var order = new LoadOrder(LoadShape.Echo, CallerKind.Async, CallBytes)
+        {
+            Calls = CallsEach,
+            Duration = s_longest,
+        };
+        for (long i = 0; i < connections; i++)
+        {
+            LoadRunner loads = makeFurther();
+            loads.Run(order);
+            _further.Add(loads);
         }
     }
 }

@@ -15,6 +15,12 @@ internal static class PeerVerbs
     /// <summary>Say what this process has used and served so far.</summary>
     public const string Sample = "sample";
 
+    /// <summary>Open further connections, each with calls on it, and keep them: "widen COUNT".</summary>
+    public const string Widen = "widen";
+
+    /// <summary>Say how much memory and how many threads this process has.</summary>
+    public const string Footprint = "footprint";
+
     /// <summary>Say what this process runs on.</summary>
     public const string Facts = "facts";
 

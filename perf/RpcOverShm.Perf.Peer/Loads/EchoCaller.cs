@@ -5,21 +5,23 @@ using RpcOverShm.Perf.Peer.Recording;
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// One caller that sends a request when the last one has come back: a closed loop. The clock of a call starts when its
-/// bytes are in place and stops before they are checked. One thread at a time.
+/// One caller that sends a request when the last one has come back, or when its schedule says so. The clock of a call
+/// starts when its bytes are in place and stops before they are checked. One thread at a time.
 /// </summary>
 internal sealed class EchoCaller(IEcho echo, int index)
 {
-    // Callers share a server: their messages have numbers that never meet.
-    private const int CallerShift = 48;
-
-    private long _number = (long)index << CallerShift;
-    private LatencyHistogram _times = new();
+    private long _sequence;
+    private long _number;
+    private EchoPace? _pace;
+    private LoadOrder _order = new(LoadShape.Echo, CallerKind.Blocking, 0);
     private EchoWindow _window;
-    private int _sizeBytes;
+    private ExchangeSize _size;
     private bool _isOnClock;
 
-    public LatencyHistogram Times => _times;
+    public LatencyHistogram Times { get; private set; } = new();
+
+    /// <summary>Of a schedule: times from the actual start of a call instead of the intended one.</summary>
+    public LatencyHistogram Uncorrected { get; private set; } = new();
 
     /// <summary>Calls of the slice, those before the clock started included.</summary>
     public long Calls { get; private set; }
@@ -33,11 +35,14 @@ internal sealed class EchoCaller(IEcho echo, int index)
     /// <summary>What the process had used when this caller's clock started.</summary>
     public ResourceSample UsedBefore { get; private set; }
 
-    public void Begin(int sizeBytes, EchoWindow window)
+    public void Begin(LoadOrder order, EchoWindow window)
     {
-        _sizeBytes = sizeBytes;
+        _order = order;
         _window = window;
-        _times = new LatencyHistogram();
+        _pace = EchoPace.Of(order, index);
+        _size = new ExchangeSize(order.SizeBytes, order.ReplyBytes);
+        Times = new LatencyHistogram();
+        Uncorrected = new LatencyHistogram();
         _isOnClock = false;
         Calls = 0;
         WrongBytes = 0;
@@ -45,8 +50,10 @@ internal sealed class EchoCaller(IEcho echo, int index)
 
     public void Run()
     {
-        while (TryStart(out long start))
+        while (TryPrepare())
         {
+            _pace?.Wait();
+            long start = Start();
             echo.Call();
             Finish(start);
         }
@@ -54,31 +61,50 @@ internal sealed class EchoCaller(IEcho echo, int index)
 
     public async Task RunAsync()
     {
-        while (TryStart(out long start))
+        while (TryPrepare())
         {
+            if (_pace is not null)
+            {
+                await _pace.WaitAsync();
+            }
+
+            long start = Start();
             await echo.CallAsync();
             Finish(start);
         }
     }
 
-    private bool TryStart(out long start)
+    // A call that takes longer than the slice is measured all the same.
+    private bool TryPrepare()
     {
-        PayloadPattern.Fill(echo.Prepare(_sizeBytes).Span, _number);
-        start = Stopwatch.GetTimestamp();
-        if (_isOnClock)
+        bool isDone = Times.Count > 0
+            && ((_order.Calls > 0 && Times.Count >= _order.Calls) || LastTick >= _window.EndTick);
+        if (isDone)
         {
-            // A call that takes longer than the slice is measured all the same.
-            return start < _window.EndTick || _times.Count == 0;
+            return false;
         }
 
-        if (start >= _window.StartTick)
+        if (_order.SizeBytes == LoadOrder.Mixed)
+        {
+            _size = ExchangeMix.At(Times.Count);
+        }
+
+        _number = EchoNumber.Make(index, _size.ReplyBytes, _sequence++);
+        PayloadPattern.Fill(echo.Prepare(_size).Span, _number);
+        return true;
+    }
+
+    private long Start()
+    {
+        long start = Stopwatch.GetTimestamp();
+        if (!_isOnClock && start >= _window.StartTick)
         {
             _isOnClock = true;
             UsedBefore = ResourceSample.Take();
             FirstTick = start = Stopwatch.GetTimestamp();
         }
 
-        return true;
+        return start;
     }
 
     private void Finish(long start)
@@ -86,12 +112,20 @@ internal sealed class EchoCaller(IEcho echo, int index)
         long end = Stopwatch.GetTimestamp();
         if (_isOnClock)
         {
-            _times.Record(end - start);
+            if (_pace is { IsSchedule: true })
+            {
+                Uncorrected.Record(end - start);
+                start = _pace.IntendedTick;
+            }
+
+            Times.Record(end - start);
             LastTick = end;
         }
 
-        WrongBytes += PayloadPattern.CountWrong(echo.Reply, _number, _sizeBytes);
-        _number++;
+        WrongBytes += PayloadPattern.CountWrong(echo.Reply, ReplyNumber(), _size.ReplyExpected);
         Calls++;
     }
+
+    // Too short for a number: its bytes are those of number 0.
+    private long ReplyNumber() => _size.RequestBytes < PayloadPattern.NumberBytes ? 0 : _number;
 }

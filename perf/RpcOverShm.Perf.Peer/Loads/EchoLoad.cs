@@ -12,7 +12,7 @@ internal static class EchoLoad
         var window = new EchoWindow(start, start + Ticks(order.Duration));
         foreach (EchoCaller caller in callers)
         {
-            caller.Begin(order.SizeBytes, window);
+            caller.Begin(order, window);
         }
 
         Task[] running = order.Caller == CallerKind.Blocking
@@ -26,18 +26,24 @@ internal static class EchoLoad
     private static LoadResult Sum(List<EchoCaller> callers, ResourceSample used)
     {
         var times = new LatencyHistogram();
+        var uncorrected = new LatencyHistogram();
         foreach (EchoCaller caller in callers)
         {
             times.Merge(caller.Times);
+            uncorrected.Merge(caller.Uncorrected);
         }
+
+        long first = callers.Min(caller => caller.FirstTick);
 
         return new LoadResult
         {
             All = callers.Sum(caller => caller.Calls),
-            ElapsedTicks = callers.Max(caller => caller.LastTick) - callers.Min(caller => caller.FirstTick),
+            FirstTick = first,
+            ElapsedTicks = callers.Max(caller => caller.LastTick) - first,
             WrongBytes = callers.Sum(caller => caller.WrongBytes),
             Used = used,
             Times = times,
+            Uncorrected = uncorrected,
         };
     }
 

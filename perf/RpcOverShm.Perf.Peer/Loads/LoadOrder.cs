@@ -5,29 +5,62 @@ namespace RpcOverShm.Perf.Peer.Loads;
 /// <summary>One slice of load: what the client does, and for how long.</summary>
 internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeBytes)
 {
+    /// <summary>In <see cref="ReplyBytes"/>: the answer is the request itself.</summary>
+    public const int SameAsRequest = -1;
+
+    /// <summary>In <see cref="SizeBytes"/>: sizes both ways come from <see cref="ExchangeMix"/>.</summary>
+    public const int Mixed = -1;
+
     /// <summary>Callers at a time.</summary>
     public int Callers { get; init; } = 1;
 
-    /// <summary>Echo: how long to call before the clock starts, so that no sleeping thread is measured.</summary>
+    /// <summary>Echo and batch: the size of each answer.</summary>
+    public int ReplyBytes { get; init; } = SameAsRequest;
+
+    /// <summary>Echo: the silence before each call; zero is none.</summary>
+    public TimeSpan Gap { get; init; }
+
+    /// <summary>Echo: calls a second on a fixed schedule, by all callers together; 0 is a closed loop.</summary>
+    public long OfferedPerSecond { get; init; }
+
+    /// <summary>
+    /// Echo: the slice also ends after so many calls of each caller on the clock; 0 is no such end. Batch: the calls of
+    /// a batch.
+    /// </summary>
+    public long Calls { get; init; }
+
+    /// <summary>
+    /// Echo and batch: how long to call before the clock starts, so that no sleeping thread is measured.
+    /// </summary>
     public TimeSpan LeadIn { get; init; }
 
-    /// <summary>Echo: how long to call on the clock.</summary>
+    /// <summary>Echo and batch: how long to call on the clock.</summary>
     public TimeSpan Duration { get; init; }
 
-    /// <summary>Pump: messages before the clock starts; at least 1.</summary>
+    /// <summary>Pump and drain: messages before the clock starts; at least 1.</summary>
     public long LeadInMessages { get; init; } = 1;
 
-    /// <summary>Pump: messages on the clock, a multiple of <see cref="PumpSink.GroupOf"/>.</summary>
+    /// <summary>Pump: how many messages share one look at the clock.</summary>
+    public int Group { get; init; } = 1;
+
+    /// <summary>
+    /// Pump and drain: messages on the clock, of a pump a multiple of <see cref="Group"/>.
+    /// </summary>
     public long Messages { get; init; }
 
     public static LoadOrder Read(LineReader line) =>
         new((LoadShape)line.NextNumber(), (CallerKind)line.NextNumber(), (int)line.NextNumber())
         {
             Callers = (int)line.NextNumber(),
+            ReplyBytes = (int)line.NextNumber(),
+            Gap = TimeSpan.FromTicks(line.NextNumber()),
+            OfferedPerSecond = line.NextNumber(),
+            Calls = line.NextNumber(),
             LeadIn = TimeSpan.FromTicks(line.NextNumber()),
             Duration = TimeSpan.FromTicks(line.NextNumber()),
             LeadInMessages = line.NextNumber(),
             Messages = line.NextNumber(),
+            Group = (int)line.NextNumber(),
         };
 
     public void Write(LineWriter line) => line
@@ -35,8 +68,13 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add((long)Caller)
         .Add(SizeBytes)
         .Add(Callers)
+        .Add(ReplyBytes)
+        .Add(Gap.Ticks)
+        .Add(OfferedPerSecond)
+        .Add(Calls)
         .Add(LeadIn.Ticks)
         .Add(Duration.Ticks)
         .Add(LeadInMessages)
-        .Add(Messages);
+        .Add(Messages)
+        .Add(Group);
 }

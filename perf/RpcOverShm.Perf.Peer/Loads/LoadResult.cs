@@ -3,11 +3,14 @@ using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Loads;
 
-/// <summary>What one slice of load came to, as its client saw it.</summary>
+/// <summary>What one slice of load came to, as its client saw it, or all its clients together.</summary>
 internal sealed record LoadResult
 {
     /// <summary>Calls or messages with the lead-in: what the server must have served.</summary>
     public required long All { get; init; }
+
+    /// <summary>When the clock started: a monotonic clock that all processes of the machine share.</summary>
+    public required long FirstTick { get; init; }
 
     /// <summary>The time on the clock, in <see cref="System.Diagnostics.Stopwatch"/> ticks.</summary>
     public required long ElapsedTicks { get; init; }
@@ -21,22 +24,56 @@ internal sealed record LoadResult
     /// <summary>Times of calls, or between messages, in ticks.</summary>
     public required LatencyHistogram Times { get; init; }
 
+    /// <summary>Of calls on a schedule: times from their actual start. Else empty.</summary>
+    public LatencyHistogram Uncorrected { get; init; } = new();
+
     /// <summary>Calls or messages on the clock.</summary>
     public long Measured => Times.Count;
 
     public static LoadResult Read(LineReader line) => new()
     {
         All = line.NextNumber(),
+        FirstTick = line.NextNumber(),
         ElapsedTicks = line.NextNumber(),
         WrongBytes = line.NextNumber(),
         Used = ResourceSample.Read(line),
         Times = LatencyHistogram.Read(line),
+        Uncorrected = LatencyHistogram.Read(line),
     };
+
+    /// <summary>
+    /// What several clients saw at the same time: from the first that started to the last that ended.
+    /// </summary>
+    public static LoadResult Sum(IReadOnlyList<LoadResult> results)
+    {
+        var times = new LatencyHistogram();
+        var uncorrected = new LatencyHistogram();
+        ResourceSample used = default;
+        foreach (LoadResult result in results)
+        {
+            times.Merge(result.Times);
+            uncorrected.Merge(result.Uncorrected);
+            used += result.Used;
+        }
+
+        long first = results.Min(result => result.FirstTick);
+        return new LoadResult
+        {
+            All = results.Sum(result => result.All),
+            FirstTick = first,
+            ElapsedTicks = results.Max(result => result.FirstTick + result.ElapsedTicks) - first,
+            WrongBytes = results.Sum(result => result.WrongBytes),
+            Used = used,
+            Times = times,
+            Uncorrected = uncorrected,
+        };
+    }
 
     public void Write(LineWriter line)
     {
-        line.Add(All).Add(ElapsedTicks).Add(WrongBytes);
+        line.Add(All).Add(FirstTick).Add(ElapsedTicks).Add(WrongBytes);
         Used.Write(line);
         Times.Write(line);
+        Uncorrected.Write(line);
     }
 }

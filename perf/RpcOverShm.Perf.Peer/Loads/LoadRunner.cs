@@ -10,11 +10,15 @@ internal sealed class LoadRunner(IArmClient client)
 {
     private readonly Dictionary<CallerKind, List<EchoCaller>> _echoes = [];
     private readonly Dictionary<CallerKind, IPump> _pumps = [];
+    private readonly Dictionary<CallerKind, IDrain> _drains = [];
+    private IBatch? _batch;
 
     public LoadResult Run(LoadOrder order) => order.Shape switch
     {
         LoadShape.Echo => EchoLoad.Run(order, EchoCallers(order)),
-        LoadShape.Pump => PumpLoad.Run(order, Pump(order)),
+        LoadShape.Pump => PumpLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
+        LoadShape.Drain => DrainLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
+        LoadShape.Batch => BatchLoad.Run(order, _batch ??= client.OpenBatch()),
         _ => throw new ArgumentOutOfRangeException(nameof(order), order.Shape, "No such load."),
     };
 
@@ -34,14 +38,14 @@ internal sealed class LoadRunner(IArmClient client)
         return callers[..order.Callers];
     }
 
-    private IPump Pump(LoadOrder order)
+    private static T Opened<T>(Dictionary<CallerKind, T> opened, CallerKind caller, Func<CallerKind, Task<T>> openAsync)
     {
-        if (!_pumps.TryGetValue(order.Caller, out IPump? pump))
+        if (!opened.TryGetValue(caller, out T? found))
         {
-            pump = client.OpenPumpAsync(order.Caller).GetAwaiter().GetResult();
-            _pumps.Add(order.Caller, pump);
+            found = openAsync(caller).GetAwaiter().GetResult();
+            opened.Add(caller, found);
         }
 
-        return pump;
+        return found;
     }
 }

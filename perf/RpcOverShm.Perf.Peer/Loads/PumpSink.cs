@@ -15,7 +15,7 @@ internal sealed class PumpSink(LoadOrder order)
     private const int SmallestGroup = 16;
 
     private readonly int _sizeBytes = order.SizeBytes;
-    private readonly int _group = GroupOf(order.SizeBytes);
+    private readonly int _group = order.Group;
     private readonly long _leadIn = order.LeadInMessages;
     private long _firstTick;
     private long _lastTick;
@@ -28,12 +28,21 @@ internal sealed class PumpSink(LoadOrder order)
 
     public long WrongBytes { get; private set; }
 
-    /// <summary>How many messages share one look at the clock; their mean is recorded for each.</summary>
-    public static int GroupOf(int sizeBytes) => Math.Max(SmallestGroup, GroupBytes / Math.Max(1, sizeBytes));
+    /// <summary>
+    /// How many messages share one look at the clock, of all clients together; their mean is recorded for each.
+    /// </summary>
+    public static int GroupOf(int sizeBytes, int clients = 1) =>
+        Math.Max(SmallestGroup, GroupBytes / clients / Math.Max(1, sizeBytes));
 
     public void Take(ReadOnlySpan<byte> payload)
     {
         WrongBytes += PayloadPattern.CountWrong(payload, Taken, _sizeBytes);
+        CountUnchecked();
+    }
+
+    /// <summary>Counts a message that only shows what the machine can do, and has no bytes to check.</summary>
+    public void CountUnchecked()
+    {
         long measured = ++Taken - _leadIn;
         if (measured > 0)
         {
@@ -52,6 +61,7 @@ internal sealed class PumpSink(LoadOrder order)
     public LoadResult Finish() => new()
     {
         All = Taken,
+        FirstTick = _firstTick,
         ElapsedTicks = _lastTick - _firstTick,
         WrongBytes = WrongBytes,
         Used = ResourceSample.Take() - _usedBefore,

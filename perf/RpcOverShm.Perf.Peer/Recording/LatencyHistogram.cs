@@ -32,6 +32,25 @@ internal sealed class LatencyHistogram
     /// <summary>The arithmetic mean, exact; 0 when nothing was recorded.</summary>
     public double Mean => Count == 0 ? 0 : (double)Sum / Count;
 
+    /// <summary>The smallest value, to the width of its cell; 0 when nothing was recorded.</summary>
+    public double Lowest => ValueAt(0);
+
+    /// <summary>The standard deviation, to the width of the cells.</summary>
+    public double Deviation
+    {
+        get
+        {
+            double squares = 0;
+            for (int i = 0; i < CellCount; i++)
+            {
+                double distance = MiddleOf(i) - Mean;
+                squares += _counts[i] == 0 ? 0 : _counts[i] * distance * distance;
+            }
+
+            return Count == 0 ? 0 : Math.Sqrt(squares / Count);
+        }
+    }
+
     /// <summary>Records one value. A negative one, which no monotonic clock gives, counts as 0.</summary>
     public void Record(long value) => Record(value, 1);
 

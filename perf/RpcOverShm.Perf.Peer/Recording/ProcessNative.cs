@@ -21,6 +21,25 @@ internal static partial class ProcessNative
     /// <summary>Asks the kernel to kill this process when the thread that started it ends.</summary>
     public static void DieWithParent() => _ = ControlProcess(PrSetPdeathsig, Sigkill, 0, 0, 0);
 
+    /// <summary>Makes a pipe with a name, for this user alone.</summary>
+    public static void MakeFifo(string path)
+    {
+        const uint ownerReadsAndWrites = 0b110_000_000;
+        if (MakeNamedPipe(path, ownerReadsAndWrites) != 0)
+        {
+            throw new IOException($"The pipe '{path}' cannot be made: error {Marshal.GetLastPInvokeError()}.");
+        }
+    }
+
+    /// <summary>Sends a signal to a process of this user.</summary>
+    public static void SendSignal(int process, int signal)
+    {
+        if (process <= 0 || Kill(process, signal) != 0)
+        {
+            throw new IOException($"Process {process} cannot be signalled.");
+        }
+    }
+
     /// <summary>The id of the process that started this one; 1 or a reaper's when that one has ended.</summary>
     [LibraryImport("libc", EntryPoint = "getppid")]
     public static partial int GetParentId();
@@ -35,6 +54,12 @@ internal static partial class ProcessNative
             + usage[UserMicroseconds] + usage[SystemMicroseconds];
         return (microseconds, usage[VoluntarySwitches], usage[InvoluntarySwitches]);
     }
+
+    [LibraryImport("libc", EntryPoint = "mkfifo", StringMarshalling = StringMarshalling.Utf8, SetLastError = true)]
+    private static partial int MakeNamedPipe(string path, uint mode);
+
+    [LibraryImport("libc", EntryPoint = "kill")]
+    private static partial int Kill(int process, int signal);
 
     [LibraryImport("libc", EntryPoint = "getrusage")]
     private static partial int GetResourceUsage(int who, Span<long> usage);

@@ -6,10 +6,10 @@ using RpcOverShm.Perf.Peer.Recording;
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
-/// The two processes of one arm, server and client, which no other arm shares: neither's heap, thread pool or compiler
-/// can disturb another's. Between slices both are blocked, the client in its read of the next order.
+/// The processes of one arm, a server and its client or clients, which no other arm shares: neither's heap, thread pool
+/// or compiler can disturb another's. Between slices all are blocked, a client in its read of the next order.
 /// </summary>
-internal sealed class ArmPair(string label, IArm arm, string directory) : IAsyncDisposable
+internal sealed class ArmPair(string label, IArm arm, string directory, int clients = 1) : IAsyncDisposable
 {
     // A method gets its next tier after 30 calls and a pause of 100 ms in which nothing else is compiled for the first
     // time. Taking orders is compiled too, but orders are few: without these it would happen while the clock runs.
@@ -20,7 +20,8 @@ internal sealed class ArmPair(string label, IArm arm, string directory) : IAsync
     private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(30);
 
     private PeerProcess? _server;
-    private PeerProcess? _client;
+    private List<PeerProcess> _clients = [];
+    private readonly HashSet<(LoadShape, CallerKind)> _warmed = [];
     private int _starts;
     private ResourceSample _samplingUsed;
 
@@ -29,9 +30,9 @@ internal sealed class ArmPair(string label, IArm arm, string directory) : IAsync
 
     public IArm Arm => arm;
 
-    public bool IsRunning => _server is not null && _client is not null;
+    public bool IsRunning => _server is not null && _clients.Count == clients;
 
-    /// <summary>Starts both processes and the server; connects when the first load needs it.</summary>
+    /// <summary>Starts all processes and the server; connects when the first load needs it.</summary>
     public async Task StartAsync()
     {
         string place = Path.Combine(directory, $"{label}.{_starts++}");
@@ -40,8 +41,13 @@ internal sealed class ArmPair(string label, IArm arm, string directory) : IAsync
             _server = await PeerProcess.StartAsync($"server of {label}");
             LineWriter serve = new LineWriter(PeerVerbs.Serve).Add(arm.Name).Add(place);
             string served = (await _server.AskAsync(serve, s_deadline)).NextText();
-            _client = await PeerProcess.StartAsync($"client of {label}");
-            await _client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(arm.Name).Add(served), s_deadline);
+            for (int i = 0; i < clients; i++)
+            {
+                PeerProcess client = await PeerProcess.StartAsync($"client of {label}");
+                _clients.Add(client);
+                await client.AskAsync(new LineWriter(PeerVerbs.Connect).Add(arm.Name).Add(served), s_deadline);
+            }
+
             await SettleAsync();
             _samplingUsed = await CostOfSamplingAsync(_server);
         }
@@ -52,24 +58,33 @@ internal sealed class ArmPair(string label, IArm arm, string directory) : IAsync
         }
     }
 
+    /// <summary>Notes that the processes carry a load of this form from now on; true the first time.</summary>
+    public bool NoteWarmed((LoadShape Shape, CallerKind Caller) form) => _warmed.Add(form);
+
     /// <summary>Carries out one slice of load.</summary>
     /// <exception cref="PeerException">It failed; the processes are gone and can be started anew.</exception>
-    public async Task<SliceResult> RunAsync(LoadOrder order)
+    /// <param name="order">What each client does.</param>
+    /// <param name="clientsUsed">How many of the clients do it, at the same time.</param>
+    public async Task<SliceResult> RunAsync(LoadOrder order, int clientsUsed = 1)
     {
-        if (_server is null || _client is null)
+        if (_server is null || !IsRunning)
         {
             throw new PeerException($"The processes of {label} are gone.");
         }
 
         var request = new LineWriter(PeerVerbs.Run);
         order.Write(request);
+        TimeSpan deadline = s_deadline + order.LeadIn + order.Duration;
         try
         {
             PeerSample before = await SampleAsync(_server);
-            LineReader done = await _client.AskAsync(request, s_deadline + order.LeadIn + order.Duration);
-            var result = LoadResult.Read(done);
+            LineReader[] done = await Task.WhenAll(
+                _clients.Take(clientsUsed).Select(client => client.AskAsync(request, deadline)));
             PeerSample after = await SampleAsync(_server);
-            return new SliceResult(result, after - before with { Used = before.Used + _samplingUsed });
+            LoadResult[] results = [.. done.Select(LoadResult.Read)];
+            LoadResult result = results.Length == 1 ? results[0] : LoadResult.Sum(results);
+            PeerSample served = after - before with { Used = before.Used + _samplingUsed };
+            return new SliceResult(result, served) { IsLocal = arm.IsLocal };
         }
         catch (PeerException)
         {
@@ -78,18 +93,37 @@ internal sealed class ArmPair(string label, IArm arm, string directory) : IAsync
         }
     }
 
-    /// <summary>What both processes together have used so far.</summary>
-    public async Task<ResourceSample> SampleAsync() =>
-        (await SampleAsync(_server!)).Used + (await SampleAsync(_client!)).Used;
+    /// <summary>What all processes together have used so far.</summary>
+    public async Task<ResourceSample> SampleAsync()
+    {
+        ResourceSample used = (await SampleAsync(_server!)).Used;
+        foreach (PeerProcess client in _clients)
+        {
+            used += (await SampleAsync(client)).Used;
+        }
+
+        return used;
+    }
+
+    /// <summary>Has a client open further connections of its own, each with a call on it.</summary>
+    public Task WidenAsync(int connections) =>
+        _clients[0].AskAsync(new LineWriter(PeerVerbs.Widen).Add(connections), s_deadline);
+
+    /// <summary>The memory and the threads of server and first client.</summary>
+    public async Task<(FootprintSample Server, FootprintSample Client)> FootprintAsync() => (
+        FootprintSample.Read(await _server!.AskAsync(new LineWriter(PeerVerbs.Footprint), s_deadline)),
+        FootprintSample.Read(await _clients[0].AskAsync(new LineWriter(PeerVerbs.Footprint), s_deadline)));
 
     public async Task<RuntimeFacts> FactsAsync() =>
-        RuntimeFacts.Read(await _client!.AskAsync(new LineWriter(PeerVerbs.Facts), s_deadline));
+        RuntimeFacts.Read(await _clients[0].AskAsync(new LineWriter(PeerVerbs.Facts), s_deadline));
 
     public async ValueTask DisposeAsync()
     {
-        PeerProcess?[] both = [_client, _server];
-        _client = _server = null;
-        foreach (PeerProcess? peer in both)
+        PeerProcess?[] all = [.. _clients, _server];
+        _clients = [];
+        _server = null;
+        _warmed.Clear();
+        foreach (PeerProcess? peer in all)
         {
             if (peer is not null)
             {

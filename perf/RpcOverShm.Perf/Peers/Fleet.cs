@@ -4,10 +4,10 @@ using RpcOverShm.Perf.Peer.Recording;
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
-/// All arms at work, started together before anything is measured, and the directory their sockets are in. The baseline
+/// Arms at work, started together before anything is measured, and the directory their sockets are in. The baseline
 /// is there twice: a second pair of processes that differs in nothing shows what differs by chance.
 /// </summary>
-internal sealed class Fleet : IAsyncDisposable
+internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1) : IAsyncDisposable
 {
     public const string Baseline = "pipe";
     public const string BaselineAgain = "pipe-again";
@@ -19,14 +19,14 @@ internal sealed class Fleet : IAsyncDisposable
     public IReadOnlyList<ArmPair> Pairs => _pairs;
 
     /// <summary>Makes a pair of an arm on its own, which the fleet does not start and its user disposes.</summary>
-    public ArmPair MakePair(string label, string arm) => new(label, ArmCatalog.Find(arm), _directory);
+    public ArmPair MakePair(string label, string arm) => new(label, ArmCatalog.Find(arm), _directory, clients);
 
     public async Task StartAsync()
     {
-        foreach (IArm arm in ArmCatalog.All)
+        foreach (IArm arm in ArmCatalog.All.Where(arm => arms is null || arms.Contains(arm.Name)))
         {
             _pairs.Add(MakePair(arm.Name, arm.Name));
-            if (arm.Name == Baseline)
+            if (arm.Name == Baseline && (arms is null || arms.Contains(BaselineAgain)))
             {
                 _pairs.Add(MakePair(BaselineAgain, Baseline));
             }

@@ -1,6 +1,7 @@
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
 using RpcOverShm.Perf.Peers;
 
 namespace RpcOverShm.Perf.Quick;
@@ -11,6 +12,11 @@ namespace RpcOverShm.Perf.Quick;
 public sealed class ArmPairTests
 {
     private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(20);
+
+    private static readonly string[] s_withAnswers =
+        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "grpc-core-uds"];
+
+    private static IEnumerable<string> ArmsWithAnswers => s_withAnswers;
 
     private static IEnumerable<string> ArmNames => ArmCatalog.All.Select(arm => arm.Name);
 
@@ -42,6 +48,71 @@ public sealed class ArmPairTests
         SliceResult slice = await pair.RunAsync(order);
         Assert.That(slice.Problem(), Is.Null);
         Assert.That(slice.Client.Measured, Is.GreaterThanOrEqualTo(8));
+    }
+
+    [TestCaseSource(nameof(ArmsWithAnswers))]
+    public async Task RunAsync_AnswersOfOtherSizes_AreChecked(string name)
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"{name}.answers.quick", name);
+        await pair.StartAsync();
+        LoadOrder order = Order(LoadShape.Echo, CallerKind.Blocking, 100);
+        SliceResult larger = await pair.RunAsync(order with { ReplyBytes = 100_000, Calls = 5 });
+        Assert.That(larger.Problem(), Is.Null);
+        SliceResult mixed = await pair.RunAsync(order with { SizeBytes = LoadOrder.Mixed, Calls = 50 });
+        Assert.That(mixed.Problem(), Is.Null);
+        Assert.That(mixed.Client.Measured, Is.InRange(1, 50));
+    }
+
+    [Test]
+    public async Task RunAsync_OnSchedule_TakesTimesFromTheIntendedStart()
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("schedule.quick", "raw-stream");
+        await pair.StartAsync();
+        LoadOrder order = Order(LoadShape.Echo, CallerKind.Blocking, 100) with { OfferedPerSecond = 1000 };
+        SliceResult slice = await pair.RunAsync(order with { Duration = TimeSpan.FromMilliseconds(200) });
+        Assert.That(slice.Problem(), Is.Null);
+        Assert.That(slice.Client.Measured, Is.InRange(10, 220));
+        Assert.That(slice.Client.Uncorrected.Count, Is.EqualTo(slice.Client.Measured));
+        Assert.That(slice.Client.Times.Sum, Is.GreaterThanOrEqualTo(slice.Client.Uncorrected.Sum));
+    }
+
+    [TestCase(CallerKind.Blocking)]
+    [TestCase(CallerKind.Async)]
+    public async Task RunAsync_WithGap_IsSilentBetweenCalls(object caller)
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"gap.{caller}.quick", "shm-protobuf");
+        await pair.StartAsync();
+        LoadOrder order = Order(LoadShape.Echo, (CallerKind)caller, 100) with
+        {
+            Gap = TimeSpan.FromMilliseconds(10),
+            Duration = TimeSpan.FromMilliseconds(100),
+        };
+        SliceResult slice = await pair.RunAsync(order);
+        Assert.That(slice.Problem(), Is.Null);
+        Assert.That(slice.Client.Measured, Is.InRange(1, 11));
+    }
+
+    [TestCase(LoadShape.Pump)]
+    [TestCase(LoadShape.Drain)]
+    public async Task RunAsync_SeveralClients_AddsThemUp(object shape)
+    {
+        await using var crowd = new Fleet(["shm-protobuf"], clients: 3);
+        await crowd.StartAsync();
+        SliceResult slice = await crowd.Pairs[0].RunAsync(Order((LoadShape)shape, CallerKind.Async, 1000), 3);
+        Assert.That(slice.Problem(), Is.Null);
+        Assert.That(slice.Client.Measured, Is.EqualTo(3 * 2 * PumpSink.GroupOf(1000)));
+    }
+
+    [Test]
+    public async Task WidenAsync_FurtherConnections_AreCounted()
+    {
+        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("wide.quick", "shm-protobuf");
+        await pair.StartAsync();
+        (FootprintSample before, _) = await pair.FootprintAsync();
+        await pair.WidenAsync(5);
+        (FootprintSample after, _) = await pair.FootprintAsync();
+        Assert.That(after.Threads, Is.GreaterThanOrEqualTo(before.Threads));
+        Assert.That(after.PssBytes, Is.Positive);
     }
 
     [Test]
@@ -82,9 +153,11 @@ public sealed class ArmPairTests
     private static LoadOrder Order(LoadShape shape, CallerKind caller, int sizeBytes) =>
         new(shape, caller, sizeBytes)
         {
+            Calls = shape == LoadShape.Batch ? 20 : 0,
             LeadIn = TimeSpan.FromMilliseconds(10),
             Duration = TimeSpan.FromMilliseconds(50),
             LeadInMessages = 3,
             Messages = 2 * PumpSink.GroupOf(sizeBytes),
+            Group = PumpSink.GroupOf(sizeBytes),
         };
 }

@@ -10,18 +10,21 @@ namespace RpcOverShm.Perf.Quick;
 [Category("Quick")]
 public sealed class ReportTests
 {
+    private static readonly string[] s_reportNames =
+        ["machine", "seed", "noiseFloor", "rows", "bars", "tables", "notes"];
+
     private static readonly string[] s_rowNames =
     [
         "scenario", "arm", "caller", "callers", "sizeBytes", "p50Us", "p99Us", "meanUs", "perSecond",
         "megabytesPerSecond", "cpuUsPerCall", "allocatedBytesPerCallClient", "allocatedBytesPerCallServer",
-        "baselineArm", "ratio", "ratioLow", "ratioHigh",
+        "baselineArm", "ratio", "ratioLow", "ratioHigh", "variant", "replyBytes", "clients", "p90Us", "p999Us", "maxUs",
     ];
 
     [Test]
     public void Write_Json_HasTheNamesThatOthersRead()
     {
         using JsonDocument json = JsonDocument.Parse(JsonReport.Write(MakeReport()));
-        Assert.That(Names(json.RootElement), Is.EqualTo(new[] { "machine", "seed", "noiseFloor", "rows" }));
+        Assert.That(Names(json.RootElement), Is.EqualTo(s_reportNames));
         JsonElement row = json.RootElement.GetProperty("rows")[0];
         Assert.That(Names(row), Is.EqualTo(s_rowNames));
         Assert.That(row.GetProperty("caller").GetString(), Is.EqualTo("blocking"));
@@ -37,23 +40,39 @@ public sealed class ReportTests
     [Test]
     public void Write_Markdown_TellsRowsFactsAndNotes()
     {
-        PerfReport report = MakeReport();
-        var rows = report.Rows.Select(row => new MeasuredRow
-        {
-            Row = row,
-            Form = CallerKind.Blocking,
-            RoundsWon = 7,
-            Rounds = 15,
-            SwitchesPerCall = 1,
-            CompiledMethods = 0,
-        });
-        string text = MarkdownReport.Write(report, [.. rows], ["a note"]);
+        PerfReport report = MakeReport() with { Notes = ["a note"] };
+        string text = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]);
         Assert.That(text, Does.Contain("## PingPong, 100 B"));
         Assert.That(text, Does.Contain("| pipe-again | blocking | 0.25 |"));
         Assert.That(text, Does.Contain("- a note"));
         Assert.That(text, Does.Contain("between 0.90 and 1.20"));
         Assert.That(text, Does.Contain("| seed | 42 |"));
     }
+
+    [Test]
+    public void Write_Html_IsOnePageWithChartsBarsAndRivals()
+    {
+        ReportRow row = MakeRow("shm-protobuf", 0.1, 0.2);
+        var bar = new ReportBar("A <figure>", "100 B", "at most 4", "at most 2", 3, 2, 5, "times", true, false);
+        PerfReport report = MakeReport() with { Bars = [bar], Rows = [row, row with { SizeBytes = 1024, P50Us = 3 }] };
+        string page = HtmlReport.Write(report, [.. report.Rows.Select(Measured)]);
+        Assert.That(page, Does.Contain("<svg viewBox"));
+        Assert.That(page, Does.Contain("A &lt;figure&gt;"));
+        Assert.That(page, Does.Contain("grpc-dotnet 2.80"));
+        Assert.That(page, Does.Not.Contain("<script").And.Not.Contain("http"));
+        Assert.That(page, Does.Not.Contain("NaN").And.Not.Contain("∞"));
+    }
+
+    private static MeasuredRow Measured(ReportRow row) => new()
+    {
+        Row = row,
+        Cell = Format.Size(row.SizeBytes),
+        Form = CallerKind.Blocking,
+        RoundsWon = 7,
+        Rounds = 15,
+        SwitchesPerCall = 1,
+        CompiledMethods = 0,
+    };
 
     private static IEnumerable<string> Names(JsonElement element) =>
         element.EnumerateObject().Select(member => member.Name);

@@ -4,8 +4,8 @@ using RpcOverShm.Perf.Peers;
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// Measures one cell, that is a scenario at one size: all arms with all their callers, each once in every round, in an
-/// order that is shuffled anew for each round. What disturbs the machine for longer than a slice disturbs neighbours
+/// Measures one cell: all its arms with all their callers, each once in every round, in an order that is shuffled anew
+/// for each round. What disturbs the machine for longer than a slice disturbs neighbours
 /// alike, and no arm always follows the same other one.
 /// </summary>
 internal sealed class CellRecorder
@@ -13,28 +13,32 @@ internal sealed class CellRecorder
     // Warm-up goes on until the compilers of both processes stood still for so many slices in a row, but for
     // stragglers. They also stand still before they start: tiers come with a delay of 100 ms each, so that the first
     // warm-up of an arm has a least number.
-    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(80);
+    private static readonly TimeSpan s_firstSlice = TimeSpan.FromMilliseconds(80);
+    private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(50);
+    private static readonly TimeSpan s_capacitySlice = TimeSpan.FromMilliseconds(300);
     private const int QuietSlices = 3;
     private const int FewestFirstSlices = 8;
     private const int MostWarmSlices = 15;
     private const int Stragglers = 2;
 
     private readonly PerfSettings _settings;
-    private readonly LoadShape _shape;
-    private readonly int _sizeBytes;
+    private readonly TimeSpan _slice;
     private readonly Random _order;
 
-    public CellRecorder(
-        string scenario, LoadShape shape, int sizeBytes, IEnumerable<ArmPair> pairs, PerfSettings settings)
+    public CellRecorder(CellPlan plan, Fleet fleet, PerfSettings settings)
     {
+        Plan = plan;
         _settings = settings;
-        _shape = shape;
-        _sizeBytes = sizeBytes;
+        TimeSpan slice = settings.Slice * plan.Weight;
+        _slice = slice > plan.ShortestSlice ? slice : plan.ShortestSlice;
 
         // A seed of its own: the order is the same whether or not other cells were measured before.
-        _order = new Random(settings.Seed ^ scenario.Aggregate(sizeBytes, (hash, letter) => (hash * 31) + letter));
-        Entrants = [.. pairs.SelectMany(EntrantsOf)];
+        string name = plan.Scenario + plan.Name;
+        _order = new Random(settings.Seed ^ name.Aggregate(0, (hash, letter) => (hash * 31) + letter));
+        Entrants = [.. fleet.Pairs.Where(pair => plan.Arms.Contains(pair.Label)).SelectMany(EntrantsOf)];
     }
+
+    public CellPlan Plan { get; }
 
     public IReadOnlyList<Entrant> Entrants { get; }
 
@@ -42,12 +46,11 @@ internal sealed class CellRecorder
     public int RoundsWithSteal { get; private set; }
 
     /// <summary>Runs every arm until its compilers have settled. A failure is kept with its entrant.</summary>
-    /// <param name="isFirst">No cell of this scenario was warmed before.</param>
-    public async Task WarmAsync(bool isFirst)
+    public async Task WarmAsync()
     {
         foreach (Entrant entrant in Entrants)
         {
-            await GuardAsync(entrant, () => WarmAsync(entrant, isFirst));
+            await GuardAsync(entrant, () => WarmAsync(entrant));
         }
     }
 
@@ -55,6 +58,7 @@ internal sealed class CellRecorder
     public async Task MeasureAsync()
     {
         await ReviveAsync();
+        await CalibrateAsync();
         for (int round = 0; round < _settings.Rounds; round++)
         {
             Entrant[] shuffled = [.. Entrants.Where(entrant => entrant.Failure is null)];
@@ -70,7 +74,18 @@ internal sealed class CellRecorder
     }
 
     private async Task MeasureOnceAsync(Entrant entrant) =>
-        entrant.Record(await entrant.RunAsync(_settings.LeadIn, _settings.Slice));
+        entrant.Record(await entrant.RunAsync(_slice * PerfSettings.LeadInShare, _slice, isMeasured: true));
+
+    private async Task CalibrateAsync()
+    {
+        if (Plan.OfferedShare > 0)
+        {
+            foreach (Entrant entrant in Entrants)
+            {
+                await GuardAsync(entrant, () => entrant.CalibrateAsync(s_warmSlice, s_capacitySlice));
+            }
+        }
+    }
 
     // An arm whose processes were lost in an earlier cell gets new ones, and they are as cold as any.
     private async Task ReviveAsync()
@@ -85,23 +100,24 @@ internal sealed class CellRecorder
             foreach (Entrant entrant in group)
             {
                 entrant.Failure = null;
-                await GuardAsync(entrant, () => WarmAsync(entrant, isFirst: true));
+                await GuardAsync(entrant, () => WarmAsync(entrant));
             }
         }
     }
 
-    private static async Task WarmAsync(Entrant entrant, bool isFirst)
+    private static async Task WarmAsync(Entrant entrant)
     {
         if (!entrant.Pair.IsRunning)
         {
             await entrant.Pair.StartAsync();
         }
 
+        bool isFirst = entrant.Pair.NoteWarmed(entrant.Form);
         int fewest = isFirst ? FewestFirstSlices : QuietSlices;
         int quiet = 0;
         for (int i = 0; i < fewest || (i < MostWarmSlices && quiet < QuietSlices); i++)
         {
-            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, s_warmSlice);
+            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, isFirst ? s_firstSlice : s_warmSlice);
             quiet = slice.CompiledMethods <= Stragglers ? quiet + 1 : 0;
         }
     }
@@ -124,8 +140,19 @@ internal sealed class CellRecorder
         }
     }
 
-    private IEnumerable<Entrant> EntrantsOf(ArmPair pair) => Enum
-        .GetValues<CallerKind>()
-        .Where(caller => pair.Arm.Supports(_shape, caller))
-        .Select(caller => new Entrant(pair, caller, _shape, _sizeBytes));
+    private IEnumerable<Entrant> EntrantsOf(ArmPair pair)
+    {
+        LoadShape shape = Plan.Order.Shape;
+        CallerKind[] supported = [.. Enum.GetValues<CallerKind>().Where(caller => pair.Arm.Supports(shape, caller))];
+        CallerKind[] wanted = [.. supported.Intersect(Plan.Callers)];
+        foreach (CallerKind caller in wanted.Length == 0 ? supported : wanted)
+        {
+            yield return new Entrant(pair, caller, Plan, _settings.Rounds);
+        }
+
+        if (Plan.BatchCalls > 0 && pair.Arm.Supports(LoadShape.Batch, CallerKind.Async))
+        {
+            yield return new Entrant(pair, CallerKind.Async, Plan, _settings.Rounds, LoadShape.Batch);
+        }
+    }
 }

@@ -9,8 +9,9 @@ namespace RpcOverShm.Perf.Recording;
 /// Makes the rows of a measured cell. The baseline is the faster form of the pipe, for every kind of caller: under each
 /// kind there is a row for it, and one for its twin; the slower form has a row of its own.
 /// </summary>
-internal sealed class CellRows(string scenario, int sizeBytes, CellRecorder cell)
+internal sealed class CellRows(CellRecorder cell)
 {
+    private readonly CellPlan _plan = cell.Plan;
     private readonly Entrant? _baseline = Form(cell, Fleet.Baseline, null);
 
     /// <summary>The rows, in the order of the arms. None when the baseline failed.</summary>
@@ -25,10 +26,10 @@ internal sealed class CellRows(string scenario, int sizeBytes, CellRecorder cell
         Entrant? again = Form(cell, Fleet.BaselineAgain, _baseline.Caller);
         foreach (Entrant entrant in cell.Entrants.Where(entrant => entrant.Failure is null))
         {
-            switch (entrant.Pair.Label)
+            switch (entrant.Label)
             {
                 case Fleet.Baseline:
-                    rows.Add(RowOf(entrant.Pair.Label, entrant.Caller, _baseline));
+                    rows.Add(RowOf(entrant.Label, entrant.Caller, _baseline));
                     if (entrant != _baseline)
                     {
                         string form = entrant.Caller == CallerKind.Blocking ? "pipe-sync" : "pipe-async";
@@ -37,12 +38,12 @@ internal sealed class CellRows(string scenario, int sizeBytes, CellRecorder cell
 
                     break;
                 case Fleet.BaselineAgain when again is not null:
-                    rows.Add(RowOf(entrant.Pair.Label, entrant.Caller, again));
+                    rows.Add(RowOf(entrant.Label, entrant.Caller, again));
                     break;
                 case Fleet.BaselineAgain:
                     break;
                 default:
-                    rows.Add(RowOf(entrant.Pair.Label, entrant.Caller, entrant));
+                    rows.Add(RowOf(entrant.Label, entrant.Caller, entrant));
                     break;
             }
         }
@@ -51,53 +52,39 @@ internal sealed class CellRows(string scenario, int sizeBytes, CellRecorder cell
     }
 
     /// <summary>
+    /// The arm as it was measured with that kind of caller, or in its faster form; of the baseline always the faster
+    /// form. Null when it failed or is not in the cell.
+    /// </summary>
+    public Entrant? Find(string label, CallerKind? caller) =>
+        label == Fleet.Baseline ? _baseline : Form(cell, label, caller);
+
+    /// <summary>
     /// How an arm compares with another one at the same kind of caller; null when one of them failed.
     /// </summary>
     public Ratio? Compare(string label, string other, CallerKind caller)
     {
-        Entrant? one = Form(cell, label, caller);
-        Entrant? against = other == Fleet.Baseline ? _baseline : Form(cell, other, caller);
+        Entrant? one = Find(label, caller);
+        Entrant? against = Find(other, caller);
         return one is null || against is null ? null : Ratio.Of(one.Times, against.Times);
     }
 
     // Of the forms of an arm that were measured, that of the caller; or the fastest, when any will do.
     private static Entrant? Form(CellRecorder cell, string label, CallerKind? caller) => cell.Entrants
-        .Where(entrant => entrant.Pair.Label == label && entrant.Failure is null && entrant.Times.Count > 0)
+        .Where(entrant => entrant.Label == label && entrant.Failure is null && entrant.Figures.Count > 0)
         .Where(entrant => caller is null || entrant.Caller == caller)
         .MinBy(entrant => entrant.MedianTime);
 
     private MeasuredRow RowOf(string label, CallerKind caller, Entrant entrant)
     {
-        Ratio ratio = Ratio.Of(entrant.Times, _baseline!.Times);
-        long calls = entrant.Histogram.Count;
-        double perSecond = calls * (double)Stopwatch.Frequency / entrant.ElapsedTicks;
-        double served = entrant.ServerMessages;
-        double clientSwitches = (double)entrant.ClientUsed.VoluntarySwitches / calls;
+        var ratio = Ratio.Of(entrant.Times, _baseline!.Times);
+        double calls = entrant.Histogram.Count;
+        double served = Math.Max(1, entrant.ServerMessages);
+        double clientSwitches = entrant.ClientUsed.VoluntarySwitches / calls;
         double serverSwitches = entrant.ServerUsed.VoluntarySwitches / served;
-        double clientCpu = (double)entrant.ClientUsed.CpuMicroseconds / calls;
-        double serverCpu = entrant.ServerUsed.CpuMicroseconds / served;
         return new MeasuredRow
         {
-            Row = new ReportRow
-            {
-                Scenario = scenario,
-                Arm = label,
-                Caller = caller,
-                Callers = 1,
-                SizeBytes = sizeBytes,
-                P50Us = Rounded(Entrant.Microseconds(entrant.Histogram.ValueAt(0.5))),
-                P99Us = Rounded(Entrant.Microseconds(entrant.Histogram.ValueAt(0.99))),
-                MeanUs = Rounded(Entrant.Microseconds(entrant.Histogram.Mean)),
-                PerSecond = Rounded(perSecond),
-                MegabytesPerSecond = Rounded(perSecond * sizeBytes / 1e6),
-                CpuUsPerCall = Rounded(clientCpu + serverCpu),
-                AllocatedBytesPerCallClient = Rounded((double)entrant.ClientUsed.AllocatedBytes / calls),
-                AllocatedBytesPerCallServer = Rounded(entrant.ServerUsed.AllocatedBytes / served),
-                BaselineArm = Fleet.Baseline,
-                Ratio = Rounded(ratio.Median),
-                RatioLow = Rounded(ratio.Low),
-                RatioHigh = Rounded(ratio.High),
-            },
+            Row = ReportRowOf(label, caller, entrant, ratio),
+            Cell = _plan.Name,
             Form = entrant.Caller,
             RoundsWon = ratio.Won,
             Rounds = ratio.Rounds,
@@ -106,7 +93,57 @@ internal sealed class CellRows(string scenario, int sizeBytes, CellRecorder cell
         };
     }
 
-    // Four digits of what is small and tenths of what is large say more than a measurement on a shared machine knows.
-    private static double Rounded(double value) =>
-        value == 0 ? 0 : Math.Round(value, Math.Clamp(3 - (int)Math.Floor(Math.Log10(Math.Abs(value))), 1, 9));
+    private ReportRow ReportRowOf(string label, CallerKind caller, Entrant entrant, Ratio ratio)
+    {
+        double calls = entrant.Histogram.Count;
+        double served = Math.Max(1, entrant.ServerMessages);
+        double perSecond = calls * Stopwatch.Frequency / entrant.ElapsedTicks;
+        double cpu = (entrant.ClientUsed.CpuMicroseconds / calls) + (entrant.ServerUsed.CpuMicroseconds / served);
+        return new ReportRow
+        {
+            Scenario = _plan.Scenario,
+            Arm = label,
+            Caller = caller,
+            Callers = _plan.Order.Callers,
+            SizeBytes = RequestBytes,
+            P50Us = Percentile(entrant, 0.5),
+            P99Us = Percentile(entrant, 0.99),
+            MeanUs = Format.Rounded(RoundFigures.Microseconds(entrant.Histogram.Mean)),
+            PerSecond = Format.Rounded(perSecond),
+            MegabytesPerSecond = Format.Rounded(perSecond * Math.Max(RequestBytes, ReplyBytes) / 1e6),
+            CpuUsPerCall = Format.Rounded(cpu),
+            AllocatedBytesPerCallClient = Format.Rounded(entrant.ClientUsed.AllocatedBytes / calls),
+            AllocatedBytesPerCallServer = Format.Rounded(entrant.ServerUsed.AllocatedBytes / served),
+            BaselineArm = Fleet.Baseline,
+            Ratio = Format.Rounded(ratio.Median),
+            RatioLow = Format.Rounded(ratio.Low),
+            RatioHigh = Format.Rounded(ratio.High),
+            Variant = _plan.Variant,
+            ReplyBytes = ReplyBytes,
+            Clients = _plan.Clients,
+            P90Us = Percentile(entrant, 0.9),
+            P999Us = Percentile(entrant, 0.999),
+            MaxUs = Format.Rounded(RoundFigures.Microseconds(entrant.Histogram.Max)),
+            Schedule = ScheduleOf(entrant, perSecond),
+        };
+    }
+
+    private int RequestBytes => _plan.Order.SizeBytes == LoadOrder.Mixed
+        ? (int)ExchangeMix.MeanRequestBytes
+        : _plan.Order.SizeBytes;
+
+    private int ReplyBytes => _plan.Order.SizeBytes == LoadOrder.Mixed
+        ? (int)ExchangeMix.MeanReplyBytes
+        : new ExchangeSize(_plan.Order.SizeBytes, _plan.Order.ReplyBytes).ReplyExpected;
+
+    private static ReportSchedule? ScheduleOf(Entrant entrant, double perSecond) => entrant.OfferedPerSecond == 0
+        ? null
+        : new ReportSchedule(
+            entrant.OfferedPerSecond,
+            perSecond < entrant.OfferedPerSecond * ReportSchedule.LeastShareMet,
+            Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.5))),
+            Format.Rounded(RoundFigures.Microseconds(entrant.Uncorrected.ValueAt(0.99))));
+
+    private static double Percentile(Entrant entrant, double share) =>
+        Format.Rounded(RoundFigures.Microseconds(entrant.Histogram.ValueAt(share)));
 }

@@ -6,34 +6,62 @@ using RpcOverShm.Perf.Peers;
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>One arm with one kind of caller in one cell: makes its orders, and keeps what its slices came to.</summary>
-internal sealed class Entrant(ArmPair pair, CallerKind caller, LoadShape shape, int sizeBytes)
+internal sealed class Entrant
 {
-    // A pump is told how many messages to send. Before its pace is known it sends so few groups that the slowest arm is
-    // soon done, and from then on at most so many times more than the last time.
+    // A one-way load is told how many messages to send. Before its pace is known it sends so few that the slowest arm
+    // is soon done, and from then on at most so many times more than the last time.
     private const int FirstGroups = 4;
     private const int LargestGrowth = 8;
+    private static readonly TimeSpan s_volumeDeadline = TimeSpan.FromSeconds(30);
 
-    private readonly int _group = PumpSink.GroupOf(sizeBytes);
-    private readonly List<double> _times = [];
+    private readonly CellPlan _plan;
+    private readonly LoadOrder _order;
+    private readonly int _group;
+    private readonly int _rounds;
+    private readonly List<RoundFigures> _figures = [];
     private long _lastMessages;
     private double _messagesPerSecond;
 
-    public ArmPair Pair => pair;
+    public Entrant(ArmPair pair, CallerKind caller, CellPlan plan, int rounds, LoadShape? shape = null)
+    {
+        Pair = pair;
+        _plan = plan;
+        _rounds = rounds;
+        _order = plan.Order with
+        {
+            Shape = shape ?? plan.Order.Shape,
+            Caller = caller,
+            Calls = shape == LoadShape.Batch ? plan.BatchCalls : plan.Order.Calls,
+        };
+        _group = _order.Shape == LoadShape.Pump ? PumpSink.GroupOf(_order.SizeBytes, plan.Clients) : 1;
+    }
 
-    public CallerKind Caller => caller;
+    public ArmPair Pair { get; }
+
+    /// <summary>The name in the tables.</summary>
+    public string Label => _order.Shape == LoadShape.Batch ? Pair.Label + "-batch" : Pair.Label;
+
+    public CallerKind Caller => _order.Caller;
+
+    /// <summary>What the processes have to compile for this load, whatever its sizes.</summary>
+    public (LoadShape Shape, CallerKind Caller) Form => (_order.Shape, _order.Caller);
 
     /// <summary>Null while every slice was carried out and every byte was right.</summary>
     public string? Failure { get; set; }
 
-    /// <summary>
-    /// The time of each round, in microseconds: the median call of an echo, the mean message of a pump.
-    /// </summary>
-    public IReadOnlyList<double> Times => _times;
+    /// <summary>What each round came to.</summary>
+    public IReadOnlyList<RoundFigures> Figures => _figures;
 
-    public double MedianTime => Ratio.MedianOf(_times);
+    /// <summary>The time of each round that the cell compares, in microseconds.</summary>
+    public IReadOnlyList<double> Times => [.. _figures.Select(figures => figures.Time(_plan.Time))];
+
+    public double MedianTime => Ratio.MedianOf(Times);
 
     /// <summary>All calls, or times between messages, of all rounds, in ticks.</summary>
     public LatencyHistogram Histogram { get; } = new();
+
+    /// <summary>Of calls on a schedule: from their actual start.</summary>
+    public LatencyHistogram Uncorrected { get; } = new();
 
     public long ElapsedTicks { get; private set; }
 
@@ -44,47 +72,67 @@ internal sealed class Entrant(ArmPair pair, CallerKind caller, LoadShape shape, 
     /// <summary>Calls that <see cref="ServerUsed"/> was spent on: those of the lead-ins too.</summary>
     public long ServerMessages { get; private set; }
 
+    /// <summary>Calls a second that a schedule asks for; 0 for a closed loop.</summary>
+    public long OfferedPerSecond { get; private set; }
+
     /// <summary>Runs the load for about so long.</summary>
+    /// <param name="leadIn">The time before the clock starts.</param>
+    /// <param name="duration">The time on the clock.</param>
+    /// <param name="isMeasured">True for a slice that counts: where the cell has a volume, it is sent then.</param>
     /// <exception cref="PeerException">It failed, or bytes were wrong.</exception>
-    public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration)
+    public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration, bool isMeasured = false)
     {
-        SliceResult slice = await pair.RunAsync(MakeOrder(leadIn, duration));
+        long volume = isMeasured ? _plan.VolumeBytes : 0;
+        SliceResult slice = await Pair.RunAsync(MakeOrder(leadIn, duration, volume), _plan.Clients);
         LoadResult client = slice.Client;
         _messagesPerSecond = client.Measured * (double)Stopwatch.Frequency / client.ElapsedTicks;
-        return slice.Problem() is { } problem ? throw new PeerException($"In {pair.Label}, {problem}.") : slice;
+        return slice.Problem() is { } problem ? throw new PeerException($"In {Label}, {problem}.") : slice;
+    }
+
+    /// <summary>Finds out what the arm can do in a closed loop, and sets the schedule's pace by it.</summary>
+    public async Task CalibrateAsync(TimeSpan leadIn, TimeSpan duration)
+    {
+        OfferedPerSecond = 0;
+        await RunAsync(leadIn, duration);
+        OfferedPerSecond = Math.Max(1, (long)(_plan.OfferedShare * _messagesPerSecond));
     }
 
     /// <summary>Counts a slice as the round's.</summary>
     public void Record(SliceResult slice)
     {
-        _times.Add(shape == LoadShape.Echo
-            ? Microseconds(slice.Client.Times.ValueAt(0.5))
-            : Microseconds((double)slice.Client.ElapsedTicks / slice.Client.Measured));
+        _figures.Add(RoundFigures.Of(slice));
         Histogram.Merge(slice.Client.Times);
+        Uncorrected.Merge(slice.Client.Uncorrected);
         ElapsedTicks += slice.Client.ElapsedTicks;
         ClientUsed += slice.Client.Used;
         ServerUsed += slice.Server.Used;
         ServerMessages += slice.Server.Messages;
     }
 
-    public static double Microseconds(double ticks) => ticks * 1e6 / Stopwatch.Frequency;
-
-    private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration)
-    {
-        var order = new LoadOrder(shape, caller, sizeBytes);
-        return shape == LoadShape.Echo
-            ? order with { LeadIn = leadIn, Duration = duration }
-            : order with
+    private LoadOrder MakeOrder(TimeSpan leadIn, TimeSpan duration, long volumeBytes) =>
+        _order.Shape is LoadShape.Echo or LoadShape.Batch
+            ? _order with { LeadIn = leadIn, Duration = duration, OfferedPerSecond = OfferedPerSecond }
+            : _order with
             {
-                LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds),
-                Messages = MessagesFor(duration),
+                LeadInMessages = 1 + (long)(_messagesPerSecond * leadIn.TotalSeconds / _plan.Clients),
+                Messages = volumeBytes > 0 ? MessagesOf(volumeBytes) : MessagesFor(duration),
+                Group = _group,
+                Duration = volumeBytes > 0 ? s_volumeDeadline : duration,
             };
-    }
 
+    // Of each client.
     private long MessagesFor(TimeSpan duration)
     {
-        long wanted = _lastMessages == 0 ? FirstGroups * _group : (long)(_messagesPerSecond * duration.TotalSeconds);
+        long wanted = _lastMessages == 0
+            ? FirstGroups * _group
+            : (long)(_messagesPerSecond * duration.TotalSeconds / _plan.Clients);
         long most = _lastMessages == 0 ? wanted : _lastMessages * LargestGrowth;
-        return _lastMessages = Math.Max(1, Math.Min(wanted, most) / _group) * _group;
+        return _lastMessages = InGroups(Math.Min(wanted, most));
     }
+
+    // The volume is that of all rounds and clients.
+    private long MessagesOf(long volumeBytes) =>
+        InGroups(volumeBytes / _rounds / _plan.Clients / Math.Max(1, _order.SizeBytes));
+
+    private long InGroups(long messages) => Math.Max(1, messages / _group) * _group;
 }

@@ -7,7 +7,14 @@ internal sealed class PerfSettings
 {
     private const string SecondsVariable = "RPCOVERSHM_PERF_SECONDS";
     private const string SeedVariable = "RPCOVERSHM_PERF_SEED";
+    private const string FullVariable = "RPCOVERSHM_PERF_FULL";
+
+    /// <summary>The environment variable that asks for the whole suite.</summary>
+    public const string WideVariable = "RPCOVERSHM_PERF_WIDE";
+
+    private const string AssertVariable = "RPCOVERSHM_PERF_ASSERT";
     private const double DefaultSeconds = 3;
+    private const double DefaultSecondsWide = 1;
     private const double FewestSeconds = 0.1;
     private const double MostSeconds = 3600;
 
@@ -15,7 +22,9 @@ internal sealed class PerfSettings
     // every arm, so longer runs have more rounds instead.
     private const int FewestRounds = 15;
     private const double LongestSlice = 0.2;
-    private const double LeadInShare = 0.1;
+
+    /// <summary>The time of load before the clock starts in each slice, as a share of the slice.</summary>
+    public const double LeadInShare = 0.1;
 
     private PerfSettings(double seconds, int seed)
     {
@@ -23,7 +32,6 @@ internal sealed class PerfSettings
         Seed = seed;
         Rounds = Math.Max(FewestRounds, (int)Math.Ceiling(seconds / LongestSlice));
         Slice = TimeSpan.FromSeconds(seconds / Rounds);
-        LeadIn = Slice * LeadInShare;
     }
 
     /// <summary>Seconds on the clock for each row, shared by its rounds.</summary>
@@ -37,12 +45,18 @@ internal sealed class PerfSettings
     /// <summary>The time on the clock for one arm in one round.</summary>
     public TimeSpan Slice { get; }
 
-    /// <summary>The time of load before the clock starts in each slice.</summary>
-    public TimeSpan LeadIn { get; }
+    /// <summary>All sizes and counts, however long they take.</summary>
+    public static bool IsFull { get; } = IsSet(FullVariable);
+
+    /// <summary>Every scenario, and all of its cells that fit into a quarter of an hour; each row shorter then.</summary>
+    public static bool IsWide { get; } = IsSet(WideVariable) || IsFull;
+
+    /// <summary>A bar that is missed fails its test, instead of being reported only.</summary>
+    public static bool AssertsBars { get; } = IsSet(AssertVariable);
 
     public static PerfSettings FromEnvironment()
     {
-        double seconds = DefaultSeconds;
+        double seconds = IsWide ? DefaultSecondsWide : DefaultSeconds;
         if (Environment.GetEnvironmentVariable(SecondsVariable) is { Length: > 0 } text
             && (!double.TryParse(text, CultureInfo.InvariantCulture, out seconds)
                 || seconds is not (>= FewestSeconds and <= MostSeconds)))
@@ -60,4 +74,12 @@ internal sealed class PerfSettings
 
         return new PerfSettings(seconds, seed);
     }
+
+    /// <summary>A whole number of the environment, for what only one scenario needs.</summary>
+    public static int NumberOf(string variable, int otherwise) =>
+        Environment.GetEnvironmentVariable(variable) is not { Length: > 0 } text ? otherwise
+        : int.TryParse(text, CultureInfo.InvariantCulture, out int number) && number > 0 ? number
+        : throw new InvalidOperationException($"{variable} is '{text}': a whole number above 0 is needed.");
+
+    private static bool IsSet(string variable) => Environment.GetEnvironmentVariable(variable) == "1";
 }

@@ -2,44 +2,63 @@ using System.Globalization;
 using System.Text;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
 
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// Writes the report for people: a table for each cell, the notes of scenarios without rows, and the facts.
+/// Writes the report as text for people: the bars, a table for each cell, the notes of scenarios without rows, and the
+/// facts.
 /// </summary>
 internal static class MarkdownReport
 {
     private static readonly string[] s_columns =
     [
-        "arm", "caller", "p50 µs", "p99 µs", "mean µs", "per second", "MB/s", "CPU µs", "switches", "client B",
-        "server B", "ratio", "95 % interval", "won",
+        "arm", "caller", "p50 µs", "p99 µs", "p99.9 µs", "mean µs", "per second", "MB/s", "CPU µs", "switches",
+        "client B", "server B", "ratio", "95 % interval", "won",
     ];
 
-    public static string Write(PerfReport report, IReadOnlyList<MeasuredRow> rows, IReadOnlyList<string> notes)
+    private static readonly string[] s_scheduleColumns = ["offered/s", "as started: p50 µs", "p99 µs", "rate"];
+
+    private static readonly string[] s_barColumns = ["figure", "cell", "bar", "aim", "measured (95 %)", "verdict"];
+
+    public static string Write(PerfReport report, IReadOnlyList<MeasuredRow> rows)
     {
         var text = new StringBuilder();
         text.AppendLine("# Performance").AppendLine();
         WriteIntroduction(text, report);
-        foreach (IGrouping<(string Scenario, int Size), MeasuredRow> cell in rows.GroupBy(CellOf))
+        if (report.Bars.Count > 0)
         {
-            WriteCell(text, cell.Key.Scenario, cell.Key.Size, [.. cell]);
+            IEnumerable<string[]> bars = report.Bars.Select(
+                bar => (string[])[bar.Figure, bar.Cell, bar.Bar, bar.Aim, bar.Found, bar.Verdict]);
+            text.AppendLine("## Bars").AppendLine();
+            WriteTable(text, s_barColumns, texts: s_barColumns.Length, bars);
         }
 
-        WriteNotes(text, notes);
-        WriteFacts(text, report);
+        foreach (IGrouping<(string Scenario, string Cell), MeasuredRow> cell in rows.GroupBy(CellOf))
+        {
+            WriteCell(text, cell.Key.Scenario, cell.Key.Cell, [.. cell]);
+        }
+
+        foreach (ReportTable table in report.Tables)
+        {
+            text.Append("## ").AppendLine(table.Title).AppendLine().AppendLine(table.Note).AppendLine();
+            WriteTable(text, table.Columns, texts: 1, table.Rows);
+        }
+
+        WriteNotes(text, report.Notes);
+        text.AppendLine("## Machine and run").AppendLine();
+        WriteTable(text, ["", ""], texts: 2, MachineTable.Rows(report));
         return text.ToString();
     }
 
     private static void WriteIntroduction(StringBuilder text, PerfReport report)
     {
         text.AppendLine(
-            "Two processes for every arm. The ratio is this arm's time (PingPong: p50, Stream: time per message) over "
-            + "the baseline's in the same round, the median of all rounds: below 1 is faster. The baseline is `pipe`, "
-            + "a .NET named pipe, on Linux a Unix socket underneath, in the faster of its two forms. CPU, switches and "
-            + "bytes are per call or message; CPU and switches of both processes together. What all of it means, and "
-            + "what not: perf/README.md.").AppendLine();
+            "Processes of their own for every arm. The ratio is this arm's time (p50 of a call, or time per message) "
+            + "over the baseline's in the same round, the median of all rounds: below 1 is faster. The baseline is "
+            + "`pipe`, a .NET named pipe, on Linux a Unix socket underneath, in the faster of its two forms. CPU, "
+            + "switches and bytes are per call or message; CPU and switches of all processes together. What all of it "
+            + "means, and what not: perf/README.md.").AppendLine();
         if (report.NoiseFloor is { } floor)
         {
             text.AppendLine(CultureInfo.InvariantCulture,
@@ -48,43 +67,48 @@ internal static class MarkdownReport
         }
     }
 
-    private static (string Scenario, int Size) CellOf(MeasuredRow row) => (row.Row.Scenario, row.Row.SizeBytes);
+    private static (string Scenario, string Cell) CellOf(MeasuredRow row) => (row.Row.Scenario, row.Cell);
 
-    private static void WriteCell(StringBuilder text, string scenario, int size, MeasuredRow[] rows)
+    private static void WriteCell(StringBuilder text, string scenario, string cell, MeasuredRow[] rows)
     {
-        text.AppendLine(CultureInfo.InvariantCulture, $"## {scenario}, {SizeName(size)}").AppendLine();
-        text.Append("| ").AppendJoin(" | ", s_columns).AppendLine(" |");
-        text.Append("|---|---|").Insert(text.Length, "---:|", s_columns.Length - 2).AppendLine();
-        foreach (MeasuredRow row in rows.OrderBy(row => row.Row.Caller))
-        {
-            WriteRow(text, row);
-        }
-
+        bool isScheduled = rows.Any(row => row.Row.Schedule is not null);
+        text.AppendLine(CultureInfo.InvariantCulture, $"## {scenario}, {cell}").AppendLine();
+        string[] columns = isScheduled ? [.. s_columns, .. s_scheduleColumns] : s_columns;
+        WriteTable(text, columns, texts: 2, rows.OrderBy(row => row.Row.Caller).Select(row => Cells(row, isScheduled)));
         MeasuredRow? baseline = rows.FirstOrDefault(row => row.Row.Arm == Fleet.Baseline);
         if (baseline is not null)
         {
             string form = baseline.Form == CallerKind.Blocking ? "blocking" : "awaiting";
             long compiled = rows.DistinctBy(row => (row.Row.Arm, row.Form)).Sum(row => row.CompiledMethods);
-            text.AppendLine().AppendLine(CultureInfo.InvariantCulture,
+            text.AppendLine(CultureInfo.InvariantCulture,
                 $"Here the {form} form of the pipe is the faster one. "
-                + $"Methods compiled while the clock ran: {compiled}.");
+                + $"Methods compiled while the clock ran: {compiled}.").AppendLine();
         }
-
-        text.AppendLine();
     }
 
-    private static void WriteRow(StringBuilder text, MeasuredRow measured)
+    private static string[] Cells(MeasuredRow measured, bool isScheduled)
     {
         ReportRow row = measured.Row;
         string[] cells =
         [
-            row.Arm, row.Caller.ToString().ToLowerInvariant(), Number(row.P50Us), Number(row.P99Us), Number(row.MeanUs),
-            Number(row.PerSecond), Number(row.MegabytesPerSecond), Number(row.CpuUsPerCall),
-            Number(measured.SwitchesPerCall), Number(row.AllocatedBytesPerCallClient),
-            Number(row.AllocatedBytesPerCallServer), Number(row.Ratio),
-            $"{Number(row.RatioLow)} to {Number(row.RatioHigh)}", $"{measured.RoundsWon} of {measured.Rounds}",
+            row.Arm, row.Caller.ToString().ToLowerInvariant(), Format.Number(row.P50Us), Format.Number(row.P99Us),
+            Format.Number(row.P999Us), Format.Number(row.MeanUs), Format.Number(row.PerSecond),
+            Format.Number(row.MegabytesPerSecond), Format.Number(row.CpuUsPerCall),
+            Format.Number(measured.SwitchesPerCall), Format.Number(row.AllocatedBytesPerCallClient),
+            Format.Number(row.AllocatedBytesPerCallServer), Format.Number(row.Ratio),
+            $"{Format.Number(row.RatioLow)} to {Format.Number(row.RatioHigh)}",
+            $"{measured.RoundsWon} of {measured.Rounds}",
         ];
-        text.Append("| ").AppendJoin(" | ", cells).AppendLine(" |");
+        if (!isScheduled || row.Schedule is not { } schedule)
+        {
+            return cells;
+        }
+
+        return
+        [
+            .. cells, Format.Number(schedule.OfferedPerSecond), Format.Number(schedule.UncorrectedP50Us),
+            Format.Number(schedule.UncorrectedP99Us), schedule.MissedRate ? "MISSED" : "kept",
+        ];
     }
 
     private static void WriteNotes(StringBuilder text, IReadOnlyList<string> notes)
@@ -103,50 +127,21 @@ internal static class MarkdownReport
         text.AppendLine();
     }
 
-    private static void WriteFacts(StringBuilder text, PerfReport report)
+    private static void WriteTable(
+        StringBuilder text, IReadOnlyList<string> columns, int texts, IEnumerable<IReadOnlyList<string>> rows)
     {
-        MachineFacts machine = report.Machine;
-        string processor = machine.Hypervisor ? "cores, a virtual machine" : "cores";
-        (string Name, string Value)[] facts =
-        [
-            ("date", machine.Date),
-            ("commit", machine.Commit),
-            ("SDK, runtime", $"{machine.Sdk}, {machine.Runtime}"),
-            ("garbage collector", machine.GcMode),
-            ("large objects", $"from {machine.LohThresholdBytes} bytes on, set alike in both processes of all arms"),
-            ("tiered compilation", machine.TieredCompilation),
-            ("kernel, system", machine.Kernel),
-            ("processor", $"{machine.CpuModel}, {machine.Cores} {processor}"),
-            ("clock", machine.Clocksource),
-            ("load average", $"{machine.LoadAverageBefore} before, {machine.LoadAverageAfter} after"),
-            ("steal", Invariant($"{machine.StealPercent:0.00} % of the time")),
-            ("rounds with steal", $"{machine.RoundsWithSteal} of {machine.RoundsMeasured}; none is left out"),
-            ("ring", $"{machine.RingCapacityBytes} bytes each way"),
-            ("measured", Invariant($"{machine.SecondsPerRow} s a row, in {machine.Rounds} rounds")),
-            ("seed", Invariant($"{report.Seed}")),
-        ];
-        text.AppendLine("## Machine and run").AppendLine().AppendLine("| | |").AppendLine("|---|---|");
-        foreach ((string name, string value) in facts)
+        text.Append("| ").AppendJoin(" | ", columns).AppendLine(" |").Append('|');
+        for (int i = 0; i < columns.Count; i++)
         {
-            text.AppendLine(CultureInfo.InvariantCulture, $"| {name} | {value} |");
+            text.Append(i < texts ? "---|" : "---:|");
         }
+
+        text.AppendLine();
+        foreach (IReadOnlyList<string> row in rows)
+        {
+            text.Append("| ").AppendJoin(" | ", row).AppendLine(" |");
+        }
+
+        text.AppendLine();
     }
-
-    private static string SizeName(int bytes) => bytes switch
-    {
-        >= 1 << 20 when bytes % (1 << 20) == 0 => $"{bytes >> 20} MiB",
-        >= 1 << 10 when bytes % (1 << 10) == 0 => $"{bytes >> 10} KiB",
-        _ => $"{bytes} B",
-    };
-
-    // Three digits for people: 0.457, 4.57, 45.7, 457, 4,570.
-    private static string Number(double value) => value switch
-    {
-        0 => "0",
-        < 10 => value.ToString("0.00#", CultureInfo.InvariantCulture),
-        < 100 => value.ToString("0.0", CultureInfo.InvariantCulture),
-        _ => value.ToString("#,0", CultureInfo.InvariantCulture),
-    };
-
-    private static string Invariant(FormattableString text) => text.ToString(CultureInfo.InvariantCulture);
 }

@@ -7,6 +7,9 @@ internal sealed record MeasuredRow
 {
     public required ReportRow Row { get; init; }
 
+    /// <summary>The name of its cell within the scenario.</summary>
+    public required string Cell { get; init; }
+
     /// <summary>
     /// Which form of the arm was measured: of the baseline it is the faster one, whatever the caller.
     /// </summary>

@@ -1,3 +1,4 @@
+using System.Text.Json.Serialization;
 using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Report;
@@ -40,4 +41,23 @@ internal sealed record ReportRow
     public required double RatioLow { get; init; }
 
     public required double RatioHigh { get; init; }
+
+    /// <summary>What tells the cell from another one of the same size; empty for the plain one.</summary>
+    public string Variant { get; init; } = "";
+
+    /// <summary>The size of an answer.</summary>
+    public int ReplyBytes { get; init; }
+
+    /// <summary>Client processes at the same time.</summary>
+    public int Clients { get; init; } = 1;
+
+    public double P90Us { get; init; }
+
+    public double P999Us { get; init; }
+
+    public double MaxUs { get; init; }
+
+    /// <summary>Null, and left out, for a closed loop.</summary>
+    [JsonIgnore(Condition = JsonIgnoreCondition.WhenWritingNull)]
+    public ReportSchedule? Schedule { get; init; }
 }

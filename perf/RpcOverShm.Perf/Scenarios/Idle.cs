@@ -2,20 +2,29 @@ using System.Globalization;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
 using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>What a connection costs that nobody uses: two processes of its own, which were busy just before.</summary>
 [TestFixture]
 [NonParallelizable]
+[Order(9)]
 [Category(nameof(Idle))]
 public sealed class Idle
 {
     private const int SizeBytes = 100;
     private static readonly TimeSpan s_busy = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_settling = TimeSpan.FromSeconds(5);
+
+    // Longer than a busy connection keeps anything at the ready.
+    private static readonly TimeSpan s_settlingOfMany = TimeSpan.FromSeconds(8);
     private static readonly TimeSpan s_measured = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan s_mostCpu = TimeSpan.FromMilliseconds(10);
+
+    private const int Connections = 100;
+    private const double Mebibyte = 1 << 20;
 
     [TestCase("shm-protobuf")]
     [TestCase("raw-stream")]
@@ -45,5 +54,64 @@ public sealed class Idle
         PerfRun.Say(found);
         run.Add(found);
         Assert.That(cpu, Is.LessThan(s_mostCpu), found);
+    }
+
+    [Test]
+    [Wide]
+    public async Task HundredConnections_NobodyUses_CostLittle()
+    {
+        PerfRun.Say($"{nameof(Idle)}: {Connections} connections of shm-protobuf.");
+        PerfRun run = PerfRun.Current;
+        await using ArmPair pair = run.Fleet.MakePair("crowd.idle", "shm-protobuf");
+        await pair.StartAsync();
+        await run.LearnFactsAsync(pair);
+
+        // What the first connection brings along is the runtime's, not the connections'.
+        await pair.WidenAsync(1);
+        await Task.Delay(s_settling);
+        (FootprintSample Server, FootprintSample Client) before = await pair.FootprintAsync();
+        await pair.WidenAsync(Connections - 1);
+        await Task.Delay(s_settlingOfMany);
+        (FootprintSample Server, FootprintSample Client) after = await pair.FootprintAsync();
+        ResourceSample usedBefore = await pair.SampleAsync();
+        await Task.Delay(s_measured);
+        ResourceSample used = await pair.SampleAsync() - usedBefore;
+        long pss = Math.Max(
+            after.Server.PssBytes - before.Server.PssBytes, after.Client.PssBytes - before.Client.PssBytes);
+        long threads = Math.Max(
+            after.Server.Threads - before.Server.Threads, after.Client.Threads - before.Client.Threads);
+        PerfRun.Say($"{used.VoluntarySwitches} context switches in {s_measured.TotalSeconds:0} s.");
+        ReportBar[] bars =
+        [
+            MakeBar("CPU in 10 s, both processes", "ms", used.CpuMicroseconds / 1000.0, 10, 10),
+            MakeBar("Pss growth per connection and process", "MiB", pss / Mebibyte / (Connections - 1), 2.5, 2.5),
+            MakeBar("threads per connection and process", "threads", (double)threads / (Connections - 1), 3, 1),
+        ];
+        Assert.Multiple(() =>
+        {
+            foreach (ReportBar bar in bars)
+            {
+                PerfRun.Say(bar.ToString());
+                run.Add(bar);
+                Assert.That(bar.IsMet || !PerfSettings.AssertsBars, bar.ToString());
+            }
+        });
+    }
+
+    // Measured once: there is no interval.
+    private static ReportBar MakeBar(string figure, string unit, double value, double limit, double aim)
+    {
+        double measured = Format.Rounded(value);
+        return new ReportBar(
+            $"{Connections} idle connections, {figure}",
+            nameof(Idle),
+            $"at most {Format.Number(limit)} {unit}",
+            $"at most {Format.Number(aim)} {unit}",
+            measured,
+            measured,
+            measured,
+            unit,
+            measured <= limit,
+            measured <= aim);
     }
 }

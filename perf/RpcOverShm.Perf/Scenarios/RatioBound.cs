@@ -9,6 +9,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// <param name="Arm">The arm that is to be fast.</param>
 /// <param name="Against">The arm it is compared with.</param>
 /// <param name="Caller">The kind of caller.</param>
-/// <param name="SizeBytes">The size at which it is asserted.</param>
+/// <param name="Cell">The cell in which it is asserted.</param>
 /// <param name="TimesFaster">How many times faster it is to be.</param>
-internal sealed record RatioBound(string Arm, string Against, CallerKind Caller, int SizeBytes, double TimesFaster);
+internal sealed record RatioBound(string Arm, string Against, CallerKind Caller, string Cell, double TimesFaster);

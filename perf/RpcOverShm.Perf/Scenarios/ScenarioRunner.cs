@@ -1,6 +1,8 @@
 using System.Globalization;
 using RpcOverShm.Perf.Peer.Recording;
+using RpcOverShm.Perf.Peers;
 using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Scenarios;
 
@@ -11,59 +13,93 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
 {
     private static readonly TimeSpan s_parked = TimeSpan.FromSeconds(2);
 
-    private readonly Dictionary<int, CellRecorder> _cells = [];
+    private readonly Dictionary<string, CellRecorder> _cells = [];
+    private int _measured;
 
     public async Task WarmAsync()
     {
         PerfRun run = PerfRun.Current;
-        await run.StartFleetAsync();
-        PerfRun.Say($"{plan.Name}: warming up.");
-        foreach (int size in plan.Sizes)
+        Fleet fleet = await plan.FleetAsync(run);
+        PerfRun.Say($"{plan.Name}: warming up for {plan.Cells.Count} cells.");
+        foreach (CellPlan cellPlan in plan.Cells)
         {
-            var cell = new CellRecorder(plan.Name, plan.Shape, size, run.Fleet.Pairs, run.Settings);
-            await cell.WarmAsync(isFirst: _cells.Count == 0);
-            _cells.Add(size, cell);
+            var cell = new CellRecorder(cellPlan, fleet, run.Settings);
+            await cell.WarmAsync();
+            _cells.Add(cellPlan.Name, cell);
         }
 
-        await ShowParkedAsync(run);
+        await ShowParkedAsync(run, fleet);
     }
 
     /// <summary>Measures one cell, adds its rows to the report, and asserts what there is to assert.</summary>
-    public async Task MeasureAsync(int sizeBytes)
+    public async Task MeasureAsync(string cellName)
     {
-        PerfRun.Say($"{plan.Name}: {sizeBytes} bytes.");
-        CellRecorder cell = _cells[sizeBytes];
+        CellRecorder cell = _cells[cellName];
+        PerfRun.Say($"{cell.Plan.Scenario}: {cellName} (cell {++_measured} of {_cells.Count}).");
         await cell.MeasureAsync();
-        var rows = new CellRows(plan.Name, sizeBytes, cell);
+        var rows = new CellRows(cell);
         PerfRun.Current.Add(rows.Make(), cell);
+        (Bar, ReportBar?)[] bars = [.. BarsOf(cellName).Select(bar => (bar, Report(bar, rows, cell.Plan)))];
         Assert.Multiple(() =>
         {
             foreach (Entrant entrant in cell.Entrants)
             {
-                string name = $"{plan.Name} {entrant.Pair.Label} {entrant.Caller} {sizeBytes} B";
+                string name = $"{cell.Plan.Scenario} {entrant.Label} {entrant.Caller} {cellName}";
                 Assert.That(entrant.Failure, Is.Null, $"{name} has failed and has no row.");
             }
 
-            foreach (RatioBound bound in plan.Bounds.Where(bound => bound.SizeBytes == sizeBytes))
+            foreach (RatioBound bound in plan.Bounds.Where(bound => bound.Cell == cellName))
             {
                 AssertBound(bound, rows.Compare(bound.Arm, bound.Against, bound.Caller));
+            }
+
+            foreach ((Bar bar, ReportBar? found) in bars.Where(_ => PerfSettings.AssertsBars))
+            {
+                AssertBar(bar, found);
             }
         });
     }
 
-    // An arm that spins while another one is measured would spoil that one's figures.
-    private async Task ShowParkedAsync(PerfRun run)
+    private IEnumerable<Bar> BarsOf(string cellName) =>
+        plan.Bars.Where(bar => bar.Cell is null || bar.Cell == cellName);
+
+    private static ReportBar? Report(Bar bar, CellRows rows, CellPlan cell)
     {
-        ResourceSample used = await run.Fleet.MeasureParkedAsync(s_parked);
+        if (bar.Evaluate(rows, cell) is not { } found)
+        {
+            PerfRun.Say($"not measured: {bar.Figure} ({cell.Name})");
+            return null;
+        }
+
+        PerfRun.Say(found.ToString());
+        PerfRun.Current.Add(bar.Choose(PerfRun.Current.FindBar(bar.Figure), found));
+
+        return found;
+    }
+
+    // A figure that any cell may meet is judged when all have been measured.
+    private void AssertBar(Bar bar, ReportBar? found)
+    {
+        ReportBar? judged = bar.Across == BarAcross.Best ? PerfRun.Current.FindBar(bar.Figure) : found;
+        if (bar.Across != BarAcross.Best || _measured == _cells.Count)
+        {
+            Assert.That(judged?.IsMet, Is.True, judged?.ToString() ?? $"{bar.Figure}: not measured.");
+        }
+    }
+
+    // An arm that spins while another one is measured would spoil that one's figures.
+    private async Task ShowParkedAsync(PerfRun run, Fleet fleet)
+    {
+        ResourceSample used = await fleet.MeasureParkedAsync(s_parked);
         run.Add(string.Create(
             CultureInfo.InvariantCulture,
-            $"{plan.Name}: with all arms connected and none in use, their {2 * run.Fleet.Pairs.Count} processes "
+            $"{plan.Name}: with all arms connected and none in use, the processes of all {fleet.Pairs.Count} arms "
             + $"together used {used.CpuMicroseconds / 1000.0:0.0} ms of CPU in {s_parked.TotalSeconds:0} s."));
     }
 
     private static void AssertBound(RatioBound bound, Ratio? ratio)
     {
-        string what = $"{bound.Arm} against {bound.Against}, {bound.Caller}, {bound.SizeBytes} B";
+        string what = $"{bound.Arm} against {bound.Against}, {bound.Caller}, {bound.Cell}";
         Assert.That(ratio, Is.Not.Null, $"{what}: not measured.");
         string found = string.Create(
             CultureInfo.InvariantCulture,

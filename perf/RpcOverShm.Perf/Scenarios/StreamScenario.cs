@@ -1,4 +1,5 @@
 using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Recording;
 
 namespace RpcOverShm.Perf.Scenarios;
 
@@ -8,19 +9,41 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
+[Order(5)]
 [Category(Name)]
 public sealed class StreamScenario
 {
     private const string Name = "Stream";
-    private const int Small = 1 << 10;
-    private const int Large = 64 << 10;
+    private const string SmallCell = "1 KiB";
 
-    private readonly ScenarioRunner _runner = new(new ScenarioPlan(Name, LoadShape.Pump, [Small, Large]));
+    private static readonly ScenarioPlan s_plan = new(
+        Name,
+        [.. CellPlan.Sizes(Name, LoadShape.Pump, 1 << 10, 64 << 10)
+            .Select(cell => cell with { Time = CellTime.PerMessage })])
+    {
+        Bars =
+        [
+            new("Server stream, 1 KiB", BarKind.AtLeast, BarArm.Async("shm-protobuf"), 1_500_000, 3_000_000)
+            {
+                Cell = SmallCell,
+                Measure = round => 1e6 / round.PerMessageUs,
+                Unit = "messages/s",
+            },
+            new("Server stream, 1 KiB, more than Grpc.Core", BarKind.TimesBetter, BarArm.Async("shm-protobuf"), 40, 90)
+            {
+                Cell = SmallCell,
+                Against = BarArm.Async("grpc-core-uds"),
+            },
+        ],
+    };
+
+    private readonly ScenarioRunner _runner = new(s_plan);
+
+    private static IEnumerable<string> Cells => s_plan.CellNames;
 
     [OneTimeSetUp]
     public Task WarmAsync() => _runner.WarmAsync();
 
-    [TestCase(Small)]
-    [TestCase(Large)]
-    public Task Pump_EveryArm_ArrivesAsSent(int sizeBytes) => _runner.MeasureAsync(sizeBytes);
+    [TestCaseSource(nameof(Cells))]
+    public Task Pump_EveryArm_ArrivesAsSent(string cell) => _runner.MeasureAsync(cell);
 }

@@ -1,0 +1,71 @@
+using System.IO.MemoryMappedFiles;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>
+/// A file that two processes have mapped: a word for each side on a line of its own, and room for a message each way.
+/// Mapped until the process ends.
+/// <code>
+///      0  word of the client     128  length of its message    192  its process
+///    256  word of the server     384  length of its message    448  its process
+///   4096  message of the client  4096 + 16 MiB  message of the server
+/// </code>
+/// </summary>
+internal sealed unsafe class MappedLines
+{
+    private const int MessageBytes = 16 << 20;
+    private const int MessagesOffset = 4096;
+    private const int LineBytes = 256;
+    private const int LengthOffset = 128;
+    private const int ProcessOffset = 192;
+    private const long FileBytes = MessagesOffset + (2L * MessageBytes);
+
+    private readonly byte* _start;
+    private readonly bool _isClient;
+
+    public MappedLines(string path, bool isClient)
+    {
+        _isClient = isClient;
+        using var file = MemoryMappedFile.CreateFromFile(
+            path, isClient ? FileMode.Open : FileMode.CreateNew, mapName: null, FileBytes);
+
+        // The accessor is never disposed, so the pointer stays good.
+        MemoryMappedViewAccessor view = file.CreateViewAccessor();
+        view.SafeMemoryMappedViewHandle.AcquirePointer(ref _start);
+    }
+
+    /// <summary>The word that this side writes; a store makes visible what was written before it.</summary>
+    public long Own
+    {
+        get => Volatile.Read(ref Word(_isClient));
+        set => Volatile.Write(ref Word(_isClient), value);
+    }
+
+    /// <summary>The word that the other side writes.</summary>
+    public long Other => Volatile.Read(ref Word(!_isClient));
+
+    /// <summary>The process of this side, for arms that need it.</summary>
+    public int OwnProcess
+    {
+        set => *(int*)(Line(_isClient) + ProcessOffset) = value;
+    }
+
+    /// <summary>The process of the other side; 0 until it has said so.</summary>
+    public int OtherProcess => *(int*)(Line(!_isClient) + ProcessOffset);
+
+    /// <summary>Copies a message to where the other side finds it.</summary>
+    public void Put(ReadOnlySpan<byte> message)
+    {
+        message.CopyTo(new Span<byte>(Message(_isClient), MessageBytes));
+        *(int*)(Line(_isClient) + LengthOffset) = message.Length;
+    }
+
+    /// <summary>The other side's message, where it lies.</summary>
+    public ReadOnlySpan<byte> Get() => new(Message(!_isClient), *(int*)(Line(!_isClient) + LengthOffset));
+
+    private ref long Word(bool ofClient) => ref *(long*)Line(ofClient);
+
+    private byte* Line(bool ofClient) => _start + (ofClient ? 0 : LineBytes);
+
+    private byte* Message(bool ofClient) => _start + MessagesOffset + (ofClient ? 0 : MessageBytes);
+}

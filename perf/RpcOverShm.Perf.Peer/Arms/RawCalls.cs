@@ -1,0 +1,74 @@
+using System.Buffers;
+using Grpc.Core;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>
+/// The service of the gRPC arms without a serialiser: the messages are arrays of bytes, copied once into the
+/// transport's buffer and once out of it.
+/// </summary>
+internal static class RawCalls
+{
+    private const string Service = "rpcovershm.perf.Raw";
+
+    private static readonly Marshaller<byte[]> s_bytes = new(Write, static context => context.PayloadAsNewBuffer());
+
+    public static Method<byte[], byte[]> EchoMethod { get; } = new(MethodType.Unary, Service, "Echo", s_bytes, s_bytes);
+
+    public static Method<byte[], byte[]> PumpMethod { get; } =
+        new(MethodType.ServerStreaming, Service, "Pump", s_bytes, s_bytes);
+
+    public static Method<byte[], byte[]> DrainMethod { get; } =
+        new(MethodType.ClientStreaming, Service, "Drain", s_bytes, s_bytes);
+
+    public static ServerServiceDefinition Bind() => ServerServiceDefinition.CreateBuilder()
+        .AddMethod(EchoMethod, EchoAsync)
+        .AddMethod(PumpMethod, PumpAsync)
+        .AddMethod(DrainMethod, DrainAsync)
+        .Build();
+
+    private static void Write(byte[] message, SerializationContext context)
+    {
+        context.SetPayloadLength(message.Length);
+        context.GetBufferWriter().Write(message);
+        context.Complete();
+    }
+
+    private static Task<byte[]> EchoAsync(byte[] request, ServerCallContext context)
+    {
+        ServedTally.CountRequest(request);
+        int size = EchoNumber.ReplyBytes(request);
+        if (size == LoadOrder.SameAsRequest)
+        {
+            return Task.FromResult(request);
+        }
+
+        byte[] reply = GC.AllocateUninitializedArray<byte>(size);
+        EchoNumber.FillReply(reply, request);
+        return Task.FromResult(reply);
+    }
+
+    private static async Task PumpAsync(byte[] order, IServerStreamWriter<byte[]> writer, ServerCallContext context)
+    {
+        (long count, int size) = ByteStreamServer.Parse(order);
+        using var messages = PumpMessages.OfSize(size);
+        for (long i = 0; i < count; i++)
+        {
+            await writer.WriteAsync(messages.Next(i));
+        }
+    }
+
+    private static async Task<byte[]> DrainAsync(IAsyncStreamReader<byte[]> reader, ServerCallContext context)
+    {
+        long count = 0;
+        while (await reader.MoveNext(CancellationToken.None))
+        {
+            ServedTally.CountRequest(reader.Current);
+            count++;
+        }
+
+        return BitConverter.GetBytes(count);
+    }
+}

@@ -1,0 +1,40 @@
+namespace RpcOverShm.Perf.Peer.Loads;
+
+/// <summary>
+/// Calls of all asymmetric sizes, each as often as its count says, half of them turned round, in one shuffled order
+/// that is the same in every process and slice.
+/// </summary>
+internal static class ExchangeMix
+{
+    private const int Seed = 271_828;
+    private static readonly ExchangeSize[] s_calls = Shuffle();
+
+    /// <summary>Calls in a whole mix; then it begins anew.</summary>
+    public static int Length => s_calls.Length;
+
+    /// <summary>The sizes of a call; it is the caller's own <paramref name="index"/>-th of the slice.</summary>
+    public static ExchangeSize At(long index) => s_calls[index % s_calls.Length];
+
+    /// <summary>The mean request of the whole mix.</summary>
+    public static double MeanRequestBytes => s_calls.Average(call => (double)call.RequestBytes);
+
+    /// <summary>The mean answer of the whole mix.</summary>
+    public static double MeanReplyBytes => s_calls.Average(call => (double)call.ReplyBytes);
+
+    private static ExchangeSize[] Shuffle()
+    {
+        (int RequestBytes, int Count)[] counts =
+            [(100, 2000), (1_000, 1000), (10_000, 100), (50_000, 20), (100_000, 10)];
+        var calls = new List<ExchangeSize>();
+        foreach ((int request, int count) in counts)
+        {
+            int reply = request * 10;
+            calls.AddRange(Enumerable.Repeat(new ExchangeSize(request, reply), count / 2));
+            calls.AddRange(Enumerable.Repeat(new ExchangeSize(reply, request), count - (count / 2)));
+        }
+
+        ExchangeSize[] shuffled = [.. calls];
+        new Random(Seed).Shuffle(shuffled);
+        return shuffled;
+    }
+}

@@ -1,0 +1,37 @@
+using System.Buffers.Binary;
+using RpcOverShm.Perf.Peer.Loads;
+
+namespace RpcOverShm.Perf.Peer.Recording;
+
+/// <summary>
+/// The number of a request that is to be answered. It says who calls and how large the answer is to be, so that every
+/// arm can be asked for any answer by the bytes of the request alone.
+/// <code>
+///  bits 56 to 62: caller    31 to 55: answer's size + 1, 0 for the request itself    0 to 30: sequence
+/// </code>
+/// </summary>
+internal static class EchoNumber
+{
+    private const int CallerShift = 56;
+    private const int ReplyShift = 31;
+    private const long SequenceMask = (1L << ReplyShift) - 1;
+    private const long ReplyMask = (1L << (CallerShift - ReplyShift)) - 1;
+
+    public static long Make(int caller, int replyBytes, long sequence)
+    {
+        long reply = replyBytes == LoadOrder.SameAsRequest ? 0 : replyBytes + 1L;
+        return ((long)caller << CallerShift) | (reply << ReplyShift) | (sequence & SequenceMask);
+    }
+
+    /// <summary>The answer's size that a request asks for, or <see cref="LoadOrder.SameAsRequest"/>.</summary>
+    public static int ReplyBytes(ReadOnlySpan<byte> request) =>
+        request.Length < PayloadPattern.NumberBytes ? LoadOrder.SameAsRequest : ReplyBytes(Of(request));
+
+    /// <summary>Fills the answer to a request that asks for one of another size.</summary>
+    public static void FillReply(Span<byte> reply, ReadOnlySpan<byte> request) =>
+        PayloadPattern.Fill(reply, Of(request));
+
+    private static int ReplyBytes(long number) => (int)((number >> ReplyShift) & ReplyMask) - 1;
+
+    private static long Of(ReadOnlySpan<byte> request) => BinaryPrimitives.ReadInt64LittleEndian(request);
+}

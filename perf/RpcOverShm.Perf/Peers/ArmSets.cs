@@ -1,0 +1,43 @@
+using RpcOverShm.Perf.Recording;
+
+namespace RpcOverShm.Perf.Peers;
+
+/// <summary>Which arms are measured together.</summary>
+internal static class ArmSets
+{
+    /// <summary>
+    /// Every arm that carries messages of a program; the floor and the ceiling of the machine are extra.
+    /// </summary>
+    public static IReadOnlyList<string> Usual { get; } =
+    [
+        "raw-ring", "raw-stream", .. PerfSettings.IsWide ? ["shm-raw"] : Array.Empty<string>(), "shm-protobuf",
+        Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp", "grpc-core-uds",
+    ];
+
+    /// <summary>With the round trip of one word, which knows no size.</summary>
+    public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
+
+    /// <summary>Where one connection each is what matters: product, baseline and rival.</summary>
+    public static IReadOnlyList<string> Calls { get; } =
+        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "grpc-core-uds"];
+
+    /// <summary>Product and baseline.</summary>
+    public static IReadOnlyList<string> Few { get; } =
+        ["raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain];
+
+    /// <summary>Every serialiser over the product, and over the pipe.</summary>
+    public static IReadOnlyList<string> Serialisers { get; } =
+        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+
+    /// <summary>Every mechanism of the system, and the product's layers.</summary>
+    public static IReadOnlyList<string> Mechanisms { get; } =
+        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal"];
+
+    /// <summary>Blocks through everything that streams, and the copy of memory that none can beat.</summary>
+    public static IReadOnlyList<string> Blocks { get; } =
+        ["memcpy", .. Usual, "fifo"];
+
+    /// <summary>Served to, or by, many processes at once.</summary>
+    public static IReadOnlyList<string> Crowd { get; } =
+        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "grpc-core-uds"];
+}

@@ -1,0 +1,58 @@
+using RpcOverShm.Perf.Report;
+using RpcOverShm.Perf.Report.Charts;
+using RpcOverShm.Perf.Scenarios;
+
+namespace RpcOverShm.Perf.Quick;
+
+[TestFixture]
+[Category("Quick")]
+public sealed class ChartTests
+{
+    private static readonly double[] s_decades = [0.1, 1, 10, 100, 1000];
+
+    [Test]
+    public void Decades_EndAtPowersOfTen()
+    {
+        var axis = LogAxis.Decades([0.25, 170], 400, 0);
+        Assert.That(axis.Ticks, Is.EqualTo(s_decades).Within(1e-9));
+        Assert.That(axis.At(0.1), Is.EqualTo(400).Within(1e-9));
+        Assert.That(axis.At(1000), Is.Zero.Within(1e-9));
+        Assert.That(axis.At(10), Is.EqualTo(200).Within(1e-9));
+    }
+
+    [Test]
+    public void Values_OneValue_StillHasAnExtent()
+    {
+        var axis = LogAxis.Values([100], 0, 500);
+        Assert.That(axis.At(100), Is.Zero);
+        Assert.That(axis.Ticks, Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public void Of_EveryArm_LooksDifferentOnPaper()
+    {
+        string[] arms =
+        [
+            "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds", "memcpy",
+        ];
+        var looks = arms
+            .Select(SeriesStyle.Of)
+            .Select(style => (style.Dashes, style.Marker, style.IsFilled, style.Width));
+        Assert.That(looks, Is.Unique);
+    }
+
+    [Test]
+    public void Choose_AcrossCells_TakesTheOneThatSpeaks()
+    {
+        var bar = new Bar("figure", BarKind.TimesBetter, BarArm.Blocking("one"), 2, 5) { Across = BarAcross.Worst };
+        ReportBar slow = Measured(1.5);
+        ReportBar fast = Measured(4);
+        Assert.That(bar.Choose(slow, fast), Is.SameAs(slow));
+        Assert.That((bar with { Across = BarAcross.Best }).Choose(slow, fast), Is.SameAs(fast));
+        Assert.That((bar with { Kind = BarKind.AtMost }).Choose(slow, fast), Is.SameAs(fast));
+        Assert.That(bar.Choose(null, fast), Is.SameAs(fast));
+    }
+
+    private static ReportBar Measured(double value) =>
+        new("figure", "cell", "bar", "aim", value, value, value, "times", true, false);
+}

@@ -1,0 +1,59 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Report;
+
+namespace RpcOverShm.Perf.Recording;
+
+/// <summary>
+/// One cell: a load that several arms carry, measured in the same rounds. Rows of different cells are not compared.
+/// </summary>
+/// <param name="Scenario">The name in the tables.</param>
+/// <param name="Order">The load; caller and duration are filled in for each arm.</param>
+internal sealed record CellPlan(string Scenario, LoadOrder Order)
+{
+    /// <summary>What tells this cell from another one of the same size; empty for the plain one.</summary>
+    public string Variant { get; init; } = "";
+
+    /// <summary>The arms, by their labels in the fleet.</summary>
+    public IReadOnlyList<string> Arms { get; init; } = ArmSets.Usual;
+
+    /// <summary>The kinds of caller; an arm that has none of them is measured in the one it has.</summary>
+    public IReadOnlyList<CallerKind> Callers { get; init; } = [CallerKind.Blocking, CallerKind.Async];
+
+    public CellTime Time { get; init; } = CellTime.MedianCall;
+
+    /// <summary>Client processes that load one server at the same time.</summary>
+    public int Clients { get; init; } = 1;
+
+    /// <summary>Above 0: calls on a schedule, at this share of what the arm can do in a closed loop.</summary>
+    public double OfferedShare { get; init; }
+
+    /// <summary>Above 0: beside the callers, batches of so many calls are measured.</summary>
+    public int BatchCalls { get; init; }
+
+    /// <summary>How much of the seconds of a row this cell takes.</summary>
+    public double Weight { get; init; } = 1;
+
+    /// <summary>A slice is at least so long, whatever the seconds of a row are.</summary>
+    public TimeSpan ShortestSlice { get; init; }
+
+    /// <summary>Above 0: each row sends so many bytes in all its rounds, however long that takes.</summary>
+    public long VolumeBytes { get; init; }
+
+    /// <summary>The name of the cell within its scenario, and of its test.</summary>
+    public string Name
+    {
+        get
+        {
+            string size = Order.SizeBytes == LoadOrder.Mixed ? "mixed sizes" : Format.Size(Order.SizeBytes);
+            string reply = Order.ReplyBytes == LoadOrder.SameAsRequest ? "" : $" to {Format.Size(Order.ReplyBytes)}";
+            string callers = Order.Callers == 1 ? "" : $", {Order.Callers} callers";
+            string clients = Clients == 1 ? "" : $", {Clients} clients";
+            return size + reply + callers + clients + (Variant.Length == 0 ? "" : ", " + Variant);
+        }
+    }
+
+    /// <summary>Cells of one load at several sizes.</summary>
+    public static IEnumerable<CellPlan> Sizes(string scenario, LoadShape shape, params int[] sizes) =>
+        sizes.Select(size => new CellPlan(scenario, new LoadOrder(shape, CallerKind.Blocking, size)));
+}

@@ -1,0 +1,44 @@
+using System.Diagnostics;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+
+namespace RpcOverShm.Perf.Recording;
+
+/// <summary>What one round of one arm came to.</summary>
+/// <param name="MedianCallUs">The median call.</param>
+/// <param name="MeanCallUs">The mean call.</param>
+/// <param name="PerMessageUs">The time on the clock over the calls or messages in it.</param>
+/// <param name="CpuUs">Processor time of all processes together, per call or message.</param>
+/// <param name="ClientBytes">Managed bytes that the clients allocated, per call or message.</param>
+/// <param name="ServerBytes">The same of the server.</param>
+internal readonly record struct RoundFigures(
+    double MedianCallUs,
+    double MeanCallUs,
+    double PerMessageUs,
+    double CpuUs,
+    double ClientBytes,
+    double ServerBytes)
+{
+    public static RoundFigures Of(SliceResult slice)
+    {
+        LoadResult client = slice.Client;
+        double calls = client.Measured;
+        double served = Math.Max(1, slice.Server.Messages);
+        return new RoundFigures(
+            Microseconds(client.Times.ValueAt(0.5)),
+            Microseconds(client.Times.Mean),
+            Microseconds(client.ElapsedTicks / calls),
+            (client.Used.CpuMicroseconds / calls) + (slice.Server.Used.CpuMicroseconds / served),
+            client.Used.AllocatedBytes / calls,
+            slice.Server.Used.AllocatedBytes / served);
+    }
+
+    public double Time(CellTime time) => time switch
+    {
+        CellTime.MedianCall => MedianCallUs,
+        CellTime.MeanCall => MeanCallUs,
+        _ => PerMessageUs,
+    };
+
+    public static double Microseconds(double ticks) => ticks * 1e6 / Stopwatch.Frequency;
+}

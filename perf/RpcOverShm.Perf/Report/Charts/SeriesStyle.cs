@@ -1,0 +1,36 @@
+namespace RpcOverShm.Perf.Report.Charts;
+
+/// <summary>
+/// How an arm is drawn, the same in every chart: no two have the same dashes and marker, so that paper without colours
+/// tells them apart. The product is drawn thick.
+/// </summary>
+/// <param name="Colour">A CSS colour.</param>
+/// <param name="Dashes">An SVG dash array; empty for a whole line.</param>
+/// <param name="Marker">The marker at each point.</param>
+/// <param name="IsFilled">False for a hollow marker.</param>
+/// <param name="Width">Of the line, in pixels.</param>
+internal sealed record SeriesStyle(string Colour, string Dashes, MarkerShape Marker, bool IsFilled, double Width)
+{
+    private const double Thick = 2.6;
+    private const double Thin = 1.4;
+
+    private static readonly Dictionary<string, SeriesStyle> s_arms = new()
+    {
+        ["memcpy"] = new("#666", "1 3", MarkerShape.Plus, true, Thin),
+        ["cache-line"] = new("#666", "1 3", MarkerShape.Plus, true, Thin),
+        ["raw-ring"] = new("#0a5", "7 3", MarkerShape.Circle, false, Thick),
+        ["raw-stream"] = new("#084", "3 3", MarkerShape.Square, false, Thick),
+        ["shm-raw"] = new("#06c", "9 3 2 3", MarkerShape.Circle, true, Thick),
+        ["shm-protobuf"] = new("#000", "", MarkerShape.Square, true, Thick),
+        ["pipe"] = new("#c40", "", MarkerShape.Triangle, false, Thin),
+        ["pipe-protobuf"] = new("#c40", "5 2", MarkerShape.Triangle, true, Thin),
+        ["uds"] = new("#a06", "6 4", MarkerShape.Diamond, false, Thin),
+        ["tcp"] = new("#760", "2 2", MarkerShape.Cross, true, Thin),
+        ["fifo"] = new("#38a", "8 2 2 2", MarkerShape.Diamond, true, Thin),
+        ["grpc-core-uds"] = new("#80a", "10 4", MarkerShape.Triangle, true, Thin),
+    };
+
+    private static readonly SeriesStyle s_other = new("#999", "4 4", MarkerShape.Plus, true, Thin);
+
+    public static SeriesStyle Of(string arm) => s_arms.GetValueOrDefault(arm, s_other);
+}

@@ -1,0 +1,35 @@
+namespace RpcOverShm.Perf.Report;
+
+/// <summary>A figure that has something to reach, and whether it did.</summary>
+/// <param name="Figure">What was measured.</param>
+/// <param name="Cell">Where.</param>
+/// <param name="Bar">What it has to be, in words.</param>
+/// <param name="Aim">What it would best be, in words.</param>
+/// <param name="Measured">The median over the rounds.</param>
+/// <param name="Low">The lower end of its 95 % interval.</param>
+/// <param name="High">The upper end.</param>
+/// <param name="Unit">What the three numbers are.</param>
+/// <param name="IsMet">True when the median reaches the bar.</param>
+/// <param name="IsAimMet">True when it reaches the aim.</param>
+internal sealed record ReportBar(
+    string Figure,
+    string Cell,
+    string Bar,
+    string Aim,
+    double Measured,
+    double Low,
+    double High,
+    string Unit,
+    bool IsMet,
+    bool IsAimMet)
+{
+    /// <summary>One line for a log.</summary>
+    public override string ToString() => Format.Invariant(
+        $"{(IsMet ? "met" : "MISSED")}: {Figure}: {Found}; bar {Bar}, aim {Aim} ({Cell})");
+
+    /// <summary>The measured value with its interval.</summary>
+    public string Found => $"{Format.Number(Measured)} ({Format.Number(Low)} to {Format.Number(High)}) {Unit}";
+
+    /// <summary>Met or missed, in words.</summary>
+    public string Verdict => IsAimMet ? "met, aim too" : IsMet ? "met" : "MISSED";
+}

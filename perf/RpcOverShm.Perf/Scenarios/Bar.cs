@@ -1,0 +1,82 @@
+using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
+
+namespace RpcOverShm.Perf.Scenarios;
+
+/// <summary>
+/// What a figure of one run has to reach, and would best reach: reported with its interval, asserted on demand only.
+/// </summary>
+/// <param name="Figure">What it is called; one line of the report.</param>
+/// <param name="Kind">How it meets the bar.</param>
+/// <param name="Of">The arm it is about.</param>
+/// <param name="Limit">The bar.</param>
+/// <param name="Aim">What is better still.</param>
+internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit, double Aim)
+{
+    /// <summary>The cell it is measured in; null for all of the scenario.</summary>
+    public string? Cell { get; init; }
+
+    /// <summary>The arm it is compared with.</summary>
+    public BarArm? Against { get; init; }
+
+    /// <summary>What of a round counts; null for the time that the cell compares.</summary>
+    public Func<RoundFigures, double>? Measure { get; init; }
+
+    /// <summary>What the value includes that is not meant.</summary>
+    public double Offset { get; init; }
+
+    /// <summary>What a value without a comparison is.</summary>
+    public string Unit { get; init; } = "";
+
+    public BarAcross Across { get; init; }
+
+    private bool IsUpperLimit => Kind is BarKind.AtMost or BarKind.AtMostTimes;
+
+    private bool IsComparison => Kind is BarKind.AtMostTimes or BarKind.TimesBetter;
+
+    /// <summary>What came of it in a measured cell; null when one of its arms was not measured.</summary>
+    public ReportBar? Evaluate(CellRows rows, CellPlan plan)
+    {
+        Entrant? of = rows.Find(Of.Label, Of.Caller);
+        Entrant? against = Against is { } other ? rows.Find(other.Label, other.Caller) : null;
+        if (of is null || (IsComparison && against is null))
+        {
+            return null;
+        }
+
+        double[] values = Values(of, plan);
+        double[] others = against is null ? [.. values.Select(_ => 1.0)] : Values(against, plan);
+        Ratio ratio = Kind == BarKind.TimesBetter ? Ratio.Of(others, values) : Ratio.Of(values, others);
+        return new ReportBar(
+            Figure,
+            plan.Name,
+            Say(Limit),
+            Say(Aim),
+            Format.Rounded(ratio.Median),
+            Format.Rounded(ratio.Low),
+            Format.Rounded(ratio.High),
+            IsComparison ? "times" : Unit,
+            Reaches(ratio.Median, Limit),
+            Reaches(ratio.Median, Aim));
+    }
+
+    /// <summary>Of two cells' results, the one that speaks for the figure.</summary>
+    public ReportBar Choose(ReportBar? known, ReportBar found)
+    {
+        if (known is null || Across == BarAcross.OneCell)
+        {
+            return found;
+        }
+
+        bool isFoundBetter = IsUpperLimit ? found.Measured < known.Measured : found.Measured > known.Measured;
+        return isFoundBetter == (Across == BarAcross.Best) ? found : known;
+    }
+
+    private double[] Values(Entrant entrant, CellPlan plan) =>
+        [.. entrant.Figures.Select(figures => (Measure?.Invoke(figures) ?? figures.Time(plan.Time)) - Offset)];
+
+    private bool Reaches(double value, double limit) => IsUpperLimit ? value <= limit : value >= limit;
+
+    private string Say(double limit) =>
+        $"{(IsUpperLimit ? "at most" : "at least")} {Format.Number(limit)} {(IsComparison ? "times" : Unit)}";
+}

@@ -1,0 +1,77 @@
+using System.Diagnostics;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+using RpcOverShm.Perf.Report;
+
+namespace RpcOverShm.Perf.Scenarios;
+
+/// <summary>
+/// So many round trips of so many bytes by every local mechanism, once each, as the well-known C benchmarks do it:
+/// total, mean, shortest, longest, deviation and rate. No rounds, no ratios: read the other scenarios for a comparison.
+/// </summary>
+[TestFixture]
+[NonParallelizable]
+[Wide]
+[Order(8)]
+[Category(nameof(IpcBench))]
+public sealed class IpcBench
+{
+    private const string CountVariable = "RPCOVERSHM_PERF_COUNT";
+    private const string SizeVariable = "RPCOVERSHM_PERF_SIZE";
+    private static readonly TimeSpan s_longest = TimeSpan.FromMinutes(5);
+
+    private static readonly string[] s_columns =
+    [
+        "mechanism", "total ms", "mean µs", "min µs", "max µs", "deviation µs", "messages/s", "p50 µs", "p99 µs",
+    ];
+
+    [Test]
+    public async Task Echo_EveryMechanism_ComesBackAsSent()
+    {
+        PerfRun run = PerfRun.Current;
+        await run.StartFleetAsync();
+        int count = PerfSettings.NumberOf(CountVariable, 1000);
+        int size = PerfSettings.NumberOf(SizeVariable, 4096);
+        var order = new LoadOrder(LoadShape.Echo, CallerKind.Blocking, size) { Calls = count };
+        var cell = new CellRecorder(
+            new CellPlan(nameof(IpcBench), order) { Arms = ArmSets.Mechanisms }, run.Fleet, run.Settings);
+        PerfRun.Say($"{nameof(IpcBench)}: {count} messages of {size} bytes, {cell.Entrants.Count} ways.");
+        await cell.WarmAsync();
+        var rows = new List<string[]>();
+        foreach (Entrant entrant in cell.Entrants.Where(entrant => entrant.Failure is null))
+        {
+            SliceResult slice = await entrant.RunAsync(TimeSpan.Zero, s_longest);
+            rows.Add(RowOf(entrant, slice.Client));
+        }
+
+        run.Add(new ReportTable(
+            $"IpcBench, {count} messages of {Format.Size(size)}",
+            "One run each, in this order; few messages measure a warm-up more than a mechanism.",
+            s_columns,
+            rows));
+        Assert.Multiple(() =>
+        {
+            foreach (Entrant entrant in cell.Entrants)
+            {
+                Assert.That(entrant.Failure, Is.Null, $"{entrant.Label} has failed and has no row.");
+            }
+        });
+    }
+
+    private static string[] RowOf(Entrant entrant, LoadResult result)
+    {
+        LatencyHistogram times = result.Times;
+        double seconds = result.ElapsedTicks / (double)Stopwatch.Frequency;
+        double[] values =
+        [
+            seconds * 1000, Us(times.Mean), Us(times.Lowest), Us(times.Max), Us(times.Deviation),
+            times.Count / seconds, Us(times.ValueAt(0.5)), Us(times.ValueAt(0.99)),
+        ];
+        string name = $"{entrant.Label}, {entrant.Caller.ToString().ToLowerInvariant()}";
+        return [name, .. values.Select(Format.Number)];
+    }
+
+    private static double Us(double ticks) => RoundFigures.Microseconds(ticks);
+}

@@ -1,0 +1,60 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+
+namespace RpcOverShm.Perf.Scenarios;
+
+/// <summary>
+/// Several processes, with a connection each, send messages one way to one server, which says when it has all: what a
+/// collector of logs or samples takes in.
+/// </summary>
+[TestFixture]
+[NonParallelizable]
+[Wide]
+[Order(11)]
+[Category(nameof(OneWayPump))]
+public sealed class OneWayPump
+{
+    private const int Kibibyte = 1 << 10;
+    private const int Megabyte = 1_000_000;
+    private const long MostBytes = 10L << 30;
+    private const double PartOfARow = 0.4;
+
+    private static readonly ScenarioPlan s_plan = new(nameof(OneWayPump), [.. MakeCells()])
+    {
+        FleetAsync = static run => run.StartCrowdAsync(),
+    };
+
+    private readonly ScenarioRunner _runner = new(s_plan);
+
+    private static IEnumerable<string> Cells => s_plan.CellNames;
+
+    [OneTimeSetUp]
+    public Task WarmAsync() => _runner.WarmAsync();
+
+    [TestCaseSource(nameof(Cells))]
+    public Task Drain_ManyClients_ArrivesAsSent(string cell) => _runner.MeasureAsync(cell);
+
+    private static IEnumerable<CellPlan> MakeCells()
+    {
+        (int Size, long Count)[] messages =
+        [
+            (Kibibyte, 1_024_000), (10 * Kibibyte, 102_400), (100 * Kibibyte, 10_240), (Megabyte, 10_240),
+            (10 * Megabyte, 10_240),
+        ];
+        int[] usual = [Kibibyte, 100 * Kibibyte, Megabyte];
+        return
+            from message in messages
+            where PerfSettings.IsFull || usual.Contains(message.Size)
+            from clients in (int[])[1, 2, 4, 8]
+            select new CellPlan(nameof(OneWayPump), new LoadOrder(LoadShape.Drain, CallerKind.Blocking, message.Size))
+            {
+                Arms = ArmSets.Crowd,
+                Callers = [CallerKind.Blocking],
+                Clients = clients,
+                Time = CellTime.PerMessage,
+                Weight = PartOfARow,
+                VolumeBytes = PerfSettings.IsFull ? Math.Min(MostBytes, message.Size * message.Count) : 0,
+            };
+    }
+}

@@ -1,0 +1,89 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
+
+namespace RpcOverShm.Perf.Scenarios;
+
+/// <summary>
+/// Answers ten times as large as their requests, as real services have them; the same sizes in a shuffled order, half
+/// of them turned round; many small calls one by one, and in batches.
+/// </summary>
+[TestFixture]
+[NonParallelizable]
+[Wide]
+[Order(4)]
+[Category(nameof(RequestResponse))]
+public sealed class RequestResponse
+{
+    private const int AnswerTimes = 10;
+    private const int BatchCalls = 2000;
+    private const int ManyCalls = 10_000;
+    private const int MixedCalls = 300;
+    private const string Many = "one by one and in batches";
+
+    private static readonly TimeSpan s_fullSlice = TimeSpan.FromSeconds(2);
+    private static readonly CellPlan s_many = MakeCell(100, ManyCalls) with
+    {
+        Variant = Many,
+        BatchCalls = BatchCalls,
+    };
+
+    private static readonly ScenarioPlan s_plan = new(nameof(RequestResponse), [.. MakeCells()])
+    {
+        Bars =
+        [
+            new(
+                "Batch of 2000 (100 B to 1 KB), faster than one by one",
+                BarKind.TimesBetter,
+                BarArm.Async("shm-protobuf-batch"),
+                1.5,
+                3)
+            {
+                Cell = s_many.Name,
+                Against = BarArm.Blocking("shm-protobuf"),
+            },
+        ],
+    };
+
+    private readonly ScenarioRunner _runner = new(s_plan);
+
+    private static IEnumerable<string> Cells => s_plan.CellNames;
+
+    [OneTimeSetUp]
+    public Task WarmAsync() => _runner.WarmAsync();
+
+    [TestCaseSource(nameof(Cells))]
+    public Task Exchange_EveryArm_ComesBackAsAsked(string cell) => _runner.MeasureAsync(cell);
+
+    private static IEnumerable<CellPlan> MakeCells()
+    {
+        yield return s_many;
+        yield return MakeCell(100, 2000);
+        yield return MakeCell(1_000, 1000);
+        yield return MakeCell(10_000, 100);
+        yield return MakeCell(50_000, 20);
+        yield return MakeCell(100_000, 10);
+        CellPlan mixed = MakeCell(LoadOrder.Mixed, PerfSettings.IsFull ? ExchangeMix.Length : MixedCalls);
+        yield return mixed with
+        {
+            Order = mixed.Order with { ReplyBytes = LoadOrder.SameAsRequest },
+
+            // Every arm carries the whole sequence, or their calls would not be the same.
+            ShortestSlice = TimeSpan.FromSeconds(1),
+        };
+    }
+
+    // A slice ends with the calls that belong to the size, or with its time, whichever is first.
+    private static CellPlan MakeCell(int requestBytes, int calls) =>
+        new(nameof(RequestResponse), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, requestBytes)
+        {
+            ReplyBytes = requestBytes * AnswerTimes,
+            Calls = calls,
+        })
+        {
+            Arms = [.. ArmSets.Few, "grpc-core-uds"],
+            Callers = [CallerKind.Blocking],
+            Time = CellTime.MeanCall,
+            ShortestSlice = PerfSettings.IsFull ? s_fullSlice : TimeSpan.Zero,
+        };
+}
