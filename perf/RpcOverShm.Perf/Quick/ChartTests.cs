@@ -33,7 +33,8 @@ public sealed class ChartTests
     {
         string[] arms =
         [
-            "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds", "memcpy",
+            "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds",
+            "memcpy",
         ];
         var looks = arms
             .Select(SeriesStyle.Of)

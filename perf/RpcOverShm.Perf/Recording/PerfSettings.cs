@@ -48,7 +48,9 @@ internal sealed class PerfSettings
     /// <summary>All sizes and counts, however long they take.</summary>
     public static bool IsFull { get; } = IsSet(FullVariable);
 
-    /// <summary>Every scenario, and all of its cells that fit into a quarter of an hour; each row shorter then.</summary>
+    /// <summary>
+    /// Every scenario, and all of its cells that fit into a quarter of an hour; each row shorter then.
+    /// </summary>
     public static bool IsWide { get; } = IsSet(WideVariable) || IsFull;
 
     /// <summary>A bar that is missed fails its test, instead of being reported only.</summary>

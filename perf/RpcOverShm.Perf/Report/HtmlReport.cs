@@ -79,7 +79,7 @@ internal static class HtmlReport
             .AppendLine(
                 "<p>Processes of their own for every arm, arms in shuffled order within every round, every byte "
                 + "checked on both sides. A ratio is an arm's time over the baseline's in the same round: below 1 is "
-                + "faster. The baseline is <code>pipe</code>, a .NET named pipe, on Linux a Unix socket underneath, in the "
+                + "faster. The baseline is <code>pipe</code>, a .NET named pipe, on Linux a Unix socket, in the "
                 + "faster of its two forms. What all of it means, and what not: perf/README.md.</p>");
         if (report.NoiseFloor is { } floor)
         {

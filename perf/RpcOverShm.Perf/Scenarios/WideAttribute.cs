@@ -5,8 +5,8 @@ using RpcOverShm.Perf.Recording;
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// A scenario that a plain run leaves out, because a plain run takes less than ten minutes: it runs where it is chosen by
-/// its category, or where the whole suite was asked for.
+/// A scenario that a plain run leaves out, because a plain run takes less than ten minutes: it runs where it is chosen
+/// by its category, or where the whole suite was asked for.
 /// </summary>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class WideAttribute : Attribute, IApplyToTest
@@ -16,7 +16,8 @@ public sealed class WideAttribute : Attribute, IApplyToTest
         if (!PerfSettings.IsWide && test.RunState == RunState.Runnable)
         {
             test.RunState = RunState.Explicit;
-            test.Properties.Set(PropertyNames.SkipReason, $"Only by its category, or with {PerfSettings.WideVariable}=1.");
+            test.Properties.Set(
+                PropertyNames.SkipReason, $"Only by its category, or with {PerfSettings.WideVariable}=1.");
         }
     }
 }
