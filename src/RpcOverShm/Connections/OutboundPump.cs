@@ -27,7 +27,7 @@ internal sealed class OutboundPump
         TurnOutcome outcome;
         do
         {
-            outcome = TakeTurn();
+            outcome = TakeTurn(isParking: false, out _);
         }
         while (outcome == TurnOutcome.More);
 
@@ -43,33 +43,16 @@ internal sealed class OutboundPump
     /// <summary>The space waiter's step; see there.</summary>
     private long? SendReadyOrPark()
     {
-        while (true)
+        long? head;
+        while (TakeTurn(isParking: true, out head) != TurnOutcome.Idle)
         {
-            TurnOutcome outcome = TakeTurn();
-            if (outcome == TurnOutcome.Idle)
+            if (head is not null)
             {
-                return null;
-            }
-
-            try
-            {
-                lock (_publisher.Gate)
-                {
-                    if (outcome == TurnOutcome.NoSpace
-                        && !_publisher.IsClosed
-                        && _writer.ParkForSpace() is { } head)
-                    {
-                        return head;
-                    }
-                }
-            }
-            catch (RingCorruptedException exception)
-            {
-                // Parking looks at the peer's head as well, and an exception must not leave the waiter's thread.
-                _publisher.CloseFor(exception);
-                return null;
+                return head;
             }
         }
+
+        return null;
     }
 
     private void Unpark()
@@ -83,10 +66,13 @@ internal sealed class OutboundPump
         }
     }
 
-    private TurnOutcome TakeTurn()
+    /// <param name="isParking">Announces, where there is no space, that this side sleeps until there is.</param>
+    /// <param name="head">The head to sleep on; null when nothing waits, or the peer has read meanwhile.</param>
+    private TurnOutcome TakeTurn(bool isParking, out long? head)
     {
         TurnOutcome outcome;
         bool mustWake;
+        head = null;
         try
         {
             lock (_publisher.Gate)
@@ -98,6 +84,12 @@ internal sealed class OutboundPump
 
                 outcome = _queue.WriteTurn();
                 mustWake = _publisher.Publish();
+                if (isParking && outcome == TurnOutcome.NoSpace)
+                {
+                    // Before the gate is left: somebody else could look at the head, write something small and so have
+                    // this side sleep on a head behind which there is space.
+                    head = _writer.ParkForSpace();
+                }
             }
         }
         catch (RingCorruptedException exception)
