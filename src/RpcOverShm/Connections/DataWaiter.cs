@@ -51,40 +51,32 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
 
     private ValueTask Begin()
     {
+        CloseReason? problem = null;
         lock (_gate)
         {
-            if (_isClosed || !TryRun())
+            // The thread touches the ring's memory and keeps it.
+            if (!_isClosed && !_isRunning && link.TryEnter())
             {
-                return ValueTask.CompletedTask;
+                problem = LinkThread.Start(Run, "RpcOverShm stream", StackBytes);
+                _isRunning = problem is null;
             }
 
-            _source.Reset();
-            _isWanted = true;
-            Monitor.Pulse(_gate);
-            return new ValueTask(this, _source.Version);
-        }
-    }
-
-    private bool TryRun()
-    {
-        if (_isRunning)
-        {
-            return true;
+            if (!_isClosed && _isRunning)
+            {
+                _source.Reset();
+                _isWanted = true;
+                Monitor.Pulse(_gate);
+                return new ValueTask(this, _source.Version);
+            }
         }
 
-        // The thread touches the ring's memory and keeps it.
-        if (!link.TryEnter())
+        if (problem is not null)
         {
-            return false;
-        }
-
-        _isRunning = LinkThread.TryStart(link, Run, "RpcOverShm stream", StackBytes);
-        if (!_isRunning)
-        {
+            link.Close(problem);
             link.Leave();
         }
 
-        return _isRunning;
+        return ValueTask.CompletedTask;
     }
 
     private void Run()

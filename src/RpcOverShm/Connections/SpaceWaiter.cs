@@ -24,6 +24,7 @@ internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action 
     /// <summary>Something waits for space. May be called from any thread, any number of times.</summary>
     public void Wake()
     {
+        CloseReason? problem = null;
         lock (_gate)
         {
             if (_isClosed)
@@ -35,17 +36,18 @@ internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action 
             if (_isRunning)
             {
                 Monitor.Pulse(_gate);
-                return;
             }
-
-            if (link.TryEnter())
+            else if (link.TryEnter())
             {
-                _isRunning = LinkThread.TryStart(link, Run, "RpcOverShm space", StackBytes);
-                if (!_isRunning)
-                {
-                    link.Leave();
-                }
+                problem = LinkThread.Start(Run, "RpcOverShm space", StackBytes);
+                _isRunning = problem is null;
             }
+        }
+
+        if (problem is not null)
+        {
+            link.Close(problem);
+            link.Leave();
         }
     }
 

@@ -46,10 +46,19 @@ internal sealed class StandbyReader
     /// <summary>Starts the thread. Without one the connection ends at once.</summary>
     public void Start()
     {
-        if (!TryStartThread() && _role.TryTake(out ReaderRole.Token token))
+        if (TryStartThread())
         {
-            End(token);
+            return;
         }
+
+        // The link is closed, so a caller that reads already gives the role up.
+        ReaderRole.Token token;
+        while (!_role.TryTake(out token))
+        {
+            Thread.Yield();
+        }
+
+        End(token);
     }
 
     /// <summary>The link is closed, or its peer is gone: spares go home.</summary>
@@ -61,8 +70,17 @@ internal sealed class StandbyReader
         }
     }
 
-    // With the runtime's own stack: users' code runs on it.
-    private bool TryStartThread() => LinkThread.TryStart(_link, Run, ReaderName, stackBytes: 0);
+    /// <summary>With the runtime's own stack: users' code runs on it. False when the link was closed instead.</summary>
+    private bool TryStartThread()
+    {
+        if (LinkThread.Start(Run, ReaderName, stackBytes: 0) is not { } reason)
+        {
+            return true;
+        }
+
+        _link.Close(reason);
+        return false;
+    }
 
     private void Run()
     {
