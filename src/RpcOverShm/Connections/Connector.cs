@@ -79,10 +79,18 @@ internal static class Connector
                     ? ConnectFailure.AccessDenied
                     : ConnectFailure.NotListening;
                 throw new ConnectException(
-                    failure, $"No server listens at {Name(address)}: {exception.Message}.", exception);
+                    failure, $"No server listens at {Name(address)}: {Explain(exception)}.", exception);
             }
         }
     }
+
+    // What the runtime says of a socket file that is not there ("Cannot assign requested address") helps nobody.
+    private static string Explain(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.AddressNotAvailable => "there is no such socket; the server was not started, or is another user's",
+        SocketError.ConnectionRefused => "its socket is there, but the server has gone",
+        _ => exception.Message,
+    };
 
     private static PeerIdentity CheckOwner(Socket socket, RendezvousAddress address)
     {

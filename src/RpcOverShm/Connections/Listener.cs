@@ -209,7 +209,8 @@ internal sealed class Listener : IAsyncDisposable
             {
                 // Out of descriptors, most likely: others may be closed meanwhile, and a hot loop would help nobody.
                 ShmLog.AcceptFailed(_settings.Logger, _address.Text, exception);
-                await Task.Delay(s_pauseAfterAcceptFailure, CancellationToken.None).ConfigureAwait(false);
+                await Task.Delay(s_pauseAfterAcceptFailure, _stopping.Token)
+                    .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             }
 
             return null;
