@@ -50,6 +50,14 @@ internal static class StatusMapping
         _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
     };
 
+    /// <summary>What kept a call from being started.</summary>
+    public static Status FromStartFailure(Exception exception) => exception switch
+    {
+        ConnectException failure => FromConnectFailure(failure),
+        ObjectDisposedException => Disposed,
+        _ => FromUnexpected(exception),
+    };
+
     /// <summary>A connection that could not be made.</summary>
     public static Status FromConnectFailure(ConnectException exception)
     {

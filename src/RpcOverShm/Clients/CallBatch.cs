@@ -87,12 +87,7 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         }
         catch (Exception exception)
         {
-            Status status = exception switch
-            {
-                ConnectException failure => StatusMapping.FromConnectFailure(failure),
-                ObjectDisposedException => StatusMapping.Disposed,
-                _ => StatusMapping.FromUnexpected(exception),
-            };
+            Status status = StatusMapping.FromStartFailure(exception);
             recorded.ForEach(one => one.Call.FinishUnsent(status));
             return;
         }

@@ -72,21 +72,12 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         {
             return await connecting.ConfigureAwait(false);
         }
-        catch (ConnectException exception)
-        {
-            call.FinishUnsent(StatusMapping.FromConnectFailure(exception));
-        }
-        catch (ObjectDisposedException)
-        {
-            call.FinishUnsent(StatusMapping.Disposed);
-        }
         catch (Exception exception)
         {
-            // Nothing else is expected; but whoever awaits this call must hear of it.
-            call.FinishUnsent(StatusMapping.FromUnexpected(exception));
+            // Whatever it is: whoever awaits this call must hear of it.
+            call.FinishUnsent(StatusMapping.FromStartFailure(exception));
+            return null;
         }
-
-        return null;
     }
 
     /// <summary>Ends a call that was not started, with what kept it from that.</summary>
@@ -127,9 +118,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             catch (Exception exception)
             {
                 // Nobody looks at this task; the call's own tells its user what went wrong.
-                call.FinishUnsent(exception is ObjectDisposedException
-                    ? StatusMapping.Disposed
-                    : StatusMapping.FromUnexpected(exception));
+                call.FinishUnsent(StatusMapping.FromStartFailure(exception));
                 return null;
             }
         }

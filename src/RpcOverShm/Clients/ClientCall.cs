@@ -184,10 +184,11 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
         if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
         {
             OnHeadTooLarge(FrameKind.Headers);
-            return;
         }
-
-        SetHeaders(headers);
+        else if (_headers is not Metadata)
+        {
+            SetHeaders(headers);
+        }
     }
 
     public override void OnHeadTooLarge(FrameKind kind)
@@ -345,7 +346,7 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
 
     private void SetHeaders(Metadata headers)
     {
-        // Only the holder of the reader role sets them, and only once unless they are repeated, which is ignored.
+        // Only the holder of the reader role sets them, and only once: its callers look.
         if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
         {
             source.TrySetResult(headers);
