@@ -206,8 +206,11 @@ internal sealed unsafe class RingReader
     // Two loads into private memory: the header is never looked at in place, where the peer could change it in between.
     private static RecordHeader ReadHeader(byte* place)
     {
-        ulong first = Volatile.Read(ref *(ulong*)place);
-        ulong second = Volatile.Read(ref *(ulong*)(place + 8));
+        // SYNC ring-tail: the record came with the tail; here it is only read once.
+        ulong first = SharedMemoryOrder.ReadAcquire(ref *(ulong*)place);
+
+        // SYNC ring-tail: likewise.
+        ulong second = SharedMemoryOrder.ReadAcquire(ref *(ulong*)(place + 8));
         return new RecordHeader(
             (uint)first,
             (byte)(first >> 32),

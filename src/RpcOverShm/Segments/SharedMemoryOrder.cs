@@ -17,6 +17,14 @@ internal static class SharedMemoryOrder
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static long ReadAcquire(ref readonly long word) => Volatile.Read(in word);
 
+    /// <summary>The same for half a word: what a sleeping thread compares.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static uint ReadAcquire(ref readonly uint halfWord) => Volatile.Read(in halfWord);
+
+    /// <summary>The same for eight bytes of a record: read once, never looked at in place.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public static ulong ReadAcquire(ref readonly ulong bytes) => Volatile.Read(in bytes);
+
     /// <summary>Stores a word after everything stored before. Does not order it before later loads.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static void WriteRelease(ref long word, long value) => Volatile.Write(ref word, value);

@@ -111,6 +111,8 @@ internal sealed unsafe class SharedSegment : IDisposable
     public void Dispose()
     {
         ReleaseDescriptor();
+
+        // This process's own field, not shared memory: only one of two that dispose at once unmaps.
         nint address = Interlocked.Exchange(ref _address, 0);
         if (address != 0)
         {

@@ -19,5 +19,10 @@ internal readonly unsafe struct SharedWord
     public static uint LowHalf(long value) => unchecked((uint)value);
 
     /// <summary>Reads the word as a sleeper would compare it.</summary>
-    public uint Read() => Volatile.Read(ref *_address);
+    public uint Read()
+    {
+        // SYNC ring-tail: only compared; whoever wakes up reads the whole word anew.
+        // SYNC ring-head: likewise.
+        return SharedMemoryOrder.ReadAcquire(ref *_address);
+    }
 }

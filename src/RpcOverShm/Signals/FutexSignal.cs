@@ -32,6 +32,7 @@ internal sealed unsafe class FutexSignal : ISignal
 
     public void RaiseAttention()
     {
+        // This process's own counter, not shared memory: sleepers of this process compare it.
         uint now = Interlocked.Increment(ref _attention[0]);
         if (_sleepers is null)
         {
