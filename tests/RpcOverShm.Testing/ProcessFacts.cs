@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Testing;
 
 /// <summary>
@@ -12,8 +10,6 @@ namespace RpcOverShm.Testing;
 /// <param name="Threads">Threads of the library.</param>
 public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, int Threads)
 {
-    private const string SegmentName = "memfd:rpcovershm";
-
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
     private const string SentinelName = "RpcOverShm sent";
@@ -32,49 +28,18 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 
     public static ProcessFacts Of(int processId)
     {
-        string root = "/proc/" + processId.ToString(CultureInfo.InvariantCulture);
-        string[] targets = [.. Directory.EnumerateFiles(root + "/fd").Select(TargetOf)];
-        int mappings = File.ReadLines(root + "/maps").Count(
-            line => line.Contains(SegmentName, StringComparison.Ordinal));
+        int mappings = ProcessResources.CountSegmentMappings(processId);
         return new ProcessFacts(
-            targets.Count(target => target.Contains("socket:[", StringComparison.Ordinal)),
-            targets.Count(target => target.Contains(SegmentName, StringComparison.Ordinal)),
+            ProcessResources.CountDescriptors("socket:[", processId),
+            ProcessResources.CountSegmentDescriptors(processId),
             mappings,
-            Directory.EnumerateDirectories(root + "/task").Count(task => IsThreadOfOurs(task, mappings > 0)));
+            ProcessResources.ThreadNames(processId).Count(name => IsOurs(name, mappings > 0)));
     }
 
     // The sentinel is one per process and stays. A connection may have a spare thread, which comes when one was
     // rescued; without a connection it is one too many.
-    private static bool IsThreadOfOurs(string task, bool hasConnections)
-    {
-        string name = ReadOrEmpty(task + "/comm");
-        return name.StartsWith(ThreadName, StringComparison.Ordinal)
-            && !name.StartsWith(SentinelName, StringComparison.Ordinal)
-            && !(hasConnections && name.StartsWith(SpareName, StringComparison.Ordinal));
-    }
-
-    // Descriptors and threads go while they are looked at.
-    private static string TargetOf(string descriptor)
-    {
-        try
-        {
-            return File.ResolveLinkTarget(descriptor, returnFinalTarget: false)?.FullName ?? "";
-        }
-        catch (IOException)
-        {
-            return "";
-        }
-    }
-
-    private static string ReadOrEmpty(string path)
-    {
-        try
-        {
-            return File.ReadAllText(path);
-        }
-        catch (IOException)
-        {
-            return "";
-        }
-    }
+    private static bool IsOurs(string thread, bool hasConnections) =>
+        thread.StartsWith(ThreadName, StringComparison.Ordinal)
+        && !thread.StartsWith(SentinelName, StringComparison.Ordinal)
+        && !(hasConnections && thread.StartsWith(SpareName, StringComparison.Ordinal));
 }

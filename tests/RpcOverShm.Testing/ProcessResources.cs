@@ -1,48 +1,67 @@
+using System.Globalization;
+
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// What this process holds of the system, as /proc says: for tests that everything goes back to where it began.
+/// What a process holds of the system, as /proc says: for tests that everything goes back to where it began. Of this
+/// process where none is named.
 /// </summary>
 public static class ProcessResources
 {
     // The name that the product gives its memory files.
     private const string MemoryFile = "memfd:rpcovershm";
 
+    // Linux cuts the names of threads.
+    private const int ThreadNameLength = 15;
+
     /// <summary>Open descriptors whose target contains the text; all for an empty one.</summary>
-    public static int CountDescriptors(string target = "") => Directory.GetFiles("/proc/self/fd").Count(path =>
+    public static int CountDescriptors(string target = "", int? processId = null) =>
+        Directory.GetFiles(Root(processId) + "/fd").Count(
+            path => TargetOf(path)?.Contains(target, StringComparison.Ordinal) == true);
+
+    /// <summary>Open descriptors of segments.</summary>
+    public static int CountSegmentDescriptors(int? processId = null) => CountDescriptors(MemoryFile, processId);
+
+    /// <summary>Mappings of segments.</summary>
+    public static int CountSegmentMappings(int? processId = null) =>
+        File.ReadLines(Root(processId) + "/maps").Count(line => line.Contains(MemoryFile, StringComparison.Ordinal));
+
+    /// <summary>Threads whose name begins so.</summary>
+    public static int CountThreads(string name)
+    {
+        string kept = name.Length > ThreadNameLength ? name[..ThreadNameLength] : name;
+        return ThreadNames().Count(thread => thread.StartsWith(kept, StringComparison.Ordinal));
+    }
+
+    /// <summary>The names of all threads, as far as the kernel keeps them.</summary>
+    public static string[] ThreadNames(int? processId = null) =>
+        [.. Directory.GetDirectories(Root(processId) + "/task").Select(NameOf).OfType<string>()];
+
+    private static string Root(int? processId) =>
+        "/proc/" + (processId?.ToString(CultureInfo.InvariantCulture) ?? "self");
+
+    // Descriptors and threads go while they are looked at: that of the listing itself always.
+    private static string? TargetOf(string descriptor)
     {
         try
         {
-            return new FileInfo(path).LinkTarget is { } link && link.Contains(target, StringComparison.Ordinal);
+            return new FileInfo(descriptor).LinkTarget;
         }
         catch (IOException)
         {
-            // The descriptor of the listing itself is closed by now.
-            return false;
+            return null;
         }
-    });
+    }
 
-    /// <summary>Open descriptors of segments.</summary>
-    public static int CountSegmentDescriptors() => CountDescriptors(MemoryFile);
-
-    /// <summary>Mappings of segments in this process.</summary>
-    public static int CountSegmentMappings() =>
-        File.ReadLines("/proc/self/maps").Count(line => line.Contains(MemoryFile, StringComparison.Ordinal));
-
-    /// <summary>Threads of this process whose name begins so; the kernel keeps 15 characters.</summary>
-    public static int CountThreads(string name)
+    private static string? NameOf(string task)
     {
-        string kept = name.Length > 15 ? name[..15] : name;
-        return Directory.GetDirectories("/proc/self/task").Count(task =>
+        try
         {
-            try
-            {
-                return File.ReadAllText(Path.Combine(task, "comm")).StartsWith(kept, StringComparison.Ordinal);
-            }
-            catch (IOException)
-            {
-                return false;
-            }
-        });
+            return File.ReadAllText(Path.Combine(task, "comm"));
+        }
+        catch (IOException)
+        {
+            return null;
+        }
     }
 }
