@@ -8,7 +8,7 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// One call that this server serves: from its first frame, through the user's method on the thread pool, to the End
+/// One call that this server serves: from its first frame, through the user's method, wherever that runs, to the End
 /// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
 /// of the connection race for that; the first wins, what comes later is dropped.
 /// </summary>
