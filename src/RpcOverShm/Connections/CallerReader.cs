@@ -128,9 +128,16 @@ internal sealed class CallerReader(ReaderDesk desk)
                 continue;
             }
 
-            if (desk.Arm(out long position) && !mine.IsDone && !_link.SleepForData(position, attention))
+            if (desk.Arm(out long position) && !mine.IsDone)
             {
-                _link.OnBackstop(isDataUnrung: _ring.HasData);
+                if (_link.SleepForData(position, attention))
+                {
+                    _spin.NoteSlept();
+                }
+                else
+                {
+                    _link.OnBackstop(isDataUnrung: _ring.HasData);
+                }
             }
 
             _ring.Disarm();

@@ -87,6 +87,44 @@ public class SpinBudgetTests
     }
 
     [Test]
+    public void NoteSlept_AfterAShortSleep_MakesTheNextSpinLongEnough()
+    {
+        TimeSpan usual = _budget.Current;
+
+        // What is waited for comes right after a spin in vain. Again where the machine took the thread's processor.
+        for (int i = 0; i < 100 && _budget.Current <= usual; i++)
+        {
+            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)));
+            _budget.NoteSlept();
+        }
+
+        Assert.That(_budget.Current, Is.GreaterThan(usual));
+        Assert.That(_budget.Current, Is.LessThanOrEqualTo(SpinBudget.Longest));
+    }
+
+    [Test]
+    public void NoteSlept_AfterALongSleep_DoesNotBringTheBudgetBack()
+    {
+        GiveUp();
+        Thread.Sleep(SpinBudget.Longest * 10);
+        _budget.NoteSlept();
+
+        Assert.That(_budget.Current, Is.EqualTo(TimeSpan.Zero));
+    }
+
+    [Test]
+    public void NoteSlept_AfterAShortSleep_BringsTheBudgetBack()
+    {
+        for (int i = 0; i < 100 && (i == 0 || _budget.Current == TimeSpan.Zero); i++)
+        {
+            GiveUp();
+            _budget.NoteSlept();
+        }
+
+        Assert.That(_budget.Current, Is.GreaterThan(TimeSpan.Zero));
+    }
+
+    [Test]
     public void SpinUntil_WithAllButOneProcessorSpinning_DoesNotSpin()
     {
         using var mayEnd = new ManualResetEventSlim();
