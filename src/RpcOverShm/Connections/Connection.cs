@@ -36,7 +36,7 @@ internal sealed class Connection
         _sender = new FrameSender(link);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         _receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
-        _desk = new ReaderDesk(link, _receiver, _sender, mode, IsExpecting);
+        _desk = new ReaderDesk(link, _receiver, _sender, _started, _served, mode);
         _callers = new CallerReader(_desk);
         _standby = new StandbyReader(_desk, OnClosed);
         AsResult = Task.FromResult<Connection?>(this);
@@ -187,9 +187,6 @@ internal sealed class Connection
 
     /// <summary>Closes the connection; calls that live end with the reason.</summary>
     public void Close(CloseReason reason) => _link.Close(reason);
-
-    // The side that is called must hear every frame; the other may leave the ring alone while it expects nothing.
-    private bool IsExpecting() => _link.IsAcceptor || _started.Count > 0;
 
     // The link is closed or its peer is gone: everybody who sleeps here looks again.
     private void OnLinkEvent()

@@ -50,6 +50,9 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>True when user code is due.</summary>
     public bool HasWork => Volatile.Read(ref _work) != 0;
 
+    /// <summary>True when all that is due is to tell the reader of a stream that something came.</summary>
+    public bool HasOnlyReaderToWake => Volatile.Read(ref _work) == (int)CallWork.WakeReader;
+
     /// <summary>Whether work of this kind runs inline.</summary>
     public abstract InlineBudget Budget { get; }
 

@@ -113,7 +113,11 @@ internal sealed class PeerLink
     /// <summary>Sleeps until the peer has written past the position, a local event, or the backstop.</summary>
     /// <returns>False when the backstop ended the sleep.</returns>
     public bool SleepForData(long position, uint attentionSeen) =>
-        _signal.Wait(new SharedWord(ref _peer.Tail), SharedWord.LowHalf(position), attentionSeen, WaitBounds.Backstop);
+        SleepForData(position, attentionSeen, WaitBounds.Backstop);
+
+    /// <summary>The same, with another bound.</summary>
+    public bool SleepForData(long position, uint attentionSeen, TimeSpan bound) =>
+        _signal.Wait(new SharedWord(ref _peer.Tail), SharedWord.LowHalf(position), attentionSeen, bound);
 
     /// <summary>Sleeps until the peer has read past the head, a local event, or the backstop.</summary>
     public void SleepForSpace(long head, uint attentionSeen) =>

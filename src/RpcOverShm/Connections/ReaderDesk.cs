@@ -22,7 +22,8 @@ internal sealed class ReaderDesk
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
     private readonly SchedulingMode _mode;
-    private readonly Func<bool> _isExpecting;
+    private readonly StartedCalls _started;
+    private readonly ServedCalls _served;
     private readonly Func<SentinelLook> _lookAsSentinel;
     private volatile int _blocked;      // callers that wait for the role or for their answer
     private volatile int _standby;      // a StandbyState
@@ -34,14 +35,20 @@ internal sealed class ReaderDesk
     private int _quietLooks;            // of the sentinel, since something happened
 
     public ReaderDesk(
-        PeerLink link, FrameReceiver receiver, FrameSender sender, SchedulingMode mode, Func<bool> isExpecting)
+        PeerLink link,
+        FrameReceiver receiver,
+        FrameSender sender,
+        StartedCalls started,
+        ServedCalls served,
+        SchedulingMode mode)
     {
         Link = link;
         Ring = link.Reader;
         _receiver = receiver;
         _sender = sender;
         _mode = mode;
-        _isExpecting = isExpecting;
+        _started = started;
+        _served = served;
         _lookAsSentinel = LookAsSentinel;
     }
 
@@ -73,6 +80,12 @@ internal sealed class ReaderDesk
     /// <summary>True while callers wait for the role or for their answer.</summary>
     public bool HasBlockedCallers => _blocked > 0;
 
+    /// <summary>True while calls of either side live.</summary>
+    public bool HasCalls => _started.Count > 0 || _served.Count > 0;
+
+    // The side that is called must hear every frame; the other may leave the ring alone while it expects nothing.
+    private bool IsExpecting => Link.IsAcceptor || _started.Count > 0;
+
     /// <summary>Announces how the standby sleeps, before a look at the role: a full fence.</summary>
     public void AnnounceStandby(StandbyState state) => Interlocked.Exchange(ref _standby, (int)state);
 
@@ -90,7 +103,7 @@ internal sealed class ReaderDesk
         {
             SignalCallersIfFree();
         }
-        else if (_isExpecting())
+        else if (IsExpecting)
         {
             AskForStandby();
         }

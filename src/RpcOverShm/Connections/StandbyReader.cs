@@ -12,6 +12,9 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class StandbyReader
 {
+    // Of one stream: enough to make a wake-up cheap, and few enough that they stay in the first-level cache.
+    private const int MostRecordsPerWake = 16;
+
     private const string ReaderName = "RpcOverShm reader";
     private const string SpareName = "RpcOverShm spare";
 
@@ -22,6 +25,7 @@ internal sealed class StandbyReader
     private readonly Action _onClosed;
     private readonly SpareThreads _spares;
     private readonly SpinBudget _spin = new();
+    private int _silences; // sleeps in a row that ended by their bound
 
     /// <param name="desk">What the reading threads share.</param>
     /// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
@@ -194,37 +198,63 @@ internal sealed class StandbyReader
     private Outcome Receive(InlineThread me)
     {
         var outcome = Outcome.Nothing;
+        ConnectionCall? due = null;
+        int records = 0;
         while (_desk.TryReceive(out ConnectionCall? call))
         {
             outcome = Outcome.Something;
-            if (call is null)
+            if (due is not null && due != call)
             {
-                continue;
+                // A peer that has changed a record since it was looked at.
+                due.QueueWork();
+                due = null;
             }
 
-            if (call.HasWork)
+            bool mustStop = _desk.HasBlockedCallers || _link.IsClosed;
+            if (call is { HasWork: true })
             {
-                if (!_desk.IsInline(call.Budget))
+                // The reader of a stream is woken once for messages that came together, if nothing of others is between
+                // them: no record of theirs may be taken by a thread that is then kept by this one's code.
+                records = due is null ? 1 : records + 1;
+                if (!mustStop
+                    && records < MostRecordsPerWake
+                    && call.HasOnlyReaderToWake
+                    && _ring.IsNextOf(call.Id.Value))
                 {
-                    call.QueueWork();
+                    due = call;
+                    continue;
                 }
-                else if (!RunInline(me, call))
+
+                due = null;
+                if (!RunOrQueue(me, call))
                 {
                     return Outcome.RoleLost;
                 }
             }
-            else if (call.IsDone)
+            else if (call is { IsDone: true })
             {
                 call.Waiter?.Signal();
             }
 
-            if (_desk.HasBlockedCallers || _link.IsClosed)
+            if (mustStop)
             {
                 break;
             }
         }
 
-        return outcome;
+        return due is null || RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
+    }
+
+    /// <summary>False when the role was lost meanwhile.</summary>
+    private bool RunOrQueue(InlineThread me, ConnectionCall call)
+    {
+        if (_desk.IsInline(call.Budget))
+        {
+            return RunInline(me, call);
+        }
+
+        call.QueueWork();
+        return true;
     }
 
     /// <summary>
@@ -269,7 +299,10 @@ internal sealed class StandbyReader
 
         // CRASH reader-armed: the peer rings a process that is gone, which harms nobody.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
-        bool isBackstop = !_link.SleepForData(position, attention);
+        TimeSpan bound = WaitBounds.AfterSilence(_desk.HasCalls ? 0 : _silences);
+        bool isBackstop = !_link.SleepForData(position, attention, bound);
+        _silences = isBackstop ? _silences + 1 : 0;
+        _spin.NoteSlept();
         _desk.Standby = StandbyState.Awake;
         if (isBackstop)
         {

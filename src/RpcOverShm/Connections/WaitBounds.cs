@@ -8,4 +8,14 @@ internal static class WaitBounds
     /// machines and mistakes of our own. Every case in which it finds something to do is counted and logged.
     /// </summary>
     public static readonly TimeSpan Backstop = TimeSpan.FromSeconds(1);
+
+    // Each sleep that ends by its bound makes the next one so much longer, twice: 1 s, 4 s, 16 s.
+    private const int Growth = 4;
+    private const int MostGrown = 2;
+
+    /// <summary>
+    /// The bound of a reader that nothing was sent to for so many sleeps, on a connection without calls: many idle
+    /// connections would otherwise cost a good part of a processor's time by looking.
+    /// </summary>
+    public static TimeSpan AfterSilence(int sleeps) => Backstop * Math.Pow(Growth, Math.Min(sleeps, MostGrown));
 }
