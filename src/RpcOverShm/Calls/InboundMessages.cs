@@ -216,9 +216,21 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
 
     /// <summary>
     /// Completes when there is something to take or nothing follows. One reader at a time: its next wait comes after
-    /// this one's end.
+    /// this one's end. Given up when the token is cancelled: then it throws, and the next wait starts afresh.
     /// </summary>
-    public ValueTask WaitAsync()
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public ValueTask WaitAsync(CancellationToken cancellationToken) =>
+        cancellationToken.CanBeCanceled ? WaitCancellablyAsync(cancellationToken) : BeginWait();
+
+    void IValueTaskSource.GetResult(short token) => _wait.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _wait.GetStatus(token);
+
+    void IValueTaskSource.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _wait.OnCompleted(continuation, state, token, flags);
+
+    private ValueTask BeginWait()
     {
         long credit;
         short version;
@@ -242,27 +254,15 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         return new ValueTask(this, version);
     }
 
-    /// <summary>
-    /// The same, given up when the token is cancelled: then it throws, and the next wait starts afresh.
-    /// </summary>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public async ValueTask WaitAsync(CancellationToken cancellationToken)
+    private async ValueTask WaitCancellablyAsync(CancellationToken cancellationToken)
     {
-        ValueTask wait = WaitAsync();
+        ValueTask wait = BeginWait();
         using (cancellationToken.UnsafeRegister(
             static (messages, token) => ((InboundMessages)messages!).CancelWait(token), this))
         {
             await wait.ConfigureAwait(false);
         }
     }
-
-    void IValueTaskSource.GetResult(short token) => _wait.GetResult(token);
-
-    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _wait.GetStatus(token);
-
-    void IValueTaskSource.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        _wait.OnCompleted(continuation, state, token, flags);
 
     private void CancelWait(CancellationToken cancellationToken)
     {

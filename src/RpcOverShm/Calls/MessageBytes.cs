@@ -61,7 +61,13 @@ internal struct MessageBytes
     }
 
     /// <summary>A new array of exactly the message.</summary>
-    public byte[] ToArray() => AsSequence().ToArray();
+    public byte[] ToArray()
+    {
+        // Every byte is written, and zeroing a large array costs as much as the copy.
+        byte[] array = GC.AllocateUninitializedArray<byte>(Length);
+        AsSequence().CopyTo(array);
+        return array;
+    }
 
     /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
     public void Release()
