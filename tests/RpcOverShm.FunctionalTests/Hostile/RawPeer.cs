@@ -117,6 +117,25 @@ internal sealed class RawPeer : IDisposable
         uint argument = 0,
         int? headLength = null)
     {
+        if (!TryWrite(kind, call, flags, head, body, argument, headLength))
+        {
+            return false;
+        }
+
+        Publish();
+        return true;
+    }
+
+    /// <summary>Writes one frame, which the victim sees with the next that is published.</summary>
+    public bool TryWrite(
+        FrameKind kind,
+        CallId call,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> body,
+        uint argument = 0,
+        int? headLength = null)
+    {
         int length = head.Length + body.Length;
         if (!Writer.TryClaim(length, isControl: true, out RingClaim claim))
         {
@@ -127,9 +146,14 @@ internal sealed class RawPeer : IDisposable
         body.CopyTo(claim.Payload[head.Length..]);
         Writer.Commit(claim, new RecordHeader(
             (uint)length, (byte)kind, (byte)flags, (ushort)(headLength ?? head.Length), call.Value, argument));
+        return true;
+    }
+
+    /// <summary>Shows the victim all that was written.</summary>
+    public void Publish()
+    {
         Writer.Publish();
         _signal.Wake(new SharedWord(ref Own.Tail));
-        return true;
     }
 
     /// <summary>The same, waiting for the victim to read. False when it has closed the connection meanwhile.</summary>

@@ -53,7 +53,7 @@ internal sealed class QueuedMessages
 
     public bool TryTake(out MessageBytes bytes) => _messages.TryTake(out bytes);
 
-    public ValueTask WaitAsync() => _messages.WaitAsync();
+    public ValueTask WaitAsync() => _messages.WaitAsync(CancellationToken.None);
 
     public ValueTask WaitAsync(CancellationToken cancellationToken) => _messages.WaitAsync(cancellationToken);
 

@@ -1,0 +1,89 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Scheduling;
+
+/// <summary>
+/// Who is woken when messages of streams come together. The server is spoken by hand, so that they do.
+/// </summary>
+[TestFixture(ShmScheduling.Adaptive)]
+[TestFixture(ShmScheduling.Inline)]
+[TestFixture(ShmScheduling.ThreadPool)]
+internal sealed class ReaderWakeTests(ShmScheduling mode) : IDisposable
+{
+    private readonly TestDirectory _directory = new();
+    private readonly LogGuard _log = new();
+
+    public void Dispose()
+    {
+        _log.Dispose();
+        _directory.Dispose();
+    }
+
+    [Test]
+    public async Task Readers_WhoseMessagesCameTogether_AreAllWokenThoughOneBlocks()
+    {
+        using var listener = new RawServer(_directory.Combine("wake.sock"));
+        await using ShmChannel channel = Open();
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        using AsyncServerStreamingCall<Payload> one = client.ServerStream(Payloads.Empty);
+        using RawPeer server = await listener.AcceptAsync();
+        CallId first = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
+        using AsyncServerStreamingCall<Payload> other = client.ServerStream(Payloads.Empty);
+        CallId second = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
+        using var otherCame = new ManualResetEventSlim();
+
+        Task<bool> readOne = ReadAsync(one, () => otherCame.Wait(Timeouts.Wait));
+        Task<bool> readOther = ReadAsync(other, () => { otherCame.Set(); return true; });
+        Write(server, first, "one");
+        Write(server, second, "other");
+        server.Publish();
+
+        Assert.That(await readOther.Bounded());
+        Assert.That(await readOne.Bounded(), "The other reader was woken while this one blocked.");
+        Assert.That(one.ResponseStream.Current.Text(), Is.EqualTo("one"));
+        Assert.That(other.ResponseStream.Current.Text(), Is.EqualTo("other"));
+        _log.Check();
+    }
+
+    [Test]
+    public async Task Reader_WhoseMessagesCameTogether_SeesThemAllInOrder([Values(1, 2, 15, 16, 17, 100)] int count)
+    {
+        using var listener = new RawServer(_directory.Combine("wake.sock"));
+        await using ShmChannel channel = Open();
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        using AsyncServerStreamingCall<Payload> call = client.ServerStream(Payloads.Empty);
+        using RawPeer server = await listener.AcceptAsync();
+        CallId id = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
+
+        Task<List<Payload>> reading = call.ResponseStream.ReadAllAsync();
+        for (int i = 0; i < count; i++)
+        {
+            Write(server, id, $"{i}");
+        }
+
+        server.Publish();
+        server.Send(FrameKind.End, id);
+
+        List<Payload> read = await reading.Bounded();
+        Assert.That(read.Select(message => message.Text()), Is.EqualTo(Enumerable.Range(0, count).Select(i => $"{i}")));
+        _log.Check();
+    }
+
+    private static async Task<bool> ReadAsync(AsyncServerStreamingCall<Payload> call, Func<bool> then) =>
+        await call.ResponseStream.MoveNext(CancellationToken.None).ConfigureAwait(false) && then();
+
+    private static void Write(RawPeer server, CallId call, string text)
+    {
+        byte[] message = Message(text);
+        Assert.That(server.TryWrite(FrameKind.Message, call, 0, default, message, (uint)message.Length));
+    }
+
+    private ShmChannel Open() => ShmChannel.ForAddress(
+        "shm://wake",
+        new ShmChannelOptions { RuntimeDirectory = _directory.Path, LoggerFactory = _log, Scheduling = mode });
+}
