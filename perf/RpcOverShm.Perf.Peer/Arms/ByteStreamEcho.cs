@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Runtime.CompilerServices;
 using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
@@ -33,6 +34,8 @@ internal sealed class ByteStreamEcho(Stream stream) : IEcho
         stream.ReadExactly(_reply.Span);
     }
 
+    // What is allocated for a call is to be the arm's, not this method's.
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     public async ValueTask CallAsync()
     {
         await stream.WriteAsync(_request);

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Testing.Protos;
@@ -26,5 +27,7 @@ internal sealed class CallsEcho(Conformance.ConformanceClient client) : IEcho
 
     public void Call() => _reply = client.Echo(_request);
 
+    // What is allocated for a call is to be the arm's, not this method's.
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
     public async ValueTask CallAsync() => _reply = await client.EchoAsync(_request);
 }

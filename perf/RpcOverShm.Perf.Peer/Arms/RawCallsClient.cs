@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Perf.Peer.Loads;
 
@@ -35,6 +36,8 @@ internal sealed class RawCallsClient(ChannelBase channel) : IArmClient
 
         public void Call() => _reply = invoker.BlockingUnaryCall(RawCalls.EchoMethod, null, default, _request);
 
+        // What is allocated for a call is to be the arm's, not this method's.
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
         public async ValueTask CallAsync() =>
             _reply = await invoker.AsyncUnaryCall(RawCalls.EchoMethod, null, default, _request);
     }

@@ -1,4 +1,5 @@
 using System.Buffers.Binary;
+using System.Runtime.CompilerServices;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
 
@@ -93,6 +94,8 @@ internal sealed class SerialisedPipeArm(IWireFormat format) : PipeArm
             Take(frames.TryRead());
         }
 
+        // What is allocated for a call is to be the arm's, not this method's.
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
         public async ValueTask CallAsync()
         {
             await frames.Stream.WriteAsync(Framed(format, _request));
