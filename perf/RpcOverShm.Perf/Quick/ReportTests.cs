@@ -1,4 +1,5 @@
 using System.Text.Json;
+using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Recording;
@@ -36,6 +37,12 @@ public sealed class ReportTests
         PerfReport report = MakeReport();
         Assert.That(report.NoiseFloor, Is.EqualTo(new NoiseFloor(0.9, 1.2)));
     }
+
+    [Test]
+    public void CopyCounts_EveryArmThatCarriesMessages_HasOne() =>
+        Assert.That(
+            ArmCatalog.All.Select(arm => arm.Name).Where(name => CopyCounts.Of(name).Length == 0),
+            Is.EqualTo(new[] { "cache-line" }));
 
     [Test]
     public void Write_Markdown_TellsRowsFactsAndNotes()

@@ -31,7 +31,7 @@ internal static class HtmlReport
     private static readonly string[] s_costColumns =
     [
         "arm", "caller", "CPU µs, all processes", "client B allocated", "server B allocated", "context switches",
-        "p50 µs", "per second",
+        "copies of a byte, one way", "p50 µs", "per second",
     ];
 
     private static readonly string[] s_rowColumns =
@@ -138,7 +138,7 @@ internal static class HtmlReport
         [
             row.Arm, CallerOf(row), Format.Number(row.CpuUsPerCall), Format.Number(row.AllocatedBytesPerCallClient),
             Format.Number(row.AllocatedBytesPerCallServer), Format.Number(measured.SwitchesPerCall),
-            Format.Number(row.P50Us), Format.Number(row.PerSecond),
+            CopyCounts.Of(row.Arm), Format.Number(row.P50Us), Format.Number(row.PerSecond),
         ];
     }
 

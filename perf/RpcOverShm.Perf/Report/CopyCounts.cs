@@ -1,0 +1,38 @@
+namespace RpcOverShm.Perf.Report;
+
+/// <summary>
+/// How often each byte of a message is copied on its way from the sender's message to the receiver's, by construction
+/// of the arm: what the code does, not what was measured. The kernel copies once in and once out for a socket or pipe.
+/// </summary>
+internal static class CopyCounts
+{
+    private static readonly Dictionary<string, string> s_ofArm = new()
+    {
+        ["memcpy"] = "1",
+        ["raw-ring"] = "2",
+        ["raw-stream"] = "2",
+        ["mmap"] = "2",
+        ["signal"] = "2",
+        ["pipe"] = "2",
+        ["pipe-again"] = "2",
+        ["pipe-sync"] = "2",
+        ["pipe-async"] = "2",
+        ["uds"] = "2",
+        ["tcp"] = "2",
+        ["fifo"] = "2",
+
+        // Serialised into a pooled buffer, into the ring, out of it into pooled memory, parsed into the message.
+        ["shm-raw"] = "4",
+        ["shm-protobuf"] = "4",
+
+        // And into the batch, which holds the calls until they are sent; only on the way there.
+        ["shm-protobuf-batch"] = "5 there, 4 back",
+        ["pipe-protobuf"] = "4",
+
+        // Serialised, through the kernel, parsed; what the C core copies in between is its own affair.
+        ["grpc-core-uds"] = "at least 4",
+    };
+
+    /// <summary>Empty for an arm that carries no message.</summary>
+    public static string Of(string arm) => s_ofArm.GetValueOrDefault(arm, "");
+}
