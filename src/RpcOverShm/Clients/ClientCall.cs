@@ -52,6 +52,12 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// <summary>The outcome of a call that has ended for its user.</summary>
     protected CallEnd Outcome => Volatile.Read(ref _outcome)!;
 
+    /// <summary>
+    /// True for a call that a thread blocks for and nothing else can end: only the holder of the reader role and, once
+    /// that has said that the call is done, this thread touch it, so neither has to race.
+    /// </summary>
+    protected bool IsPrivate => Waiter is not null && _guards is null;
+
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
     protected bool IsPlain => _guards is null && _headers is not TaskCompletionSource<Metadata>;
 
@@ -168,9 +174,17 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// </summary>
     public bool TryAttach(Connection connection)
     {
-        // A full fence: whoever ends the call looks for the connection after that, and this thread for the end after
-        // this.
-        Interlocked.Exchange(ref _connection, connection);
+        if (IsPrivate)
+        {
+            Volatile.Write(ref _connection, connection);
+        }
+        else
+        {
+            // A full fence: whoever ends the call looks for the connection after that, and this thread for the end
+            // after this.
+            Interlocked.Exchange(ref _connection, connection);
+        }
+
         return !IsFinished;
     }
 
@@ -271,10 +285,18 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// <param name="isCancel">Whether the server must hear of it.</param>
     protected bool TrySettle(CallEnd outcome, bool isCancel)
     {
-        // A full fence: see TryAttach.
-        if (Interlocked.CompareExchange(ref _outcome, outcome, null) is not null)
+        if (IsPrivate)
         {
-            return false;
+            if (IsFinished)
+            {
+                return false;
+            }
+
+            Volatile.Write(ref _outcome, outcome);
+        }
+        else if (Interlocked.CompareExchange(ref _outcome, outcome, null) is not null)
+        {
+            return false; // A full fence otherwise: see TryAttach.
         }
 
         Volatile.Read(ref _guards)?.Release();
@@ -347,7 +369,11 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     private void SetHeaders(Metadata headers)
     {
         // Only the holder of the reader role sets them, and only once: its callers look.
-        if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
+        if (IsPrivate)
+        {
+            Volatile.Write(ref _headers, headers);
+        }
+        else if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
         {
             source.TrySetResult(headers);
         }

@@ -13,8 +13,11 @@ internal sealed class ClientMethod<TRequest, TResponse>
     where TRequest : class
     where TResponse : class
 {
+    private readonly Method<TRequest, TResponse> _method;
+
     private ClientMethod(Method<TRequest, TResponse> method, MarshallerSource? codec)
     {
+        _method = method;
         FullName = Encoding.UTF8.GetBytes(method.FullName);
         if (FullName.Length > ushort.MaxValue)
         {
@@ -32,9 +35,31 @@ internal sealed class ClientMethod<TRequest, TResponse>
 
     public Marshaller<TResponse> ResponseMarshaller { get; }
 
+    /// <summary>The method of a channel.</summary>
+    /// <param name="last">The one that the channel has called last, which most often is called next.</param>
+    /// <param name="cache">All that it has called.</param>
+    /// <param name="method">As the generated client knows it.</param>
+    /// <param name="codec">The channel's; null for the generated marshallers.</param>
     public static ClientMethod<TRequest, TResponse> Get(
+        ref object? last,
+        ConditionalWeakTable<IMethod, object> cache,
+        Method<TRequest, TResponse> method,
+        MarshallerSource? codec)
+    {
+        if (Volatile.Read(ref last) is ClientMethod<TRequest, TResponse> one && ReferenceEquals(one._method, method))
+        {
+            return one;
+        }
+
+        ClientMethod<TRequest, TResponse> found = cache.TryGetValue(method, out object? known)
+            ? (ClientMethod<TRequest, TResponse>)known
+            : Make(cache, method, codec);
+        Volatile.Write(ref last, found);
+        return found;
+    }
+
+    private static ClientMethod<TRequest, TResponse> Make(
         ConditionalWeakTable<IMethod, object> cache, Method<TRequest, TResponse> method, MarshallerSource? codec) =>
-        (ClientMethod<TRequest, TResponse>)(cache.TryGetValue(method, out object? known)
-            ? known
-            : cache.GetValue(method, _ => new ClientMethod<TRequest, TResponse>(method, codec)));
+        (ClientMethod<TRequest, TResponse>)cache.GetValue(
+            method, _ => new ClientMethod<TRequest, TResponse>(method, codec));
 }

@@ -10,6 +10,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
+    private object? _lastMethod;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
@@ -104,7 +105,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        return ClientMethod<TRequest, TResponse>.Get(_methods, method, settings.Codec);
+        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, settings.Codec);
     }
 
     private void StartWithRequest<TRequest, TResponse>(

@@ -71,7 +71,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             Reset();
             _result = null;
-            _isEndTaken = 0;
             s_spare = this;
         }
 
@@ -164,7 +163,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     private void TakeEnd()
     {
-        if (End is not { } end || Interlocked.Exchange(ref _isEndTaken, 1) != 0)
+        // Nobody but the thread that blocks takes the end of its call.
+        if (End is not { } end || (Waiter is null && Interlocked.Exchange(ref _isEndTaken, 1) != 0))
         {
             return;
         }

@@ -65,7 +65,7 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
             return false;
         }
 
-        if (Interlocked.Decrement(ref _count) == 0)
+        if (Interlocked.Decrement(ref _count) == 0 && Volatile.Read(ref _drained) is not null)
         {
             lock (_gate)
             {
@@ -81,8 +81,9 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
     {
         lock (_gate)
         {
-            // Made before the look: a call that ends meanwhile sees it.
-            _drained ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            // Made before the look, with a full fence: a call that ends meanwhile sees it.
+            Interlocked.CompareExchange(
+                ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
             return Count == 0 ? Task.CompletedTask : _drained.Task;
         }
     }

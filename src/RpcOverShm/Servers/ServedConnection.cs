@@ -50,7 +50,7 @@ internal sealed class ServedConnection
     /// <summary>A method that was counted has ended.</summary>
     public void NoteDone()
     {
-        if (Interlocked.Decrement(ref _running) == 0)
+        if (Interlocked.Decrement(ref _running) == 0 && Volatile.Read(ref _idle) is not null)
         {
             lock (_gate)
             {
@@ -83,8 +83,9 @@ internal sealed class ServedConnection
     {
         lock (_gate)
         {
-            // Made before the look: a method that ends meanwhile sees it.
-            _idle ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            // Made before the look, with a full fence: a method that ends meanwhile sees it.
+            Interlocked.CompareExchange(
+                ref _idle, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
             return RunningCount == 0 ? Task.CompletedTask : Task.WhenAny(_idle.Task, Connection.Closed);
         }
     }
