@@ -73,7 +73,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         var batch = new CallBatch(_connections, _settings);
-        return new ShmCallBatch(batch, new BatchCallInvoker(_invoker, _settings, batch));
+        return new ShmCallBatch(batch, new BatchCallInvoker(_invoker, batch));
     }
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits for it.</summary>

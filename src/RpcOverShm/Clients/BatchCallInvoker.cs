@@ -5,13 +5,13 @@ namespace RpcOverShm.Clients;
 /// <summary>
 /// Records the unary calls that a generated client makes through it; any other shape is refused at once.
 /// </summary>
-internal sealed class BatchCallInvoker(ShmCallInvoker invoker, ClientSettings settings, CallBatch batch) : CallInvoker
+internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) : CallInvoker
 {
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
-        var call = new SingleResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller, waiter: null);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
             && invoker.TrySerialize(call, bound, request) is { } context)
         {

@@ -14,7 +14,7 @@ namespace RpcOverShm.Clients;
 /// outcome. Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may
 /// run user code, or on the thread pool; never by the thread that cancels.
 /// </summary>
-internal abstract class ClientCall(ClientSettings settings, string methodName) : ConnectionCall
+internal abstract class ClientCall : ConnectionCall
 {
     private CallEnd? _outcome;      // how the call has ended for its user; set once
     private volatile CallEnd? _end; // how the server, or the connection, has ended it; the user may not be there yet
@@ -22,7 +22,7 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     private CallGuards? _guards;
     private Connection? _connection;
 
-    public string MethodName { get; } = methodName;
+    public abstract string MethodName { get; }
 
     public bool IsFinished => Volatile.Read(ref _outcome) is not null;
 
@@ -41,7 +41,7 @@ internal abstract class ClientCall(ClientSettings settings, string methodName) :
     /// <summary>What is left until the deadline; null without one.</summary>
     public TimeSpan? Remaining => _guards?.Remaining;
 
-    protected ClientSettings Settings { get; private set; } = settings;
+    protected abstract ClientSettings Settings { get; }
 
     /// <summary>The connection, once the call was started on one.</summary>
     protected Connection? Connection => Volatile.Read(ref _connection);

@@ -16,7 +16,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = SingleResponseCall<TResponse>.ForThisThread(settings, method.FullName, bound.ResponseMarshaller);
+        var call = SingleResponseCall<TResponse>.ForThisThread(bound);
         if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
             && TrySerialize(call, bound, request) is { } context)
         {
@@ -33,8 +33,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(
-            settings, method.FullName, bound.ResponseMarshaller, waiter: null);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         StartWithRequest(call, bound, host, options, request);
         return Present(call);
     }
@@ -43,7 +42,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller);
+        var call = new StreamResponseCall<TResponse>(bound);
         StartWithRequest(call, bound, host, options, request);
         return new AsyncServerStreamingCall<TResponse>(
             call.Responses,
@@ -58,8 +57,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(
-            settings, method.FullName, bound.ResponseMarshaller, waiter: null);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
             requests,
@@ -75,7 +73,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(settings, method.FullName, bound.ResponseMarshaller);
+        var call = new StreamResponseCall<TResponse>(bound);
         RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
         return new AsyncDuplexStreamingCall<TRequest, TResponse>(
             requests,
@@ -105,7 +103,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, settings.Codec);
+        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, settings);
     }
 
     private void StartWithRequest<TRequest, TResponse>(

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -16,40 +17,44 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     [ThreadStatic]
     private static SingleResponseCall<TResponse>? s_spare;
 
-    private readonly TaskCompletionSource<TResponse>? _response;
-    private Marshaller<TResponse> _marshaller;
+    private readonly AnsweredMethod<TResponse> _method;
+    private AsyncTaskMethodBuilder<TResponse> _response; // a promise without an object of its own
     private MessageBytes _message;      // a response that came with the end
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
     private int _isEndTaken;
+    private int _isCompleted;
 
-    /// <param name="settings">The channel's.</param>
-    /// <param name="methodName">For logging.</param>
-    /// <param name="marshaller">Reads the response.</param>
+    /// <param name="method">The method.</param>
     /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
-    public SingleResponseCall(
-        ClientSettings settings, string methodName, Marshaller<TResponse> marshaller, WakeLatch? waiter)
-        : base(settings, methodName)
+    public SingleResponseCall(AnsweredMethod<TResponse> method, WakeLatch? waiter)
     {
-        _marshaller = marshaller;
+        _method = method;
         Waiter = waiter;
-        _response = waiter is null ? new TaskCompletionSource<TResponse>() : null;
+        if (waiter is null)
+        {
+            // Made before anybody else knows the call: the first use makes the task, and is not thread-safe.
+            _ = _response.Task;
+        }
     }
 
-    public Task<TResponse> ResponseAsync => _response!.Task;
+    public override string MethodName => _method.Name;
+
+    /// <summary>Of a call that nobody blocks for.</summary>
+    public Task<TResponse> ResponseAsync => _response.Task;
+
+    protected override ClientSettings Settings => _method.Settings;
 
     /// <summary>A call for this thread to block for: the one that it used last, where that can be.</summary>
-    public static SingleResponseCall<TResponse> ForThisThread(
-        ClientSettings settings, string methodName, Marshaller<TResponse> marshaller)
+    public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
     {
         SingleResponseCall<TResponse>? spare = s_spare;
-        if (spare is null || spare.Settings != settings || spare.MethodName != methodName)
+        if (spare is null || spare._method != method)
         {
-            return new SingleResponseCall<TResponse>(settings, methodName, marshaller, WakeLatch.OfThisThread);
+            return new SingleResponseCall<TResponse>(method, WakeLatch.OfThisThread);
         }
 
         s_spare = null;
-        spare._marshaller = marshaller;
         return spare;
     }
 
@@ -111,7 +116,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     protected override void Execute(CallWork work)
     {
         TakeEnd();
-        if (!IsFinished)
+        if (!IsFinished || Interlocked.Exchange(ref _isCompleted, 1) != 0)
         {
             return;
         }
@@ -119,11 +124,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         CallEnd outcome = Outcome;
         if (outcome.IsOk)
         {
-            _response!.TrySetResult(_result!);
+            _response.SetResult(_result!);
         }
         else
         {
-            _response!.TrySetException(outcome.ToException());
+            _response.SetException(outcome.ToException());
 
             // The status tells the same: whoever only looks there is not to be punished with an unobserved exception.
             _ = _response.Task.Exception;
@@ -190,7 +195,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         try
         {
-            _result = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
+            _result = FrameDeserializationContext.Deserialize(_method.ResponseMarshaller, ref bytes);
             return null;
         }
         catch (Exception exception)

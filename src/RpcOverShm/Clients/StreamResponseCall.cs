@@ -12,17 +12,22 @@ namespace RpcOverShm.Clients;
 internal sealed class StreamResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
+    private readonly AnsweredMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
 
-    public StreamResponseCall(ClientSettings settings, string methodName, Marshaller<TResponse> marshaller)
-        : base(settings, methodName)
+    public StreamResponseCall(AnsweredMethod<TResponse> method)
     {
+        _method = method;
         _inbound = new InboundMessages(
-            this, settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: false);
-        Responses = new ResponseStreamReader<TResponse>(this, _inbound, marshaller);
+            this, Settings.MaxReceiveMessageBytes, Settings.CallWindow, isAlwaysWanted: false);
+        Responses = new ResponseStreamReader<TResponse>(this, _inbound, method.ResponseMarshaller);
     }
 
+    public override string MethodName => _method.Name;
+
     public ResponseStreamReader<TResponse> Responses { get; }
+
+    protected override ClientSettings Settings => _method.Settings;
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {

@@ -1,7 +1,7 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>How far the sending of a call has come.</summary>
-internal enum CallSendPhase
+internal enum CallSendPhase : byte
 {
     /// <summary>The peer knows nothing of the call.</summary>
     New,

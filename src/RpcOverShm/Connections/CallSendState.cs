@@ -10,6 +10,7 @@ namespace RpcOverShm.Connections;
 internal struct CallSendState
 {
     private OutboundFrame? _last;
+    private Flags _flags; // one byte: a call is small
 
     /// <summary>The frame to send next; null when nothing waits.</summary>
     public OutboundFrame? First { get; private set; }
@@ -21,20 +22,32 @@ internal struct CallSendState
     public uint PendingCredit { get; set; }
 
     /// <summary>True when the call must still be cancelled at the peer.</summary>
-    public bool IsCancelPending { get; set; }
+    public bool IsCancelPending
+    {
+        readonly get => (_flags & Flags.IsCancelPending) != 0;
+        set => Set(Flags.IsCancelPending, value);
+    }
 
     /// <summary>True while the call stands in the sender's queue of calls with a frame that can go on.</summary>
-    public bool IsReady { get; set; }
+    public bool IsReady
+    {
+        readonly get => (_flags & Flags.IsReady) != 0;
+        set => Set(Flags.IsReady, value);
+    }
 
     /// <summary>
     /// True while the call stands in the sender's queue of calls that owe the peer credit or a cancel.
     /// </summary>
-    public bool IsInControl { get; set; }
+    public bool IsInControl
+    {
+        readonly get => (_flags & Flags.IsInControl) != 0;
+        set => Set(Flags.IsInControl, value);
+    }
 
     /// <summary>
     /// True once no message of the call is sent any more, but for its end: the peer may give no credit for one.
     /// </summary>
-    public bool IsCutShort { get; private set; }
+    public readonly bool IsCutShort => (_flags & Flags.IsCutShort) != 0;
 
     public CallSendPhase Phase { get; set; }
 
@@ -66,7 +79,7 @@ internal struct CallSendState
     /// <summary>Sends no more messages: drops those that wait, and keeps what else does.</summary>
     public void CutShort()
     {
-        IsCutShort = true;
+        Set(Flags.IsCutShort, true);
         OutboundFrame? frame = First;
         First = null;
         _last = null;
@@ -85,5 +98,16 @@ internal struct CallSendState
 
             frame = next;
         }
+    }
+
+    private void Set(Flags flag, bool value) => _flags = value ? _flags | flag : _flags & ~flag;
+
+    [Flags]
+    private enum Flags : byte
+    {
+        IsCancelPending = 1,
+        IsReady = 2,
+        IsInControl = 4,
+        IsCutShort = 8,
     }
 }

@@ -1,0 +1,19 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// What a call needs of its method when the answer comes: one object for all calls of a channel's method.
+/// </summary>
+/// <param name="settings">The channel's.</param>
+/// <param name="name">The full name, for logging.</param>
+/// <param name="responses">Reads the responses.</param>
+internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
+    where TResponse : class
+{
+    public ClientSettings Settings => settings;
+
+    public string Name => name;
+
+    public Marshaller<TResponse> ResponseMarshaller => responses;
+}
