@@ -97,7 +97,7 @@ class InlineThreads:
             return "s_signal", arg
         if label == "s_signal":
             if s["blocked"] > 0 and s["role"] == FREE and "no_signal" not in self.off:
-                self.signal_listed(s)
+                self.signal_one(s)
             return "s_sleep", arg
         if label == "s_sleep":
             if s["tail"] != arg[1] or s["attention"] != arg[0] and "no_attention" not in self.off:

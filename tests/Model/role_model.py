@@ -36,6 +36,10 @@ class Model(InlineThreads):
     def signal_listed(self, s):
         s["sig"] = s["sig"] | s["listed"]
 
+    def signal_one(self, s):
+        """Always the same one of several, whether or not it was signalled before: the worst choice there is."""
+        s["sig"] = s["sig"] | frozenset(sorted(s["listed"])[:1])
+
     def answered(self, s, who):
         mine = [i for i, r in enumerate(s["reqs"]) if r == who]
         return bool(mine) and (mine[-1] in s["done"] or mine[-1] in s["failed"])
@@ -110,7 +114,7 @@ class Model(InlineThreads):
         if label == "l0":
             if s["blocked"] > 0:
                 if s["role"] == FREE and "no_signal" not in self.off:
-                    self.signal_listed(s)
+                    self.signal_one(s)
                 return go_on
             return "l_expect", arg
         if label == "l_expect":
@@ -148,7 +152,7 @@ class Model(InlineThreads):
             if "no_second_look" in self.off:
                 return go_on
             if s["blocked"] > 0 and s["role"] == FREE:
-                self.signal_listed(s)
+                self.signal_one(s)
             return "l_third", arg
         if label == "l_third":
             if s["standby"] == ON_LATCH or s["closed"]:

@@ -23,7 +23,22 @@ internal sealed class SleepingCallers
         }
     }
 
-    /// <summary>Signals all: each looks whether it can read, and all but one go back to sleep.</summary>
+    /// <summary>
+    /// The role is free: signals one, which takes it, or is about to leave and then looks who else sleeps. To signal
+    /// all would wake many threads for what one of them can do. The last one to come has the warmest caches.
+    /// </summary>
+    public void SignalOne()
+    {
+        lock (_waiters)
+        {
+            if (_waiters.Count > 0)
+            {
+                _waiters[^1].Signal();
+            }
+        }
+    }
+
+    /// <summary>Signals all: something has happened that concerns each.</summary>
     public void SignalAll()
     {
         lock (_waiters)
