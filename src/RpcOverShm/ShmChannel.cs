@@ -35,6 +35,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
             Codec = OptionChecks.Codec(options.Codec),
+            ParsesInPlace = options.ParsesInPlace,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             Logger = logger,
         };

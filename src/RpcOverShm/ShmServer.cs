@@ -55,6 +55,7 @@ public sealed class ShmServer : IAsyncDisposable
             MaxCalls = _connectionSettings.Limits.MaxCalls,
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
+            ParsesInPlace = options.ParsesInPlace,
             HasDetailedErrors = options.EnableDetailedErrors,
             Logger = _logger,
         };

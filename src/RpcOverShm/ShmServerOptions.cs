@@ -60,6 +60,16 @@ public sealed class ShmServerOptions
     /// </summary>
     public IList<ShmCodec> Codecs { get; } = [];
 
+    /// <summary>
+    /// Whether the single request of a call of up to 16 KiB is parsed where the client wrote it, in memory that both
+    /// processes map, instead of being copied out first. Default false. Only for a client that is trusted as this
+    /// process itself is: it can change the bytes while they are parsed, and a parser that looks twice at what it has
+    /// checked once can be led astray. The marshaller then runs on the thread that reads the connection, for as long as
+    /// the client's memory is held: it must neither block nor make calls, and what it keeps must be its own copy.
+    /// Streams and larger messages are not affected.
+    /// </summary>
+    public bool ParsesInPlace { get; set; }
+
     /// <summary>Where methods run. Default <see cref="ShmScheduling.Adaptive"/>.</summary>
     public ShmScheduling Scheduling { get; set; }
 }

@@ -10,6 +10,7 @@ internal static class ArmCatalog
         new RawStreamArm(),
         new ShmRawArm(),
         new ShmProtobufArm(),
+        new ShmInPlaceArm(),
         new PipeArm(),
         new SerialisedPipeArm(new ProtobufFormat()),
         new UnixSocketArm(),

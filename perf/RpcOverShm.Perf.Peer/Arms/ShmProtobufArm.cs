@@ -15,16 +15,20 @@ internal sealed class ShmProtobufArm : CallsArm
         base.Supports(shape, caller) || (shape == LoadShape.Batch && caller == CallerKind.Async);
 
     /// <summary>Starts a server; it lives as long as the process.</summary>
-    public static async Task<string> StartServerAsync(ServerServiceDefinition service, string place)
+    public static async Task<string> StartServerAsync(
+        ServerServiceDefinition service, string place, bool parsesInPlace = false)
     {
-        var server = new ShmServer("shm://" + place, new ShmServerOptions { MaxReceiveMessageSize = null });
+        var server = new ShmServer(
+            "shm://" + place,
+            new ShmServerOptions { MaxReceiveMessageSize = null, ParsesInPlace = parsesInPlace });
         server.Services.Add(service);
         await server.StartAsync();
         return server.Address;
     }
 
-    public static ShmChannel OpenChannel(string place) =>
-        ShmChannel.ForAddress(place, new ShmChannelOptions { MaxReceiveMessageSize = null });
+    public static ShmChannel OpenChannel(string place, bool parsesInPlace = false) =>
+        ShmChannel.ForAddress(
+            place, new ShmChannelOptions { MaxReceiveMessageSize = null, ParsesInPlace = parsesInPlace });
 
     protected override Task<string> ServeAsync(ServerServiceDefinition service, string place) =>
         StartServerAsync(service, place);

@@ -27,7 +27,7 @@ internal static class ArmSets
 
     /// <summary>Every serialiser over the product, and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
-        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+        ["shm-raw", "shm-protobuf", "shm-protobuf-in-place", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
 
     /// <summary>Every mechanism of the system, and the product's layers.</summary>
     public static IReadOnlyList<string> Mechanisms { get; } =

@@ -34,7 +34,7 @@ public sealed class ChartTests
         string[] arms =
         [
             "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds",
-            "memcpy",
+            "memcpy", "shm-protobuf-in-place",
         ];
         var looks = arms
             .Select(SeriesStyle.Of)

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Calls;
 
@@ -12,10 +13,12 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     [ThreadStatic]
     private static FrameDeserializationContext? s_spare;
 
-    private MessageBytes _bytes;
+    private MessageBytes _bytes;               // a message of our own, or
+    private ReadOnlySequence<byte> _inPlace;   // one in the peer's memory
+    private bool _hasMessage;
     private bool _isTaken;
 
-    public override int PayloadLength => _bytes.Length;
+    public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
 
     /// <summary>Deserialises the message and releases its bytes, whatever the marshaller does.</summary>
     public static T Deserialize<T>(Marshaller<T> marshaller, ref MessageBytes bytes)
@@ -23,6 +26,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
         s_spare = null;
         context._bytes = bytes;
+        context._hasMessage = !bytes.IsEmpty;
         context._isTaken = false;
         bytes = default;
         try
@@ -31,7 +35,33 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
         finally
         {
+            context._hasMessage = false;
             context._bytes.Release();
+            s_spare = context;
+        }
+    }
+
+    /// <summary>
+    /// Deserialises a message where it lies, in the peer's memory. Only for a peer that is trusted: it can change the
+    /// bytes meanwhile.
+    /// </summary>
+    public static T DeserializeInPlace<T>(Marshaller<T> marshaller, ReadOnlySpan<byte> message)
+    {
+        FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
+        s_spare = null;
+        RecordMemory record = RecordMemory.Of(message);
+        context._inPlace = record.Sequence;
+        context._hasMessage = true;
+        context._isTaken = false;
+        try
+        {
+            return marshaller.ContextualDeserializer(context);
+        }
+        finally
+        {
+            context._hasMessage = false;
+            context._inPlace = default;
+            record.Forget();
             s_spare = context;
         }
     }
@@ -39,18 +69,18 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     public override byte[] PayloadAsNewBuffer()
     {
         Take();
-        return _bytes.ToArray();
+        return _bytes.IsEmpty ? _inPlace.ToArray() : _bytes.ToArray();
     }
 
     public override ReadOnlySequence<byte> PayloadAsReadOnlySequence()
     {
         Take();
-        return _bytes.AsSequence();
+        return _bytes.IsEmpty ? _inPlace : _bytes.AsSequence();
     }
 
     private void Take()
     {
-        if (_isTaken || _bytes.IsEmpty)
+        if (_isTaken || !_hasMessage)
         {
             throw new InvalidOperationException("The payload can be taken once, during the call of the deserializer.");
         }

@@ -21,6 +21,9 @@ internal sealed record ClientSettings
     /// <summary>Null for the generated marshallers.</summary>
     public required MarshallerSource? Codec { get; init; }
 
+    /// <summary>Whether responses are parsed where the server wrote them.</summary>
+    public required bool ParsesInPlace { get; init; }
+
     /// <summary>Where continuations run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 

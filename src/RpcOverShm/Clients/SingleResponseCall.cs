@@ -17,11 +17,13 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     [ThreadStatic]
     private static SingleResponseCall<TResponse>? s_spare;
 
-    private readonly AnsweredMethod<TResponse> _method;
+    private AnsweredMethod<TResponse> _method;
     private AsyncTaskMethodBuilder<TResponse> _response; // a promise without an object of its own
     private MessageBytes _message;      // a response that came with the end
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
+    private Exception? _unreadable;     // of a response that was parsed in place
+    private bool _isParsed;
     private int _isEndTaken;
     private int _isCompleted;
 
@@ -49,12 +51,13 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
     {
         SingleResponseCall<TResponse>? spare = s_spare;
-        if (spare is null || spare._method != method)
+        if (spare is null)
         {
             return new SingleResponseCall<TResponse>(method, WakeLatch.OfThisThread);
         }
 
         s_spare = null;
+        spare._method = method;
         return spare;
     }
 
@@ -76,6 +79,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             Reset();
             _result = null;
+            _isParsed = false;
             s_spare = this;
         }
 
@@ -149,7 +153,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        if (hasMessage)
+        if (hasMessage && Settings.ParsesInPlace)
+        {
+            ParseInPlace(message);
+        }
+        else if (hasMessage)
         {
             _message = new MessageBytes(message);
         }
@@ -183,9 +191,27 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         TrySettle(end, isCancel: false);
     }
 
+    private void ParseInPlace(ReadOnlySpan<byte> message)
+    {
+        _isParsed = true;
+        try
+        {
+            _result = FrameDeserializationContext.DeserializeInPlace(_method.ResponseMarshaller, message);
+        }
+        catch (Exception exception)
+        {
+            _unreadable = exception;
+        }
+    }
+
     /// <summary>Null when the response was read, else what is wrong with it.</summary>
     private Status? ReadResponse()
     {
+        if (_isParsed)
+        {
+            return _unreadable is null ? null : StatusMapping.FromUnreadableResponse(_unreadable);
+        }
+
         MessageBytes bytes = _message;
         _message = default;
         if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)

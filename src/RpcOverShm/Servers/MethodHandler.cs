@@ -29,6 +29,11 @@ internal abstract class MethodHandler
     public abstract bool Offers(string? codec);
 
     /// <summary>
+    /// Parses the one request of a call where it lies, in the memory of a client that is trusted.
+    /// </summary>
+    public abstract ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message);
+
+    /// <summary>
     /// Reads the request, runs the user's method and sends what it returns. Throws what the method throws.
     /// </summary>
     public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);

@@ -38,6 +38,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <summary>Null for the generated marshallers.</summary>
     public string? Codec { get; private set; }
 
+    /// <summary>Null for a request that was not parsed where it lay.</summary>
+    public ParsedMessage? Parsed { get; private set; }
+
     /// <summary>
     /// The requests, but for a call that has just one and had it in its first frame. Set before the method runs.
     /// </summary>
@@ -58,7 +61,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
 
     private Connection Connection => owner.Connection;
-
     private ServerSettings Settings => owner.Settings;
 
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
@@ -82,6 +84,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         {
             Requests = new RequestMessages(message, flags, _handler.IsRequestStream, Settings, this);
         }
+        else if (Settings.ParsesInPlace)
+        {
+            Parsed = _handler.ParseInPlace(this, message);
+        }
         else
         {
             _request = new MessageBytes(message);
@@ -100,10 +106,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     public override void OnHeadTooLarge(FrameKind kind)
     {
         _isRefused = true;
-        TryEnd(
-            StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes),
-            null,
-            isNotProcessed: true);
+        Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
+        TryEnd(status, null, isNotProcessed: true);
     }
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)

@@ -28,6 +28,9 @@ internal sealed record ServerSettings
     /// <summary>Whether clients are told what a handler threw.</summary>
     public required bool HasDetailedErrors { get; init; }
 
+    /// <summary>Whether requests are parsed where the client wrote them.</summary>
+    public required bool ParsesInPlace { get; init; }
+
     /// <summary>Where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 
@@ -26,9 +27,29 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
 
     public override bool Offers(string? codec) => codec is null || _byCodec.ContainsKey(codec);
 
+    public override ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message)
+    {
+        try
+        {
+            TRequest request = FrameDeserializationContext.DeserializeInPlace(RequestMarshaller(call), message);
+            return new ParsedMessage(request, Failure: null);
+        }
+        catch (Exception exception)
+        {
+            return new ParsedMessage(Value: null, ExceptionDispatchInfo.Capture(exception));
+        }
+    }
+
     /// <summary>The request of a method that takes one, where it is there already.</summary>
     protected bool TryReadRequest(ServerCall call, [NotNullWhen(true)] out TRequest? request)
     {
+        if (call.Parsed is { } parsed)
+        {
+            parsed.Failure?.Throw();
+            request = (TRequest)parsed.Value!;
+            return true;
+        }
+
         if (call.TryTakeRequest(out MessageBytes bytes))
         {
             request = FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);

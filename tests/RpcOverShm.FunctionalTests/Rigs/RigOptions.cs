@@ -38,6 +38,9 @@ internal sealed record RigOptions
     /// <summary>Shared memory only.</summary>
     public bool HasDetailedErrors { get; init; }
 
+    /// <summary>Shared memory only: of server and channel.</summary>
+    public bool ParsesInPlace { get; init; }
+
     /// <summary>Shared memory only.</summary>
     public ShmCodec? ClientCodec { get; init; }
 

@@ -77,6 +77,7 @@ internal sealed class ShmRig : CallRig
             RingCapacity = _options.RingCapacity,
             EnableDetailedErrors = _options.HasDetailedErrors,
             Scheduling = _options.Scheduling,
+            ParsesInPlace = _options.ParsesInPlace,
         };
         foreach (ShmCodec codec in _options.ServerCodecs)
         {
@@ -106,6 +107,7 @@ internal sealed class ShmRig : CallRig
             RingCapacity = _options.RingCapacity,
             Codec = _options.ClientCodec,
             Scheduling = _options.Scheduling,
+            ParsesInPlace = _options.ParsesInPlace,
         };
         change?.Invoke(options);
         var channel = ShmChannel.ForAddress(Address, options);

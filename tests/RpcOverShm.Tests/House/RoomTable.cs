@@ -38,7 +38,7 @@ internal sealed partial record RoomTable(
             ["Signals"] = ["Segments"],
             ["Scheduling"] = ["Segments"],
             ["Connections"] = ["Rings", "Signals", "Scheduling", "Segments", "Protocol"],
-            ["Calls"] = ["Connections", "Protocol"],
+            ["Calls"] = ["Connections", "Protocol", "Segments"],
             ["Streams"] = ["Connections", "Protocol"],
             ["Clients"] = ["Calls", "Connections", "Scheduling", "Protocol"],
             ["Servers"] = ["Calls", "Connections", "Scheduling", "Protocol"],

@@ -22,6 +22,7 @@ internal sealed record SeriesStyle(string Colour, string Dashes, MarkerShape Mar
         ["raw-stream"] = new("#084", "3 3", MarkerShape.Square, false, Thick),
         ["shm-raw"] = new("#06c", "9 3 2 3", MarkerShape.Circle, true, Thick),
         ["shm-protobuf"] = new("#000", "", MarkerShape.Square, true, Thick),
+        ["shm-protobuf-in-place"] = new("#444", "6 2 1 2", MarkerShape.Square, true, Thin),
         ["pipe"] = new("#c40", "", MarkerShape.Triangle, false, Thin),
         ["pipe-protobuf"] = new("#c40", "5 2", MarkerShape.Triangle, true, Thin),
         ["uds"] = new("#a06", "6 4", MarkerShape.Diamond, false, Thin),
