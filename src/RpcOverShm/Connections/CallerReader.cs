@@ -121,22 +121,23 @@ internal sealed class CallerReader(ReaderDesk desk)
         {
             uint attention = _link.Attention;
             bool isPeerGone = _link.IsPeerGone;
+            long since = 0;
             if (Receive(mine)
                 || desk.CloseIfPeerGone(isPeerGone)
-                || _spin.SpinUntil(new DataCondition(_ring, mine)))
+                || _spin.SpinUntil(new DataCondition(_ring, mine), out since))
             {
                 continue;
             }
 
             if (desk.Arm(out long position) && !mine.IsDone)
             {
-                if (_link.SleepForData(position, attention))
-                {
-                    _spin.NoteSlept();
-                }
-                else
+                if (!_link.SleepForData(position, attention))
                 {
                     _link.OnBackstop(isDataUnrung: _ring.HasData);
+                }
+                else if (_ring.HasData)
+                {
+                    _spin.NoteSlept(since);
                 }
             }
 

@@ -94,6 +94,9 @@ internal sealed class Connection
     /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
     public long BackstopsWithData => _link.BackstopsWithData;
 
+    /// <summary>True while the reader sleeps for longer than it may while calls live.</summary>
+    public bool IsSilent => _desk.IsSilent;
+
     /// <summary>Starts the reader and the watch over the peer.</summary>
     public void Start()
     {

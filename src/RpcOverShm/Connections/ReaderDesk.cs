@@ -27,6 +27,7 @@ internal sealed class ReaderDesk
     private readonly Func<SentinelLook> _lookAsSentinel;
     private volatile int _blocked;      // callers that wait for the role or for their answer
     private volatile int _standby;      // a StandbyState
+    private volatile int _isSilent;     // 1 while the standby sleeps for longer than calls may wait
     private volatile int _isWatched;    // 1 when the sentinel will look
     private volatile int _stuck;        // threads whose user code has lost the role and not returned
     private long _rescues;              // roles taken from user code
@@ -79,6 +80,16 @@ internal sealed class ReaderDesk
 
     /// <summary>True while callers wait for the role or for their answer.</summary>
     public bool HasBlockedCallers => _blocked > 0;
+
+    /// <summary>True while the standby sleeps, or is about to, for longer than it may while calls live.</summary>
+    public bool IsSilent
+    {
+        get => _isSilent != 0;
+        set => _isSilent = value ? 1 : 0;
+    }
+
+    /// <summary>The same, before a look at the calls: a full fence.</summary>
+    public void AnnounceSilence() => Interlocked.Exchange(ref _isSilent, 1);
 
     /// <summary>True while calls of either side live.</summary>
     public bool HasCalls => _started.Count > 0 || _served.Count > 0;
@@ -140,12 +151,12 @@ internal sealed class ReaderDesk
     /// <summary>Publishes what was written and held back while more was being read.</summary>
     public void FlushHeld() => _sender.FlushHeld();
 
-    /// <summary>Callers that sleep are to look at the role themselves, if it is free.</summary>
+    /// <summary>A caller that sleeps is to take the role itself, if it is free.</summary>
     public void SignalCallersIfFree()
     {
         if (HasBlockedCallers && Role.IsFree)
         {
-            SleepingCallers.SignalAll();
+            SleepingCallers.SignalOne();
         }
     }
 
@@ -210,8 +221,18 @@ internal sealed class ReaderDesk
             case StandbyState.OnLatch:
                 StandbyWanted.Signal();
                 break;
-            case StandbyState.Armed when !Ring.IsArmed:
-                ArmForStandby();
+            case StandbyState.Armed:
+                if (!Ring.IsArmed)
+                {
+                    ArmForStandby();
+                }
+
+                if (IsSilent && HasCalls)
+                {
+                    // A call has begun: the standby is to look after its peer as often as it does while calls live.
+                    Link.RaiseAttention();
+                }
+
                 break;
             default:
                 break;

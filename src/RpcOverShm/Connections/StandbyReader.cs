@@ -40,6 +40,8 @@ internal sealed class StandbyReader
         desk.BringSpare = _spares.Bring;
     }
 
+    private bool MustStop => _desk.HasBlockedCallers || _link.IsClosed;
+
     private enum Outcome
     {
         Nothing,
@@ -161,6 +163,7 @@ internal sealed class StandbyReader
         {
             uint attention = _link.Attention;
             bool isPeerGone = _link.IsPeerGone;
+            long since = 0;
             if (_desk.HasBlockedCallers)
             {
                 HandOver(me.Token);
@@ -176,14 +179,14 @@ internal sealed class StandbyReader
             _desk.FlushHeld();
             if (received == Outcome.Something
                 || _desk.CloseIfPeerGone(isPeerGone)
-                || _spin.SpinUntil(new Condition(_ring, _desk)))
+                || _spin.SpinUntil(new Condition(_ring, _desk), out since))
             {
                 continue;
             }
 
             if (_desk.Arm(out long position))
             {
-                SleepArmed(me.Token, position, attention);
+                SleepArmed(me.Token, position, attention, since);
                 return true;
             }
 
@@ -210,14 +213,13 @@ internal sealed class StandbyReader
                 due = null;
             }
 
-            bool mustStop = _desk.HasBlockedCallers || _link.IsClosed;
             if (call is { HasWork: true })
             {
                 // The reader of a stream is woken once for messages that came together, if nothing of others is between
                 // them: no record of theirs may be taken by a thread that is then kept by this one's code.
                 records = due is null ? 1 : records + 1;
-                if (!mustStop
-                    && records < MostRecordsPerWake
+                if (records < MostRecordsPerWake
+                    && !MustStop
                     && call.HasOnlyReaderToWake
                     && _ring.IsNextOf(call.Id.Value))
                 {
@@ -226,7 +228,7 @@ internal sealed class StandbyReader
                 }
 
                 due = null;
-                if (!RunOrQueue(me, call))
+                if (!RunOrQueue(me, call, records))
                 {
                     return Outcome.RoleLost;
                 }
@@ -236,21 +238,22 @@ internal sealed class StandbyReader
                 call.Waiter?.Signal();
             }
 
-            if (mustStop)
+            // After user code, which takes its time, and may itself be what closes the link.
+            if (MustStop)
             {
                 break;
             }
         }
 
-        return due is null || RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
+        return due is null || RunOrQueue(me, due, records) ? outcome : Outcome.RoleLost;
     }
 
     /// <summary>False when the role was lost meanwhile.</summary>
-    private bool RunOrQueue(InlineThread me, ConnectionCall call)
+    private bool RunOrQueue(InlineThread me, ConnectionCall call, int records)
     {
         if (_desk.IsInline(call.Budget))
         {
-            return RunInline(me, call);
+            return RunInline(me, call, records);
         }
 
         call.QueueWork();
@@ -260,7 +263,7 @@ internal sealed class StandbyReader
     /// <summary>
     /// Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.
     /// </summary>
-    private bool RunInline(InlineThread me, ConnectionCall call)
+    private bool RunInline(InlineThread me, ConnectionCall call, int records)
     {
         InlineBudget budget = call.Budget;
         _desk.NoteInline(budget);
@@ -287,11 +290,11 @@ internal sealed class StandbyReader
             return false;
         }
 
-        budget.End(begun);
+        budget.End(begun, records);
         return true;
     }
 
-    private void SleepArmed(ReaderRole.Token token, long position, uint attention)
+    private void SleepArmed(ReaderRole.Token token, long position, uint attention, long since)
     {
         _desk.Standby = StandbyState.Armed;
         _role.Release(token);
@@ -299,15 +302,30 @@ internal sealed class StandbyReader
 
         // CRASH reader-armed: the peer rings a process that is gone, which harms nobody.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
-        TimeSpan bound = WaitBounds.AfterSilence(_desk.HasCalls ? 0 : _silences);
-        bool isBackstop = !_link.SleepForData(position, attention, bound);
+        bool isBackstop = !_link.SleepForData(position, attention, NextBound());
         _silences = isBackstop ? _silences + 1 : 0;
-        _spin.NoteSlept();
+        _desk.IsSilent = false;
         _desk.Standby = StandbyState.Awake;
         if (isBackstop)
         {
             CheckBackstop(position);
         }
+        else if (_link.Attention == attention)
+        {
+            _spin.NoteSlept(since);
+        }
+    }
+
+    private TimeSpan NextBound()
+    {
+        if (_silences == 0)
+        {
+            return WaitBounds.Backstop;
+        }
+
+        // A full fence between: whoever starts a call counts it and then looks at the announcement.
+        _desk.AnnounceSilence();
+        return WaitBounds.AfterSilence(_desk.HasCalls ? 0 : _silences);
     }
 
     // A time-out that finds the ring as it was armed, but with data, is a ring that never came.

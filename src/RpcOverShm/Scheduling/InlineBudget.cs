@@ -55,11 +55,13 @@ internal sealed class InlineBudget
     public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
 
     /// <summary>Ends an inline run that kept its role, on the same thread.</summary>
-    public void End(long begun)
+    /// <param name="begun">What <see cref="Begin"/> gave.</param>
+    /// <param name="messages">How many messages it was for: each may take as long as one by itself.</param>
+    public void End(long begun, int messages = 1)
     {
         if (begun != 0)
         {
-            Note(isSlow: ThreadClock.Now - begun > SlowTicks);
+            Note(isSlow: ThreadClock.Now - begun > SlowTicks * messages);
         }
     }
 

@@ -35,7 +35,6 @@ internal sealed class SpinBudget
     private static int s_spinners;
 
     private long _budgetTicks = s_firstTicks;
-    private long _waitingSince; // when the last spin began, or would have
     private int _skipped;
 
     /// <summary>The longest that any spin takes.</summary>
@@ -46,15 +45,23 @@ internal sealed class SpinBudget
 
     /// <summary>Looks until the condition is met or the budget is spent. True when it is met.</summary>
     public bool SpinUntil<TCondition>(TCondition condition)
+        where TCondition : struct, ISpinCondition =>
+        SpinUntil(condition, out _);
+
+    /// <summary>The same.</summary>
+    /// <param name="condition">What is waited for.</param>
+    /// <param name="since">For <see cref="NoteSlept"/>, where this was in vain: when the wait began.</param>
+    public bool SpinUntil<TCondition>(TCondition condition, out long since)
         where TCondition : struct, ISpinCondition
     {
+        since = 0;
         if (condition.IsMet)
         {
             return true;
         }
 
         long start = Stopwatch.GetTimestamp();
-        _waitingSince = start;
+        since = start;
         long budget = NextBudget();
         if (budget == 0 || !TryEnter())
         {
@@ -80,9 +87,10 @@ internal sealed class SpinBudget
     /// The thread slept after its spin, and what it waited for has come: had a spin of bearable length found it, the
     /// next one will be that long.
     /// </summary>
-    public void NoteSlept()
+    /// <param name="since">When the wait began.</param>
+    public void NoteSlept(long since)
     {
-        long waited = Stopwatch.GetTimestamp() - _waitingSince;
+        long waited = Stopwatch.GetTimestamp() - since;
         if (waited <= s_longestTicks)
         {
             _budgetTicks = Math.Clamp(waited + (waited / 2), s_firstTicks, s_longestTicks);

@@ -30,6 +30,19 @@ public class ConnectionTests
     }
 
     [Test]
+    public async Task StartCall_AfterALongSilence_HasTheReaderLookAfterItsPeerAgain()
+    {
+        using var rig = new CallingRig();
+        await Timeouts.Eventually(() => rig.Connection.IsSilent, "the reader sleeps for longer");
+        uint before = rig.Links.Client.Attention;
+
+        rig.Start();
+
+        Assert.That(rig.Links.Client.Attention, Is.Not.EqualTo(before));
+        await Timeouts.Eventually(() => !rig.Connection.IsSilent, "the reader sleeps for a second at most");
+    }
+
+    [Test]
     public async Task Calls_OfBothKindsOneAfterTheOther_AllEnd()
     {
         // The reader changes between the caller and the connection's own thread all the time.

@@ -156,18 +156,18 @@ public class FrameSenderTests
         RecordingCall other = _rig.Start();
         _rig.Send(one, SenderRig.Pattern(150_000));
         _rig.Send(other, SenderRig.Pattern(150_000));
-        _rig.Peer.ReceiveAll();
 
         var order = new List<CallId>();
-        for (int bytes = 0; bytes < 150_000;)
+        for (int bytes = 0; bytes < 300_000;)
         {
             RawFrame frame = _rig.Peer.Receive();
             bytes += frame.Body.Length;
             order.Add(frame.Call);
         }
 
+        // At first there is one call only, at last there is one left.
         int switches = order.Zip(order.Skip(1)).Count(pair => pair.First != pair.Second);
-        Assert.That(switches, Is.GreaterThan(order.Count / 2), "One call does not stand in the way of another.");
+        Assert.That(switches, Is.GreaterThan(order.Count / 4), "One call does not stand in the way of another.");
     }
 
     [Test]

@@ -94,8 +94,8 @@ public class SpinBudgetTests
         // What is waited for comes right after a spin in vain. Again where the machine took the thread's processor.
         for (int i = 0; i < 100 && _budget.Current <= usual; i++)
         {
-            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)));
-            _budget.NoteSlept();
+            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out long since);
+            _budget.NoteSlept(since);
         }
 
         Assert.That(_budget.Current, Is.GreaterThan(usual));
@@ -105,9 +105,9 @@ public class SpinBudgetTests
     [Test]
     public void NoteSlept_AfterALongSleep_DoesNotBringTheBudgetBack()
     {
-        GiveUp();
+        long since = GiveUp();
         Thread.Sleep(SpinBudget.Longest * 10);
-        _budget.NoteSlept();
+        _budget.NoteSlept(since);
 
         Assert.That(_budget.Current, Is.EqualTo(TimeSpan.Zero));
     }
@@ -117,8 +117,7 @@ public class SpinBudgetTests
     {
         for (int i = 0; i < 100 && (i == 0 || _budget.Current == TimeSpan.Zero); i++)
         {
-            GiveUp();
-            _budget.NoteSlept();
+            _budget.NoteSlept(GiveUp());
         }
 
         Assert.That(_budget.Current, Is.GreaterThan(TimeSpan.Zero));
@@ -165,12 +164,16 @@ public class SpinBudgetTests
         Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room.");
     }
 
-    private void GiveUp()
+    /// <summary>Returns when the last wait began.</summary>
+    private long GiveUp()
     {
+        long since = 0;
         for (int i = 0; i < FailuresToGiveUp; i++)
         {
-            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)));
+            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out since);
         }
+
+        return since;
     }
 
     private readonly struct Condition(Looks looks) : ISpinCondition
