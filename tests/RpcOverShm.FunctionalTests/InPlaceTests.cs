@@ -113,24 +113,62 @@ internal sealed class InPlaceTests() : RigFixture(RigKind.Shm)
         }
     }
 
+    [Test]
+    public async Task Marshaller_ThatMakesABlockingCall_IsToldThatItCannot()
+    {
+        ShmRig rig = await StartShmAsync(s_inPlace, Service(failOn: null));
+        CallInvoker invoker = rig.Channel.CreateCallInvoker();
+        Exception? refusal = null;
+        Method<string, string> method = Text(bytes =>
+        {
+            refusal ??= Assert.Catch(() => invoker.BlockingUnaryCall(Text(failOn: null), null, default, "inner"));
+            return Encoding.UTF8.GetString(bytes);
+        });
+
+        string answer = await CallAsync(invoker, method, "outer").Bounded();
+
+        Assert.That(refusal, Is.InstanceOf<InvalidOperationException>());
+        Assert.That(answer, Is.EqualTo("outer"));
+        Assert.That(await CallAsync(invoker, method, "after").Bounded(), Is.EqualTo("after"));
+    }
+
+    [Test]
+    public async Task Marshaller_ThatLeavesAContext_LeavesItToNobody()
+    {
+        ShmRig rig = await StartShmAsync(s_inPlace, Service(failOn: null));
+        CallInvoker invoker = rig.Channel.CreateCallInvoker();
+        var left = new AsyncLocal<string>();
+        Method<string, string> method = Text(bytes => left.Value = Encoding.UTF8.GetString(bytes));
+
+        string? seen = await Timeouts.OnThread(() =>
+        {
+            left.Value = "mine";
+            invoker.BlockingUnaryCall(method, null, default, "theirs");
+            return left.Value;
+        }).Bounded();
+
+        Assert.That(seen, Is.EqualTo("mine"));
+    }
+
     private static async Task<string> CallAsync(CallInvoker invoker, Method<string, string> method, string text) =>
         await invoker.AsyncUnaryCall(method, null, default, text).ResponseAsync;
 
     private static ServerServiceDefinition Service(string? failOn) =>
         ServerServiceDefinition.CreateBuilder().AddMethod(Text(failOn), (text, _) => Task.FromResult(text)).Build();
 
-    private static Method<string, string> Text(string? failOn)
+    private static Method<string, string> Text(string? failOn) => Text(bytes => Read(bytes, failOn));
+
+    private static Method<string, string> Text(Func<ReadOnlySequence<byte>, string> read)
     {
-        var marshaller = new Marshaller<string>(Write, context => Read(context, failOn));
+        var marshaller = new Marshaller<string>(Write, context => read(context.PayloadAsReadOnlySequence()));
         return new Method<string, string>(MethodType.Unary, "test.InPlace", "Text", marshaller, marshaller);
     }
 
     private static void Write(string text, SerializationContext context) =>
         context.Complete(Encoding.UTF8.GetBytes(text));
 
-    private static string Read(DeserializationContext context, string? failOn)
+    private static string Read(ReadOnlySequence<byte> bytes, string? failOn)
     {
-        ReadOnlySequence<byte> bytes = context.PayloadAsReadOnlySequence();
         string text = Encoding.UTF8.GetString(bytes);
         lock (s_kept)
         {

@@ -50,6 +50,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
         s_spare = null;
         RecordMemory record = RecordMemory.Of(message);
+        ThreadContext before = ThreadContext.Capture();
         context._inPlace = record.Sequence;
         context._hasMessage = true;
         context._isTaken = false;
@@ -62,6 +63,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
             context._hasMessage = false;
             context._inPlace = default;
             record.Forget();
+            before.Restore();
             s_spare = context;
         }
     }

@@ -325,6 +325,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
 
             if (isComplete)
             {
+                call.MessagesDue++;
                 Enqueue();
             }
 

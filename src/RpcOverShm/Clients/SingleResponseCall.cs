@@ -24,8 +24,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private TResponse? _result;
     private Exception? _unreadable;     // of a response that was parsed in place
     private bool _isParsed;
-    private int _isEndTaken;
-    private int _isCompleted;
+    private bool _isEndTaken;
+    private bool _isCompleted;
 
     /// <param name="method">The method.</param>
     /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
@@ -120,7 +120,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     protected override void Execute(CallWork work)
     {
         TakeEnd();
-        if (!IsFinished || Interlocked.Exchange(ref _isCompleted, 1) != 0)
+        if (!IsFinished || Interlocked.Exchange(ref _isCompleted, true))
         {
             return;
         }
@@ -153,7 +153,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        if (hasMessage && Settings.ParsesInPlace)
+        if (hasMessage && Settings.ParsesInPlace && End!.IsOk)
         {
             ParseInPlace(message);
         }
@@ -177,7 +177,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private void TakeEnd()
     {
         // Nobody but the thread that blocks takes the end of its call.
-        if (End is not { } end || (Waiter is null && Interlocked.Exchange(ref _isEndTaken, 1) != 0))
+        if (End is not { } end || (Waiter is null && Interlocked.Exchange(ref _isEndTaken, true)))
         {
             return;
         }

@@ -1,5 +1,6 @@
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Connections;
 
@@ -20,8 +21,17 @@ internal sealed class CallerReader(ReaderDesk desk)
     /// A caller is about to send and to block. It takes the role first if it can, so that the peer need not ring a
     /// standby for an answer that the caller reads itself; else the standby is made to give way.
     /// </summary>
+    /// <exception cref="InvalidOperationException">
+    /// This thread is parsing a message in place, and so keeps the connection's reader role.
+    /// </exception>
     public CallerTurn Enter()
     {
+        if (RecordMemory.IsShownToThisThread)
+        {
+            throw new InvalidOperationException(
+                "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");
+        }
+
         var turn = default(CallerTurn);
         if (InlineThread.Current is { IsInUserCode: true } me && me.Desk == desk && _role.TryReturn(ref me.Token))
         {
@@ -171,6 +181,7 @@ internal sealed class CallerReader(ReaderDesk desk)
     {
         if (call.HasWork)
         {
+            call.MessagesDue = 0;
             call.QueueWork();
         }
         else if (call.IsDone)
@@ -189,16 +200,21 @@ internal sealed class CallerReader(ReaderDesk desk)
         }
 
         desk.SleepingCallers.Add(waiter);
-
-        // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a close
-        // the free role is the standby's, and it signals every caller when their calls have ended.
-        Interlocked.MemoryBarrier();
-        if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
+        try
         {
-            waiter.Wait(WaitBounds.Backstop);
+            // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a
+            // close the free role is the standby's, and it signals every caller when their calls have ended.
+            Interlocked.MemoryBarrier();
+            if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
+            {
+                waiter.Wait(WaitBounds.Backstop);
+            }
         }
-
-        desk.SleepingCallers.Remove(waiter);
+        finally
+        {
+            // Also when the thread is interrupted: it would be signalled in place of one that sleeps.
+            desk.SleepingCallers.Remove(waiter);
+        }
     }
 
     private readonly struct DataCondition(RingReader ring, ConnectionCall call) : ISpinCondition

@@ -6,8 +6,9 @@ namespace RpcOverShm.Connections;
 /// <summary>
 /// The connection's view of one call; what a call does with its frames is the business of those who derive from it.
 /// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they
-/// copy what they need, never wait, never run user code, and throw only what ends the connection. User code that
-/// becomes due is noted as work; whoever reads runs it inline or queues it, after the record was given back.
+/// copy what they need, never wait, run no user code but marshallers that parse in place, and throw only what ends the
+/// connection. User code that becomes due is noted as work; whoever reads runs it inline or queues it, after the record
+/// was given back.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
@@ -46,6 +47,12 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>Noted by the receiver before it frees the slot.</summary>
     internal void NoteEndedByPeer() => _isEndedByPeer = true;
+
+    /// <summary>
+    /// Messages that came since user code last ran inline: what a run of it may be for. By the holder of the reader
+    /// role.
+    /// </summary>
+    public int MessagesDue { get; set; }
 
     /// <summary>True when user code is due.</summary>
     public bool HasWork => Volatile.Read(ref _work) != 0;
@@ -132,6 +139,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         _isEndedByPeer = false;
         IsAllSent = false;
         _work = 0;
+        MessagesDue = 0;
         Id = CallId.None;
         PartialHead = null;
         Sending = default;

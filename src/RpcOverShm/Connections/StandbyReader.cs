@@ -228,7 +228,7 @@ internal sealed class StandbyReader
                 }
 
                 due = null;
-                if (!RunOrQueue(me, call, records))
+                if (!RunOrQueue(me, call))
                 {
                     return Outcome.RoleLost;
                 }
@@ -245,17 +245,18 @@ internal sealed class StandbyReader
             }
         }
 
-        return due is null || RunOrQueue(me, due, records) ? outcome : Outcome.RoleLost;
+        return due is null || RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
     }
 
     /// <summary>False when the role was lost meanwhile.</summary>
-    private bool RunOrQueue(InlineThread me, ConnectionCall call, int records)
+    private bool RunOrQueue(InlineThread me, ConnectionCall call)
     {
         if (_desk.IsInline(call.Budget))
         {
-            return RunInline(me, call, records);
+            return RunInline(me, call);
         }
 
+        call.MessagesDue = 0;
         call.QueueWork();
         return true;
     }
@@ -263,8 +264,10 @@ internal sealed class StandbyReader
     /// <summary>
     /// Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.
     /// </summary>
-    private bool RunInline(InlineThread me, ConnectionCall call, int records)
+    private bool RunInline(InlineThread me, ConnectionCall call)
     {
+        int messages = Math.Max(call.MessagesDue, 1);
+        call.MessagesDue = 0;
         InlineBudget budget = call.Budget;
         _desk.NoteInline(budget);
         _role.EnterUserCode(ref me.Token);
@@ -290,7 +293,7 @@ internal sealed class StandbyReader
             return false;
         }
 
-        budget.End(begun, records);
+        budget.End(begun, messages);
         return true;
     }
 

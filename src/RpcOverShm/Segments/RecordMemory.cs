@@ -6,31 +6,37 @@ namespace RpcOverShm.Segments;
 
 /// <summary>
 /// A record in the peer's memory, as the memory that deserialisers read, for the time of one parse. What a deserialiser
-/// keeps of it is empty afterwards, and throws when it is looked at. Used by one thread; kept for each thread and used
-/// again.
+/// keeps of it is empty afterwards, and throws when it is looked at. Used by one thread, for one record: an object that
+/// was used again would show the next record to whoever has kept the last.
 /// </summary>
 internal sealed unsafe class RecordMemory : MemoryManager<byte>
 {
     [ThreadStatic]
-    private static RecordMemory? s_spare;
+    private static int s_shown;
 
     private byte* _start;
     private int _length;
 
+    private RecordMemory(byte* start, int length)
+    {
+        _start = start;
+        _length = length;
+    }
+
+    /// <summary>True while this thread looks at a record in place.</summary>
+    public static bool IsShownToThisThread => s_shown != 0;
+
     /// <summary>The record as a sequence.</summary>
     public ReadOnlySequence<byte> Sequence => new(CreateMemory(_length));
 
-    /// <summary>Shows a record until <see cref="Forget"/>.</summary>
+    /// <summary>Shows a record until <see cref="Forget"/>, on the same thread.</summary>
     /// <param name="record">Memory that the collector does not move, and that stays until then.</param>
     public static RecordMemory Of(ReadOnlySpan<byte> record)
     {
-        RecordMemory memory = s_spare ?? new RecordMemory();
-        s_spare = null;
+        s_shown++;
 
         // SAFETY: the memory is not the collector's, so that its address stays.
-        memory._start = (byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(record));
-        memory._length = record.Length;
-        return memory;
+        return new RecordMemory((byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(record)), record.Length);
     }
 
     /// <summary>The record is given back: nobody reads it through this object any more.</summary>
@@ -38,7 +44,7 @@ internal sealed unsafe class RecordMemory : MemoryManager<byte>
     {
         _start = null;
         _length = 0;
-        s_spare = this;
+        s_shown--;
     }
 
     // SAFETY: between Of and Forget the record lies there; else the span is empty.
@@ -56,5 +62,7 @@ internal sealed unsafe class RecordMemory : MemoryManager<byte>
     {
     }
 
-    protected override void Dispose(bool disposing) => Forget();
+    protected override void Dispose(bool disposing)
+    {
+    }
 }

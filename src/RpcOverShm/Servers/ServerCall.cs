@@ -38,7 +38,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     /// <summary>Null for the generated marshallers.</summary>
     public string? Codec { get; private set; }
 
-    /// <summary>Null for a request that was not parsed where it lay.</summary>
     public ParsedMessage? Parsed { get; private set; }
 
     /// <summary>
@@ -84,18 +83,19 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         {
             Requests = new RequestMessages(message, flags, _handler.IsRequestStream, Settings, this);
         }
-        else if (Settings.ParsesInPlace)
-        {
-            Parsed = _handler.ParseInPlace(this, message);
-        }
-        else
-        {
-            _request = new MessageBytes(message);
-        }
 
         if (request.Timeout is { } timeout)
         {
             StartDeadline(timeout);
+        }
+
+        if (Requests is null && Settings.ParsesInPlace)
+        {
+            Parsed = _handler.ParseInPlace(this, message);
+        }
+        else if (Requests is null)
+        {
+            _request = new MessageBytes(message);
         }
 
         AddWork(CallWork.Start);

@@ -30,7 +30,13 @@ public sealed unsafe class RecordMemoryTests : IDisposable
     }
 
     [Test]
-    public void Of_NoBytes_IsAnEmptySequence() => Assert.That(RecordMemory.Of(default).Sequence.Length, Is.Zero);
+    public void Of_NoBytes_IsAnEmptySequence()
+    {
+        RecordMemory memory = RecordMemory.Of(default);
+
+        Assert.That(memory.Sequence.Length, Is.Zero);
+        memory.Forget();
+    }
 
     [Test]
     public void Forget_WhatWasShown_CanNoLongerBeRead()
@@ -44,23 +50,37 @@ public sealed unsafe class RecordMemoryTests : IDisposable
     }
 
     [Test]
-    public void Of_AfterForget_ShowsTheNextRecordByTheSameObject()
+    public void Of_AfterForget_DoesNotShowTheNextRecordToWhoKeptTheLast()
     {
         RecordMemory memory = RecordMemory.Of(Record);
+        ReadOnlySequence<byte> kept = memory.Sequence;
         memory.Forget();
-        RecordMemory next = RecordMemory.Of(Record[..10]);
+        RecordMemory next = RecordMemory.Of(Record);
 
-        Assert.That(next, Is.SameAs(memory));
-        Assert.That(next.Sequence.Length, Is.EqualTo(10));
-        Assert.That(RecordMemory.Of(Record), Is.Not.SameAs(next), "A parse within a parse has its own.");
+        Assert.That(() => kept.FirstSpan.Length, Throws.InstanceOf<ArgumentException>());
+        next.Forget();
+    }
+
+    [Test]
+    public void IsShownToThisThread_BetweenOfAndForget_IsTrue()
+    {
+        RecordMemory outer = RecordMemory.Of(Record);
+        RecordMemory inner = RecordMemory.Of(Record);
+        inner.Forget();
+
+        Assert.That(RecordMemory.IsShownToThisThread);
+        outer.Forget();
+        Assert.That(RecordMemory.IsShownToThisThread, Is.False);
     }
 
     [Test]
     public void Pin_InsideTheRecord_PointsThere([Values(0, 1, Bytes)] int index)
     {
-        using MemoryHandle handle = ((MemoryManager<byte>)RecordMemory.Of(Record)).Pin(index);
+        RecordMemory memory = RecordMemory.Of(Record);
+        using MemoryHandle handle = memory.Pin(index);
 
         Assert.That((nint)handle.Pointer, Is.EqualTo((nint)(_record + index)));
+        memory.Forget();
     }
 
     [TestCase(-1)]
@@ -70,5 +90,6 @@ public sealed unsafe class RecordMemoryTests : IDisposable
         RecordMemory memory = RecordMemory.Of(Record);
 
         Assert.That(() => memory.Pin(index).Pointer == null, Throws.InstanceOf<ArgumentOutOfRangeException>());
+        memory.Forget();
     }
 }

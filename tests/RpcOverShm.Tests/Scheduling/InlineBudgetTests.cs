@@ -1,0 +1,87 @@
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Tests.Scheduling;
+
+/// <summary>Which kinds of user code run inline, by what their runs cost.</summary>
+public class InlineBudgetTests
+{
+    private const int RunsUntilSlow = 4;
+    private const int FirstPause = 64;
+
+    private readonly InlineBudget _budget = new();
+
+    [Test]
+    public void IsInline_BeforeAnyRun_IsTrue() => Assert.That(_budget.IsInline);
+
+    [Test]
+    public void IsInline_AfterSlowRuns_IsFalse()
+    {
+        RunSlowly(RunsUntilSlow, messages: 1);
+
+        Assert.That(_budget.IsInline, Is.False);
+    }
+
+    [Test]
+    public void IsInline_AfterOneSlowRun_IsTrue()
+    {
+        RunSlowly(1, messages: 1);
+
+        Assert.That(_budget.IsInline);
+    }
+
+    [Test]
+    public void IsInline_AfterRunsThatWereSlowForManyMessages_IsTrue()
+    {
+        // What is slow for one message is not for ten: a reader that was woken once for them reads them all.
+        RunSlowly(RunsUntilSlow * 4, messages: 10);
+
+        Assert.That(_budget.IsInline);
+    }
+
+    [Test]
+    public void IsInline_AfterRescues_IsFalseForAWhile()
+    {
+        for (int i = 0; i < RunsUntilSlow; i++)
+        {
+            _budget.NoteRescue();
+        }
+
+        int queued = 0;
+        while (!_budget.IsInline)
+        {
+            queued++;
+        }
+
+        Assert.That(queued, Is.EqualTo(FirstPause));
+    }
+
+    [Test]
+    public void IsInline_AfterATryThatWasSlowAgain_PausesForTwiceAsLong()
+    {
+        IsInline_AfterRescues_IsFalseForAWhile();
+        _budget.NoteRescue();
+        int queued = 0;
+        while (!_budget.IsInline)
+        {
+            queued++;
+        }
+
+        Assert.That(queued, Is.EqualTo(FirstPause * 2));
+    }
+
+    // The clock is that of this thread's work, so the machine's other work does not count.
+    private void RunSlowly(int runs, int messages)
+    {
+        for (int i = 0; i < runs; i++)
+        {
+            long begun = _budget.Begin();
+            long start = ThreadClock.Now;
+            while (ThreadClock.Now - start < 100 * ThreadClock.TicksPerMicrosecond)
+            {
+                // Works.
+            }
+
+            _budget.End(begun, messages);
+        }
+    }
+}
