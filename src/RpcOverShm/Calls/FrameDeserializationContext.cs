@@ -1,5 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
+using RpcOverShm.Connections;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Calls;
@@ -49,8 +50,8 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     {
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
         s_spare = null;
-        RecordMemory record = RecordMemory.Of(message);
         ThreadContext before = ThreadContext.Capture();
+        RecordMemory record = RecordMemory.Of(message);
         context._inPlace = record.Sequence;
         context._hasMessage = true;
         context._isTaken = false;

@@ -60,7 +60,7 @@ internal sealed class ReaderWakeTests(ShmScheduling mode) : IDisposable
         using RawPeer server = await listener.AcceptAsync();
         CallId id = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
 
-        Task<List<Payload>> reading = call.ResponseStream.ReadAllAsync();
+        Task<(List<Payload> Messages, int Waits)> reading = ReadAllAsync(call.ResponseStream);
         for (int i = 0; i < count; i++)
         {
             Write(server, id, $"{i}");
@@ -69,13 +69,33 @@ internal sealed class ReaderWakeTests(ShmScheduling mode) : IDisposable
         server.Publish();
         server.Send(FrameKind.End, id);
 
-        List<Payload> read = await reading.Bounded();
+        (List<Payload> read, int waits) = await reading.Bounded();
         Assert.That(read.Select(message => message.Text()), Is.EqualTo(Enumerable.Range(0, count).Select(i => $"{i}")));
+
+        // Once for the first, once for each sixteen that came together, once for the end; not once for each.
+        Assert.That(waits, Is.LessThanOrEqualTo((count / 16) + 3));
         _log.Check();
     }
 
     private static async Task<bool> ReadAsync(AsyncServerStreamingCall<Payload> call, Func<bool> then) =>
         await call.ResponseStream.MoveNext(CancellationToken.None).ConfigureAwait(false) && then();
+
+    private static async Task<(List<Payload> Messages, int Waits)> ReadAllAsync(IAsyncStreamReader<Payload> reader)
+    {
+        var messages = new List<Payload>();
+        int waits = 0;
+        while (true)
+        {
+            Task<bool> read = reader.MoveNext(CancellationToken.None);
+            waits += read.IsCompleted ? 0 : 1;
+            if (!await read.ConfigureAwait(false))
+            {
+                return (messages, waits);
+            }
+
+            messages.Add(reader.Current);
+        }
+    }
 
     private static void Write(RawPeer server, CallId call, string text)
     {

@@ -1,4 +1,4 @@
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Connections;
 
 /// <summary>
 /// What code may leave on its thread: an execution context with its AsyncLocals, a synchronization context. Captured
