@@ -187,6 +187,7 @@ public class ConnectorTests
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(exception.Message, Does.Contain("'/nowhere/at/all' (shm:///nowhere/at/all)"));
+        Assert.That(exception.Message, Does.Contain("there is no such socket"));
     }
 
     [Test]
@@ -201,6 +202,7 @@ public class ConnectorTests
             Connector.ConnectAsync(address, Settings(), CancellationToken.None));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
+        Assert.That(exception.Message, Does.Contain("the server has gone"));
     }
 
     [Test]
