@@ -47,7 +47,7 @@ public class FramePieces
     [Benchmark(Description = "a Protobuf message of 100 B, serialised")]
     public int Serialise()
     {
-        using var context = FrameSerializationContext.Serialize(_marshaller, _message, null);
+        using var context = FrameSerializationContext.Serialize(_marshaller, _message, null, parts: null);
         return context.Bytes.Length;
     }
 

@@ -18,6 +18,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     private ReadOnlySequence<byte> _inPlace;   // one in the peer's memory
     private bool _hasMessage;
     private bool _isTaken;
+    private bool _isTakenAsArray;
 
     public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
 
@@ -29,6 +30,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         context._bytes = bytes;
         context._hasMessage = !bytes.IsEmpty;
         context._isTaken = false;
+        context._isTakenAsArray = false;
         bytes = default;
         try
         {
@@ -36,6 +38,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
         finally
         {
+            TakingHabit.Of<T>().IsAsArray = context._isTakenAsArray;
             context._hasMessage = false;
             context._bytes.Release();
             s_spare = context;
@@ -72,7 +75,8 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     public override byte[] PayloadAsNewBuffer()
     {
         Take();
-        return _bytes.IsEmpty ? _inPlace.ToArray() : _bytes.ToArray();
+        _isTakenAsArray = true;
+        return _bytes.IsEmpty ? _inPlace.ToArray() : _bytes.TakeArray();
     }
 
     public override ReadOnlySequence<byte> PayloadAsReadOnlySequence()

@@ -6,7 +6,8 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// Where a marshaller puts a message: a pooled buffer of this thread, of the exact size where the marshaller says it
-/// beforehand. Used by one thread; kept for each thread and used again, unless a serialiser itself serialises.
+/// beforehand. Of a large message that says so the first parts may be on their way before the last is written.
+/// Used by one thread; kept for each thread and used again, unless a serialiser itself serialises.
 /// The order of calls is that of grpc-dotnet: either Complete with an array, or the writer and then Complete.
 /// </summary>
 internal sealed class FrameSerializationContext : SerializationContext, IDisposable
@@ -14,9 +15,14 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     [ThreadStatic]
     private static FrameSerializationContext? s_spare;
 
+    private readonly PartsWriter _writer;
     private State _state;
     private int? _announcedLength;
     private int? _limitBytes;
+    private IMessageParts? _parts;  // where a large message may go while it is written; null for nowhere
+    private bool _isInParts;        // this one goes there
+
+    private FrameSerializationContext() => _writer = new PartsWriter(Bytes);
 
     private enum State
     {
@@ -25,23 +31,37 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         Complete,
     }
 
-    /// <summary>The message, once it is complete. The receiver may detach the bytes.</summary>
+    /// <summary>
+    /// The message, once it is complete, or what was not sent of it. The receiver may detach the bytes.
+    /// </summary>
     public PooledBufferWriter Bytes { get; } = new();
+
+    /// <summary>True when parts of the message were sent: what is here goes behind them.</summary>
+    public bool HasSentParts => _writer.SentBytes > 0;
 
     /// <summary>
     /// Serialises a message of at most so many bytes. The caller disposes the context when it has used the bytes.
     /// </summary>
+    /// <param name="marshaller">Writes it.</param>
+    /// <param name="message">What to write.</param>
+    /// <param name="limitBytes">The most bytes that it may have; null for any.</param>
+    /// <param name="parts">
+    /// Where a large message may go while it is being written; null to collect it whole. Whoever gives this has to end
+    /// the call when this throws: parts may have been sent.
+    /// </param>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     /// <exception cref="InvalidOperationException">
     /// The marshaller did not complete the message, or lied about its length.
     /// </exception>
-    public static FrameSerializationContext Serialize<T>(Marshaller<T> marshaller, T message, int? limitBytes)
+    public static FrameSerializationContext Serialize<T>(
+        Marshaller<T> marshaller, T message, int? limitBytes, IMessageParts? parts)
     {
         FrameSerializationContext context = s_spare ?? new FrameSerializationContext();
         s_spare = null;
         context._state = State.Initialized;
         context._announcedLength = null;
         context._limitBytes = limitBytes;
+        context._parts = parts;
         try
         {
             marshaller.ContextualSerializer(message, context);
@@ -59,6 +79,13 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void Dispose()
     {
         Bytes.Clear();
+        _parts = null;
+        if (_isInParts)
+        {
+            _isInParts = false;
+            _writer.Clear();
+        }
+
         s_spare = this;
     }
 
@@ -74,7 +101,10 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         // Before anything is written: a message over the limit costs nothing.
         ThrowIfTooLarge(payloadLength);
         _announcedLength = payloadLength;
-        Bytes.Reserve(payloadLength);
+        if (!TryBeginParts(payloadLength))
+        {
+            Bytes.Reserve(payloadLength);
+        }
     }
 
     public override IBufferWriter<byte> GetBufferWriter()
@@ -85,7 +115,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
 
         _state = State.GotWriter;
-        return Bytes;
+        return _isInParts ? _writer : Bytes;
     }
 
     public override void Complete(byte[] payload)
@@ -99,7 +129,15 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
 
         ThrowIfTooLarge(payload.Length);
         _state = State.Complete;
-        Bytes.Write(payload);
+        bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
+        if (isAsAnnounced && TryBeginParts(payload.Length))
+        {
+            _writer.WriteAll(payload);
+        }
+        else
+        {
+            Bytes.Write(payload);
+        }
     }
 
     public override void Complete()
@@ -119,15 +157,28 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
             throw new InvalidOperationException("The serializer returned without completing the message.");
         }
 
-        ThrowIfTooLarge(Bytes.Length);
-        if (_announcedLength is { } announced && announced != Bytes.Length)
+        long length = (long)_writer.SentBytes + Bytes.Length;
+        ThrowIfTooLarge(length);
+        if (_announcedLength is { } announced && announced != length)
         {
             throw new InvalidOperationException(
-                $"The serializer announced a message of {announced} bytes and wrote {Bytes.Length}.");
+                $"The serializer announced a message of {announced} bytes and wrote {length}.");
         }
     }
 
-    private void ThrowIfTooLarge(int bytes)
+    private bool TryBeginParts(int length)
+    {
+        if (_parts is null || length < PartsWriter.SmallestMessageBytes)
+        {
+            return false;
+        }
+
+        _isInParts = true;
+        _writer.Begin(_parts, length);
+        return true;
+    }
+
+    private void ThrowIfTooLarge(long bytes)
     {
         if (bytes > _limitBytes)
         {

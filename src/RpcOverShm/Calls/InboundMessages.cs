@@ -15,7 +15,9 @@ namespace RpcOverShm.Calls;
 /// <param name="maxMessageBytes">The largest message taken; null for any.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
 /// <param name="isAlwaysWanted">True where one message is expected and waited for from the start.</param>
-internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes, uint window, bool isAlwaysWanted)
+/// <param name="habit">How the messages are taken.</param>
+internal sealed class InboundMessages(
+    ConnectionCall call, int? maxMessageBytes, uint window, bool isAlwaysWanted, TakingHabit habit)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
@@ -31,6 +33,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     private long _granted;          // credit's worth that the peer got back
     private long _received;         // credit's worth that came; the reader role's own
     private bool _hasBegun;         // a message has come, or begun to
+    private bool _isFree;           // the message is the only one, and so costs no credit
     private MessageBytes _partial;  // a message that is not complete
     private int _partialLength;     // what it will be
     private long _partialCost;      // of the partial message, not consumed yet
@@ -58,6 +61,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
 
         CheckMayCome(isContinuation: false);
+        _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
         long cost = Charge(bytes.Length);
         if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
         {
@@ -73,11 +77,12 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
 
         _hasBegun = true;
-
         _partialLength = (int)wholeLength;
 
         // Room for what has come, not for what is announced: announcing costs a peer nothing.
-        _partial = new MessageBytes(bytes.Length);
+        _partial = habit.IsAsArray && bytes.Length < wholeLength
+            ? MessageBytes.AsArray(_partialLength, bytes.Length)
+            : new MessageBytes(bytes.Length);
         AddPart(bytes, cost, flags);
         return null;
     }
@@ -107,8 +112,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
     {
         if (_isRefusing)
         {
-            // The reader must not take this for the end of a stream: the call's own end follows.
-            return;
+            return; // The reader must not take this for the end of a stream: the call's own end follows.
         }
 
         ThrowIfIncomplete();
@@ -141,9 +145,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         }
     }
 
-    /// <summary>
-    /// Drops everything; what still comes is dropped too. A waiting reader goes on and finds nothing.
-    /// </summary>
+    /// <summary>Drops everything, also what still comes. A waiting reader goes on and finds nothing.</summary>
     public void Abort()
     {
         bool isWoken;
@@ -161,14 +163,11 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
 
         if (isWoken)
         {
-            // Whoever aborts may be anybody, with any locks of its own.
-            call.QueueWork();
+            call.QueueWork(); // Whoever aborts may be anybody, with any locks of its own.
         }
     }
 
-    /// <summary>
-    /// Completes the wait of a reader that may go on. As work of the call: the reader's code runs in here.
-    /// </summary>
+    /// <summary>Completes the wait of a reader that may go on. As work of the call: its code runs in here.</summary>
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
@@ -245,7 +244,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
             _wait.Reset();
             version = _wait.Version;
 
-            // A message may be larger than the window: its parts count as read while somebody waits for it.
+            // A message may exceed the window: its parts count as read while somebody waits for it.
             credit = Consume(_partialCost);
             _partialCost = 0;
         }
@@ -294,6 +293,11 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
 
     private long Charge(int bytes)
     {
+        if (_isFree)
+        {
+            return 0;
+        }
+
         long cost = bytes + FrameWriter.CreditPerRecord;
         _received += cost;
         return _received <= window + Volatile.Read(ref _granted)
@@ -308,7 +312,7 @@ internal sealed class InboundMessages(ConnectionCall call, int? maxMessageBytes,
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
         if (isLast && !isComplete)
         {
-            throw new ProtocolException($"A message of {_partialLength} bytes ended after {_partial.Length}.");
+            ThrowIfIncomplete();
         }
 
         long credit = 0;

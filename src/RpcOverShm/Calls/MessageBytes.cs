@@ -4,13 +4,22 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The bytes of one received message in private memory: one array of the shared pool, or a chain of them for a large
-/// message that grew as its parts came. Owned by whoever holds it, who releases it once. Not thread-safe.
+/// message that grew as its parts came, or the very array that its reader will want. Owned by whoever holds it, who
+/// releases it once. Not thread-safe.
 /// </summary>
 internal struct MessageBytes
 {
+    // What all messages of the process together may hold that was announced and has not come: a peer that announces
+    // and does not send costs its victims the shortcut, and not their memory.
+    private const long MostPromisedBytes = 64 << 20;
+
+    private static long s_promisedBytes;
+
     private byte[]? _array;  // the only array, or the last of a chain
     private Segment? _last;  // the last array that is in the chain; it knows the first
     private int _inArray;    // bytes in the last array
+    private bool _isOwn;     // the array is as long as the message, and not the pool's
+    private int _promised;   // bytes of an own array that count as promised
 
     public MessageBytes(ReadOnlySpan<byte> bytes)
         : this(bytes.Length)
@@ -20,6 +29,28 @@ internal struct MessageBytes
 
     /// <param name="firstBytes">Room to make at first.</param>
     public MessageBytes(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
+
+    /// <summary>
+    /// For a message whose reader wants an array of its own: that one, unless too much was promised already.
+    /// </summary>
+    /// <param name="wholeBytes">How long the message was announced to be.</param>
+    /// <param name="firstBytes">How many bytes of it have come.</param>
+    public static MessageBytes AsArray(int wholeBytes, int firstBytes)
+    {
+        if (Interlocked.Add(ref s_promisedBytes, wholeBytes) > MostPromisedBytes)
+        {
+            Interlocked.Add(ref s_promisedBytes, -wholeBytes);
+            return new MessageBytes(firstBytes);
+        }
+
+        // Every byte is written before anybody reads it, and zeroing a large array costs as much as the copy.
+        return new MessageBytes
+        {
+            _array = GC.AllocateUninitializedArray<byte>(wholeBytes),
+            _isOwn = true,
+            _promised = wholeBytes,
+        };
+    }
 
     /// <summary>How many bytes there are.</summary>
     public int Length { get; private set; }
@@ -38,7 +69,7 @@ internal struct MessageBytes
             bytes = bytes[count..];
             if (bytes.IsEmpty)
             {
-                return;
+                break;
             }
 
             // Never more than has come already: the length that was announced is only a promise.
@@ -46,6 +77,11 @@ internal struct MessageBytes
             int next = Math.Max(bytes.Length, Math.Min(bytes.Length + bytesToCome, Length));
             _array = ArrayPool<byte>.Shared.Rent(next);
             _inArray = 0;
+        }
+
+        if (bytesToCome == 0)
+        {
+            Keep();
         }
     }
 
@@ -60,10 +96,14 @@ internal struct MessageBytes
         return new ReadOnlySequence<byte>(_last.First, 0, _last, _last.Memory.Length);
     }
 
-    /// <summary>A new array of exactly the message.</summary>
-    public byte[] ToArray()
+    /// <summary>An array of exactly the message, which is the caller's. Once.</summary>
+    public byte[] TakeArray()
     {
-        // Every byte is written, and zeroing a large array costs as much as the copy.
+        if (_isOwn)
+        {
+            return _array!;
+        }
+
         byte[] array = GC.AllocateUninitializedArray<byte>(Length);
         AsSequence().CopyTo(array);
         return array;
@@ -80,12 +120,23 @@ internal struct MessageBytes
             }
         }
 
-        if (_array is not null)
+        if (_array is not null && !_isOwn)
         {
             ArrayPool<byte>.Shared.Return(_array);
         }
 
+        Keep();
         this = default;
+    }
+
+    // What was promised has come, or never will.
+    private void Keep()
+    {
+        if (_promised > 0)
+        {
+            Interlocked.Add(ref s_promisedBytes, -_promised);
+            _promised = 0;
+        }
     }
 
     private void CloseArray()

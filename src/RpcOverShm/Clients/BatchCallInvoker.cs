@@ -13,7 +13,7 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
-            && invoker.TrySerialize(call, bound, request) is { } context)
+            && invoker.TrySerialize(call, bound, request, parts: null) is { } context)
         {
             using (context)
             {

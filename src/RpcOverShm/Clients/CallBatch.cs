@@ -166,7 +166,7 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
     {
         using var request = new PooledBufferWriter();
         request.Write(_requests.Written(one.Offset, one.Length));
-        return connection.SendMessageAsync(one.Call, FrameFlags.HalfClose, request);
+        return connection.SendRequestAsync(one.Call, request);
     }
 
     private readonly record struct Recorded(ClientCall Call, CallTarget Target, int Offset, int Length);

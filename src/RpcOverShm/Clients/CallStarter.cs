@@ -65,6 +65,29 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
     }
 
+    /// <summary>
+    /// Starts a call before its request is serialised, where that needs no waiting. Null when it was not started: it
+    /// may have ended with that, or is started later.
+    /// </summary>
+    public Connection? TryStartAhead(ClientCall call, in CallTarget target)
+    {
+        ValueTask<Connection> connecting = connections.GetAsync();
+        if (!connecting.IsCompletedSuccessfully)
+        {
+            // Whoever starts the call later waits for the same one, and hears of its failure.
+            _ = connecting.AsTask().ContinueWith(
+                static failed => _ = failed.Exception,
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+                TaskScheduler.Default);
+            return null;
+        }
+
+        Connection connection = connecting.Result;
+        call.NoteStartedAhead();
+        return StartOn(connection, call, target, request: null) == StartOutcome.Started ? connection : null;
+    }
+
     /// <summary>The connection for a call; null when there is none and the call has ended with that.</summary>
     public static async Task<Connection?> AwaitConnectionAsync(Task<Connection> connecting, ClientCall call)
     {
@@ -160,7 +183,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
         if (outcome == StartOutcome.Started && request is not null && !isWhole)
         {
-            _ = connection.SendMessageAsync(call, FrameFlags.HalfClose, request);
+            _ = connection.SendRequestAsync(call, request);
         }
         else if (outcome == StartOutcome.TooManyCalls)
         {

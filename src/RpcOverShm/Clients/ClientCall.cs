@@ -21,6 +21,7 @@ internal abstract class ClientCall : ConnectionCall
     private object? _headers;       // the response's metadata, or the task source of whoever asked for it early
     private CallGuards? _guards;
     private Connection? _connection;
+    private bool _isStartedAhead;
 
     public abstract string MethodName { get; }
 
@@ -56,7 +57,7 @@ internal abstract class ClientCall : ConnectionCall
     /// True for a call that a thread blocks for and nothing else can end: only the holder of the reader role and, once
     /// that has said that the call is done, this thread touch it, so neither has to race.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _guards is null;
+    protected bool IsPrivate => Waiter is not null && _guards is null && !_isStartedAhead;
 
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
     protected bool IsPlain => _guards is null && _headers is not TaskCompletionSource<Metadata>;
@@ -156,7 +157,9 @@ internal abstract class ClientCall : ConnectionCall
     public void FinishUnsent(in Status status)
     {
         ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
-        Finish(status, isCancel: false);
+
+        // The server may know of a call whose request was to follow in parts.
+        Finish(status, isCancel: true);
     }
 
     /// <summary>The deadline has passed.</summary>
@@ -167,6 +170,9 @@ internal abstract class ClientCall : ConnectionCall
             ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
         }
     }
+
+    /// <summary>The call is about to be started while its request is still being serialised, which may fail.</summary>
+    public void NoteStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
     /// Notes the connection before the call is started on it. False when the call has ended: then it must not be

@@ -9,7 +9,7 @@ namespace RpcOverShm.Clients;
 /// The requests of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
 /// server that does not read is felt here.
 /// </summary>
-internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>
+internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>, IMessageParts
     where TRequest : class
 {
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
@@ -67,6 +67,11 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         return completing;
     }
 
+    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+        _started is { IsCompletedSuccessfully: true, Result: { } connection }
+            ? connection.SendPart(_call, FrameFlags.None, part, wholeLength)
+            : 0;
+
     private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
@@ -114,7 +119,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         FrameSerializationContext context;
         try
         {
-            context = FrameSerializationContext.Serialize(_marshaller, message, _limitBytes);
+            context = FrameSerializationContext.Serialize(_marshaller, message, _limitBytes, parts: this);
         }
         catch (Exception exception)
         {

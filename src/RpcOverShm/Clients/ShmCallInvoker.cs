@@ -17,13 +17,16 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     {
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
-        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
-            && TrySerialize(call, bound, request) is { } context)
+        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken))
         {
-            using (context)
+            var target = new CallTarget(bound.FullName, host, options.Headers);
+            var parts = RequestParts.For(_starter, call, target);
+            if (TrySerialize(call, bound, request, parts) is { } context)
             {
-                _starter.Run(call, new CallTarget(bound.FullName, host, options.Headers), context.Bytes);
+                Run(call, target, parts.Connection, context);
             }
+
+            parts.Release();
         }
 
         return call.TakeResponse();
@@ -115,12 +118,37 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken)
-            && TrySerialize(call, method, request) is { } context)
+        if (!call.TryArm(CallTimeout.Of(options), options.CancellationToken))
+        {
+            return;
+        }
+
+        var target = new CallTarget(method.FullName, host, options.Headers);
+        var parts = RequestParts.For(_starter, call, target);
+        if (TrySerialize(call, method, request, parts) is { } context)
         {
             using (context)
             {
-                _ = _starter.Start(call, new CallTarget(method.FullName, host, options.Headers), context.Bytes);
+                _ = parts.Connection is { } begunOn
+                    ? begunOn.SendRequestAsync(call, context.Bytes)
+                    : _starter.Start(call, target, context.Bytes) as Task;
+            }
+        }
+
+        parts.Release();
+    }
+
+    private void Run(ClientCall call, in CallTarget target, Connection? begunOn, FrameSerializationContext context)
+    {
+        using (context)
+        {
+            if (begunOn is null)
+            {
+                _starter.Run(call, target, context.Bytes);
+            }
+            else
+            {
+                begunOn.FinishCall(call, context.Bytes);
             }
         }
     }
@@ -138,14 +166,19 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     }
 
     /// <summary>Serialises a request; null when the call has ended with that.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="method">Its method.</param>
+    /// <param name="request">What to serialise.</param>
+    /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
     public FrameSerializationContext? TrySerialize<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, TRequest request)
+        ClientCall call, ClientMethod<TRequest, TResponse> method, TRequest request, IMessageParts? parts)
         where TRequest : class
         where TResponse : class
     {
         try
         {
-            return FrameSerializationContext.Serialize(method.RequestMarshaller, request, settings.MaxSendMessageBytes);
+            return FrameSerializationContext.Serialize(
+                method.RequestMarshaller, request, settings.MaxSendMessageBytes, parts);
         }
         catch (Exception exception)
         {

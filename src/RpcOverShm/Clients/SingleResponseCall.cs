@@ -95,7 +95,11 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
         NoteAnswer();
         _inbound ??= new InboundMessages(
-            this, Settings.MaxReceiveMessageBytes, Settings.CallWindow, isAlwaysWanted: true);
+            this,
+            Settings.MaxReceiveMessageBytes,
+            Settings.CallWindow,
+            isAlwaysWanted: true,
+            TakingHabit.Of<TResponse>());
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);

@@ -19,7 +19,11 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
     {
         _method = method;
         _inbound = new InboundMessages(
-            this, Settings.MaxReceiveMessageBytes, Settings.CallWindow, isAlwaysWanted: false);
+            this,
+            Settings.MaxReceiveMessageBytes,
+            Settings.CallWindow,
+            isAlwaysWanted: false,
+            TakingHabit.Of<TResponse>());
         Responses = new ResponseStreamReader<TResponse>(this, _inbound, method.ResponseMarshaller);
     }
 

@@ -49,6 +49,13 @@ internal struct CallSendState
     /// </summary>
     public readonly bool IsCutShort => (_flags & Flags.IsCutShort) != 0;
 
+    /// <summary>True while a message is in the ring in part.</summary>
+    public bool IsMessageBegun
+    {
+        readonly get => (_flags & Flags.IsMessageBegun) != 0;
+        set => Set(Flags.IsMessageBegun, value);
+    }
+
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => First is not null;
@@ -109,5 +116,6 @@ internal struct CallSendState
         IsReady = 2,
         IsInControl = 4,
         IsCutShort = 8,
+        IsMessageBegun = 16,
     }
 }

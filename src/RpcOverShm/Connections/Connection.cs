@@ -104,12 +104,12 @@ internal sealed class Connection
         _standby.Start();
     }
 
-    /// <summary>Starts a call whose caller does not block.</summary>
+    /// <summary>Starts a call whose caller does not block, or not yet: see <see cref="FinishCall"/>.</summary>
     public StartOutcome StartCall(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
     {
         StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
-        if (outcome == StartOutcome.Started)
+        if (outcome == StartOutcome.Started && call.Waiter is null)
         {
             _desk.LookForReader();
         }
@@ -145,7 +145,7 @@ internal sealed class Connection
             {
                 if (largeMessage is not null)
                 {
-                    _ = _sender.SendMessageAsync(call, FrameFlags.HalfClose, largeMessage);
+                    _ = SendRequestAsync(call, largeMessage);
                 }
 
                 _callers.WaitUntilDone(call, ref turn);
@@ -159,14 +159,45 @@ internal sealed class Connection
         }
     }
 
+    /// <summary>
+    /// Sends the rest of the message of a call that was started with <see cref="StartCall"/>, and returns when the call
+    /// is done. The call has a waiter: that of this thread.
+    /// </summary>
+    public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
+    {
+        CallerTurn turn = _callers.Enter();
+        try
+        {
+            _ = SendRequestAsync(call, rest);
+            _callers.WaitUntilDone(call, ref turn);
+        }
+        finally
+        {
+            _callers.Leave(ref turn);
+        }
+    }
+
     /// <summary>Sends a frame of a call that has begun; see <see cref="FrameSender.Send"/>.</summary>
     public void Send(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body) =>
         _sender.Send(call, kind, flags, head, body);
 
-    /// <summary>Sends a message of a call that has begun; see <see cref="FrameSender.SendMessageAsync"/>.</summary>
+    /// <summary>Sends a message of a call that has begun; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
-        _sender.SendMessageAsync(call, flags, message);
+        _sender.Messages.SendAsync(call, flags, message);
+
+    /// <summary>
+    /// Sends the one request of a call that has begun, or what was not sent of it; see
+    /// <see cref="MessageSender.SendAsync"/>.
+    /// </summary>
+    public Task<bool> SendRequestAsync(ConnectionCall call, PooledBufferWriter request) =>
+        _sender.Messages.SendAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
+
+    /// <summary>
+    /// Sends a part of a message of a call that has begun; see <see cref="MessageSender.SendPart"/>.
+    /// </summary>
+    public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength) =>
+        _sender.Messages.SendPart(call, flags, part, wholeLength);
 
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 

@@ -18,9 +18,6 @@ internal sealed class FrameSender
     // The largest head and message that go as one record; a larger message passes as chunks under credit.
     private const int InlineLimitBytes = 16 << 10;
 
-    private static readonly Task<bool> s_sent = Task.FromResult(true);
-    private static readonly Task<bool> s_dropped = Task.FromResult(false);
-
     private readonly PeerLink _link;
     private readonly FrameWriter _writer;
     private readonly OutboundQueue _queue;
@@ -35,11 +32,15 @@ internal sealed class FrameSender
         _queue = new OutboundQueue(_writer);
         _publisher = new FramePublisher(link, _writer);
         _pump = new OutboundPump(link, _publisher, _writer, _queue);
+        Messages = new MessageSender(_publisher, _writer, _queue, _pump);
         InlineBytes = Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
     }
 
     /// <summary>The most bytes of head and message that a call's first or last frame carries together.</summary>
     public int InlineBytes { get; }
+
+    /// <summary>Sends the messages that do not go with a call's first or last frame.</summary>
+    public MessageSender Messages { get; }
 
     /// <summary>
     /// Sends the first frame of a call, or queues it: never fails for want of space. The call is entered under the same
@@ -128,48 +129,6 @@ internal sealed class FrameSender
         }
 
         Finish(isSent, mustWake);
-    }
-
-    /// <summary>Sends a message of any size, or as much of it as credit and space allow; the rest is queued.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="flags">Half-close, when no message follows.</param>
-    /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
-    /// <returns>
-    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
-    /// </returns>
-    public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
-    {
-        bool isSent = false;
-        bool mustWake = false;
-        OutboundFrame? queued = null;
-        try
-        {
-            lock (_publisher.Gate)
-            {
-                if (_publisher.IsClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort)
-                {
-                    return s_dropped;
-                }
-
-                isSent = _queue.CanGoNow(call)
-                    && _writer.TryWriteWhole(call, FrameKind.Message, flags, default, message.WrittenSpan);
-                if (!isSent)
-                {
-                    byte[] buffer = message.Detach(out int length);
-                    queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
-                    _queue.Enqueue(call, queued);
-                }
-
-                mustWake = _publisher.PublishOrHold();
-            }
-        }
-        catch (RingCorruptedException exception)
-        {
-            _publisher.CloseFor(exception);
-        }
-
-        Finish(isSent: queued is null, mustWake);
-        return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
     }
 
     /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>

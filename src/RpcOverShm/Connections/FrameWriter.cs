@@ -37,38 +37,40 @@ internal sealed class FrameWriter(PeerLink link)
     private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
 
     /// <summary>
-    /// Writes a frame that fits into one record. False, and nothing has happened, when it does not fit now.
+    /// Writes a frame, but no message, that fits into one record. False, and nothing has happened, when it does not fit
+    /// now.
     /// </summary>
     public bool TryWriteWhole(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
-        int length = head.Length + body.Length;
-        if (length > _ring.MaxPayloadBytes || head.Length > MaxHeadBytes)
+        if (head.Length + body.Length > _ring.MaxPayloadBytes
+            || head.Length > MaxHeadBytes
+            || !TryWrite(call.Id, kind, flags, head, body, 0, isControl: kind == FrameKind.HalfClose))
         {
             return false;
-        }
-
-        bool isMessage = kind == FrameKind.Message;
-        if (isMessage && (length > ChunkBytes || call.Sending.Window < length + CreditPerRecord))
-        {
-            return false;
-        }
-
-        uint argument = isMessage ? (uint)length : 0;
-        if (!TryWrite(call.Id, kind, flags, head, body, argument, isControl: kind == FrameKind.HalfClose))
-        {
-            return false;
-        }
-
-        if (isMessage)
-        {
-            call.Sending.Window -= length + CreditPerRecord;
         }
 
         NotePhase(call, kind, isLast: true);
         call.IsAllSent = kind == FrameKind.CallStart && (flags & FrameFlags.HalfClose) != 0;
         PublishIfMuch();
         return true;
+    }
+
+    /// <summary>
+    /// Writes a message, or what is left of one whose parts were written, if that is one record. False, and nothing has
+    /// happened, when it is more or does not fit now.
+    /// </summary>
+    public bool TryWriteMessage(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> message) =>
+        RoomInMessageRecord(call, flags, message.Length) == message.Length
+        && TryWriteMessageRecord(call, flags, message, message.Length, isLast: true);
+
+    /// <summary>Writes the next record of a message that is not complete yet. Gives the bytes that it took.</summary>
+    public int WritePart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        int length = RoomInMessageRecord(call, flags, part.Length);
+        return length > 0 && TryWriteMessageRecord(call, flags, part[..length], wholeLength, isLast: false)
+            ? length
+            : 0;
     }
 
     /// <summary>
@@ -160,26 +162,61 @@ internal sealed class FrameWriter(PeerLink link)
     private WriteOutcome WriteMessagePart(ConnectionCall call, OutboundFrame frame)
     {
         ReadOnlySpan<byte> rest = frame.Rest;
-        long credit = call.Sending.Window - CreditPerRecord;
-        int length = (int)Math.Min(rest.Length, Math.Min(Math.Min(ChunkBytes, _ring.MaxPayloadBytes), credit));
-        if (credit < 0 || (length < rest.Length && length < SmallestPieceBytes))
+        int length = RoomInMessageRecord(call, frame.Flags, rest.Length);
+        if (length < 0)
         {
             return WriteOutcome.NoCredit;
         }
 
         bool isLast = length == rest.Length;
-        FrameKind kind = frame.IsStarted ? FrameKind.MessageChunk : FrameKind.Message;
-        uint argument = frame.IsStarted ? 0 : (uint)frame.Length;
-        FrameFlags flags = isLast ? frame.Flags : 0;
-        if (!TryWrite(call.Id, kind, flags, default, rest[..length], argument, isControl: false))
+        if (!TryWriteMessageRecord(call, frame.Flags, rest[..length], frame.Length, isLast))
         {
             return WriteOutcome.NoSpace;
         }
 
-        call.Sending.Window -= length + CreditPerRecord;
         frame.Advance(length);
-        PublishIfMuch();
         return WriteOutcome.Written;
+    }
+
+    /// <summary>
+    /// How many of so many bytes of a message may go in one record; below 0 when credit has to come first.
+    /// </summary>
+    private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
+    {
+        int most = Math.Min(length, Math.Min(ChunkBytes, _ring.MaxPayloadBytes));
+        if ((flags & FrameFlags.Single) != 0)
+        {
+            return most;
+        }
+
+        long credit = call.Sending.Window - CreditPerRecord;
+        return credit >= most || credit >= SmallestPieceBytes ? (int)Math.Min(most, credit) : -1;
+    }
+
+    /// <param name="call">The call.</param>
+    /// <param name="flags">Of the message: what concerns its first or last record alone is left out of others.</param>
+    /// <param name="part">The bytes of the record.</param>
+    /// <param name="wholeLength">How long the message is; counts for its first record.</param>
+    /// <param name="isLast">Whether the record is the message's last.</param>
+    private bool TryWriteMessageRecord(
+        ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
+    {
+        bool isBegun = call.Sending.IsMessageBegun;
+        FrameKind kind = isBegun ? FrameKind.MessageChunk : FrameKind.Message;
+        FrameFlags here = (isBegun ? 0 : flags & FrameFlags.Single) | (isLast ? flags & FrameFlags.HalfClose : 0);
+        if (!TryWrite(call.Id, kind, here, default, part, isBegun ? 0 : (uint)wholeLength, isControl: false))
+        {
+            return false;
+        }
+
+        if ((flags & FrameFlags.Single) == 0)
+        {
+            call.Sending.Window -= part.Length + CreditPerRecord;
+        }
+
+        call.Sending.IsMessageBegun = !isLast;
+        PublishIfMuch();
+        return true;
     }
 
     private WriteOutcome WriteHeadPart(ConnectionCall call, OutboundFrame frame)

@@ -293,7 +293,7 @@ internal sealed class StandbyReader
             return false;
         }
 
-        budget.End(begun, messages);
+        budget.End(begun, messages, _ring.HasData);
         return true;
     }
 

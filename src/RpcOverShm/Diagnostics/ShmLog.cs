@@ -85,6 +85,24 @@ internal static partial class ShmLog
     [LoggerMessage(302, LogLevel.Information, "{Method} ended after its call was cancelled.")]
     public static partial void MethodEndedAfterCancel(ILogger logger, string method, Exception exception);
 
+    /// <summary>A served method ended with an exception: which of the three above it is.</summary>
+    public static void MethodFailed(
+        ILogger logger, string method, Exception exception, StatusCode statusCode, bool isEnded)
+    {
+        if (exception is RpcException)
+        {
+            MethodEndedWithStatus(logger, method, statusCode, exception);
+        }
+        else if (isEnded && exception is OperationCanceledException or IOException)
+        {
+            MethodEndedAfterCancel(logger, method, exception);
+        }
+        else
+        {
+            MethodThrew(logger, method, exception);
+        }
+    }
+
     [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
     public static partial void ServerDeadlineExceeded(ILogger logger, string method);
 

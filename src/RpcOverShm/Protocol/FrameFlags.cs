@@ -14,4 +14,10 @@ internal enum FrameFlags : byte
 
     /// <summary>CallStart, Headers, End, HeadChunk: the head goes on in a HeadChunk.</summary>
     HeadContinues = 4,
+
+    /// <summary>
+    /// Message: the only one of its direction that is not in the call's first or last frame. It costs no credit: what
+    /// its receiver keeps of it is bounded by the largest message that it takes.
+    /// </summary>
+    Single = 8,
 }

@@ -17,11 +17,12 @@ internal readonly record struct FrameRule(
         const FrameFlags End = FrameFlags.HasMessage | FrameFlags.HeadContinues;
         const FrameFlags More = FrameFlags.HeadContinues;
         const FrameFlags Last = FrameFlags.HalfClose;
+        const FrameFlags First = FrameFlags.HalfClose | FrameFlags.Single;
         var rules = new FrameRule[(int)FrameKind.BytesEnd + 1];
 
         Set(FrameKind.CallStart, Start, head: true, payload: true, argument: false, connection: false);
         Set(FrameKind.HeadChunk, More, head: true, payload: true, argument: false, connection: false);
-        Set(FrameKind.Message, Last, head: false, payload: true, argument: true, connection: false);
+        Set(FrameKind.Message, First, head: false, payload: true, argument: true, connection: false);
         Set(FrameKind.MessageChunk, Last, head: false, payload: true, argument: false, connection: false);
         Set(FrameKind.HalfClose, 0, head: false, payload: false, argument: false, connection: false);
         Set(FrameKind.Headers, More, head: true, payload: true, argument: false, connection: false);

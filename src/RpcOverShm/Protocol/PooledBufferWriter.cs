@@ -62,6 +62,14 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         }
     }
 
+    /// <summary>Forgets the first bytes; the others move up.</summary>
+    public void RemoveFirst(int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)_length);
+        _buffer.AsSpan(count, _length - count).CopyTo(_buffer);
+        _length -= count;
+    }
+
     public void Write(ReadOnlySpan<byte> bytes)
     {
         Reserve(bytes.Length);

@@ -3,14 +3,19 @@ namespace RpcOverShm.Scheduling;
 /// <summary>
 /// Whether one kind of user code (a served method, the continuations of a connection) runs inline on the reading thread
 /// or on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Slow is what
-/// takes much processor time, or keeps the reader role until it is taken away. Runs vote, so that one outlier makes
-/// nothing slow. Only some are timed: that clock is a system call. Any thread may use this; races cost a wrong guess,
-/// which the next runs correct.
+/// takes much processor time while others wait for the thread, or a great deal of it, or keeps the reader role until it
+/// is taken away. Runs vote, so that one outlier makes nothing slow. Only some are timed: that clock is a system call.
+/// Any thread may use this; races cost a wrong guess, which the next runs correct.
 /// </summary>
 internal sealed class InlineBudget
 {
-    // A hop to the pool costs about 8 µs and wakes a thread; above this the hop no longer matters to the call.
+    // A hop to the pool costs about 8 µs and wakes a thread; above this the hop no longer matters to the call, and
+    // those who wait for the thread are served meanwhile.
     private const int SlowMicroseconds = 50;
+
+    // Where nobody waits the hop helps nobody, and a large message has to come to the pool's processor first: echoing
+    // 1 MiB is a quarter faster inline. It is less than what keeps a call waiting that comes meanwhile for long.
+    private const int VerySlowMicroseconds = 500;
 
     // A slow run weighs as much as two fast ones; four more slow runs than that allows make the kind slow.
     private const int SlowVote = 2;
@@ -24,6 +29,7 @@ internal sealed class InlineBudget
     private const int LongestPause = 1 << 12;
 
     private const long SlowTicks = SlowMicroseconds * ThreadClock.TicksPerMicrosecond;
+    private const long VerySlowTicks = VerySlowMicroseconds * ThreadClock.TicksPerMicrosecond;
 
     // How many timed runs in a row must be fast before slowness is forgotten.
     private const int FastRunsToForget = 16;
@@ -57,11 +63,12 @@ internal sealed class InlineBudget
     /// <summary>Ends an inline run that kept its role, on the same thread.</summary>
     /// <param name="begun">What <see cref="Begin"/> gave.</param>
     /// <param name="messages">How many messages it was for: each may take as long as one by itself.</param>
-    public void End(long begun, int messages = 1)
+    /// <param name="isAnyWaiting">True when something came meanwhile that the thread is to read.</param>
+    public void End(long begun, int messages, bool isAnyWaiting)
     {
         if (begun != 0)
         {
-            Note(isSlow: ThreadClock.Now - begun > SlowTicks * messages);
+            Note(isSlow: ThreadClock.Now - begun > (isAnyWaiting ? SlowTicks : VerySlowTicks) * messages);
         }
     }
 

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
@@ -21,6 +22,9 @@ internal abstract class MethodHandler
 
     /// <summary>Whether the method runs inline, learned from its runs.</summary>
     public InlineBudget Budget { get; } = new();
+
+    /// <summary>How the method's marshallers take requests.</summary>
+    public abstract TakingHabit RequestHabit { get; }
 
     /// <summary>The names of the codecs that clients may ask for.</summary>
     public abstract IEnumerable<string> CodecNames { get; }

@@ -17,11 +17,15 @@ internal sealed class RequestMessages
 
     /// <param name="message">The request in the first frame.</param>
     /// <param name="flags">The flags of the first frame.</param>
-    /// <param name="isStream">Whether the method takes a stream of requests.</param>
+    /// <param name="handler">Of the method.</param>
     /// <param name="settings">The server's.</param>
     /// <param name="call">The call.</param>
     public RequestMessages(
-        ReadOnlySpan<byte> message, FrameFlags flags, bool isStream, ServerSettings settings, ConnectionCall call)
+        ReadOnlySpan<byte> message,
+        FrameFlags flags,
+        MethodHandler handler,
+        ServerSettings settings,
+        ConnectionCall call)
     {
         _hasFirst = (flags & FrameFlags.HasMessage) != 0;
         _first = _hasFirst ? new MessageBytes(message) : default;
@@ -29,7 +33,11 @@ internal sealed class RequestMessages
         if (!isHalfClosed)
         {
             _inbound = new InboundMessages(
-                call, settings.MaxReceiveMessageBytes, settings.CallWindow, isAlwaysWanted: !isStream);
+                call,
+                settings.MaxReceiveMessageBytes,
+                settings.CallWindow,
+                isAlwaysWanted: !handler.IsRequestStream,
+                handler.RequestHabit);
         }
     }
 

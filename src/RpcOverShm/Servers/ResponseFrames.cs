@@ -40,8 +40,17 @@ internal static class ResponseFrames
     /// <summary>
     /// Sends the last frame of a call. Trailers that cannot be sent cost the call its status, and nobody else anything.
     /// </summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="call">The call.</param>
+    /// <param name="trailer">How it ends.</param>
+    /// <param name="message">The message that goes before that; null for none.</param>
+    /// <param name="isRest">True when parts of the message were sent, and these are its last bytes.</param>
     public static void SendEnd(
-        Connection connection, ConnectionCall call, StatusTrailer trailer, PooledBufferWriter? message)
+        Connection connection,
+        ConnectionCall call,
+        StatusTrailer trailer,
+        PooledBufferWriter? message,
+        bool isRest = false)
     {
         if (trailer.Metadata is { Count: > 0 } metadata
             && FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem)
@@ -55,14 +64,14 @@ internal static class ResponseFrames
         {
             connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
         }
-        else if (head.Length + message.Length <= connection.InlineBytes)
+        else if (!isRest && head.Length + message.Length <= connection.InlineBytes)
         {
             connection.Send(call, FrameKind.End, FrameFlags.HasMessage, head.WrittenSpan, message.WrittenSpan);
         }
         else
         {
             // The frames of a call keep their order: the end follows when the message has gone.
-            _ = connection.SendMessageAsync(call, FrameFlags.None, message);
+            _ = connection.SendMessageAsync(call, FrameFlags.Single, message);
             connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
         }
     }

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
@@ -9,12 +10,13 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
-    : IServerStreamWriter<TResponse>
+    : IServerStreamWriter<TResponse>, IMessageParts
     where TResponse : class
 {
     private volatile Task _lastWrite = Task.CompletedTask;
     private int _isWriting;
     private volatile bool _isCompleted;
+    private bool _hasSentPart; // of the message that is being written
 
     public WriteOptions? WriteOptions
     {
@@ -71,16 +73,29 @@ internal sealed class ResponseStreamWriter<TResponse>(
             TaskScheduler.Default);
     }
 
+    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength)
+    {
+        _hasSentPart = true;
+        return call.SendPart(FrameFlags.None, part, wholeLength);
+    }
+
     private Task<bool> StartWrite(TResponse message)
     {
+        _hasSentPart = false;
         try
         {
             using FrameSerializationContext serialized =
-                FrameSerializationContext.Serialize(marshaller, message, call.MaxSendMessageBytes);
+                FrameSerializationContext.Serialize(marshaller, message, call.MaxSendMessageBytes, parts: this);
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)
         {
+            if (_hasSentPart)
+            {
+                // What the client has of the message can be neither completed nor taken back.
+                call.Fail(exception);
+            }
+
             return Task.FromException<bool>(exception);
         }
     }

@@ -12,7 +12,7 @@ namespace RpcOverShm.Servers;
 /// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
 /// of the connection race for that; the first wins, what comes later is dropped.
 /// </summary>
-internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
+internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMessageParts
 {
     private CallToken? _token;        // made when somebody asks for it
     private MessageBytes _request;    // the request of a call that has just one, and had it in its first frame
@@ -81,7 +81,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
-            Requests = new RequestMessages(message, flags, _handler.IsRequestStream, Settings, this);
+            Requests = new RequestMessages(message, flags, _handler, Settings, this);
         }
 
         if (request.Timeout is { } timeout)
@@ -158,6 +158,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
 
         Connection.DropQueued(this);
     }
+
+    /// <summary>Ends the call because a response that was sent in part can't be completed.</summary>
+    public void Fail(Exception exception) =>
+        Stop(StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors));
 
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
@@ -269,6 +273,16 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
+    /// <summary>Sends a part of a message; see <see cref="MessageSender.SendPart"/>.</summary>
+    public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        Volatile.Write(ref _hasAnswered, 1);
+        return Connection.SendPart(this, flags, part, wholeLength);
+    }
+
+    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+        SendPart(FrameFlags.Single, part, wholeLength);
+
     /// <summary>
     /// Ends the call with the one message that its method has returned, and with the status the method has set.
     /// </summary>
@@ -282,11 +296,11 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         }
 
         using FrameSerializationContext serialized =
-            FrameSerializationContext.Serialize(marshaller, response, Settings.MaxSendMessageBytes);
+            FrameSerializationContext.Serialize(marshaller, response, Settings.MaxSendMessageBytes, parts: this);
         var trailer = new StatusTrailer(context.Status, context.SetTrailers);
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
-            ResponseFrames.SendEnd(Connection, this, trailer, serialized.Bytes);
+            ResponseFrames.SendEnd(Connection, this, trailer, serialized.Bytes, serialized.HasSentParts);
             AfterEnd(isToldMethod: false);
         }
     }
@@ -302,7 +316,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
     private void EndWith(Exception exception, ShmServerCallContext context)
     {
         Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
-        LogFailure(exception, status);
+        ShmLog.MethodFailed(Settings.Logger, MethodName, exception, status.StatusCode, IsEnded);
         Metadata? trailers = context.SetTrailers;
         if (exception is RpcException { Trailers.Count: > 0 } rpc)
         {
@@ -369,22 +383,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall
         if (isToldMethod)
         {
             CallToken.Fire(ref _token);
-        }
-    }
-
-    private void LogFailure(Exception exception, in Status status)
-    {
-        if (exception is RpcException)
-        {
-            ShmLog.MethodEndedWithStatus(Settings.Logger, MethodName, status.StatusCode, exception);
-        }
-        else if (IsEnded && exception is OperationCanceledException or IOException)
-        {
-            ShmLog.MethodEndedAfterCancel(Settings.Logger, MethodName, exception);
-        }
-        else
-        {
-            ShmLog.MethodThrew(Settings.Logger, MethodName, exception);
         }
     }
 

@@ -23,6 +23,8 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             StringComparer.Ordinal);
     }
 
+    public override TakingHabit RequestHabit => TakingHabit.Of<TRequest>();
+
     public override IEnumerable<string> CodecNames => _byCodec.Keys.Prepend("proto");
 
     public override bool Offers(string? codec) => codec is null || _byCodec.ContainsKey(codec);

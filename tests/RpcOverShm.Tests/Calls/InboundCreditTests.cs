@@ -134,6 +134,29 @@ public class InboundCreditTests
     }
 
     [Test]
+    public void Add_OfASingleMessage_CostsNothing()
+    {
+        QueuedMessages messages = New();
+        messages.Add(5 * Window, new byte[Window], FrameFlags.Single);
+        messages.AddChunk(new byte[4 * Window], 0);
+        Take(messages);
+        Assert.That(messages.Grants, Is.Empty, "Nothing was paid.");
+
+        Assert.That(Add(messages, Window - Record), "The whole window is left.");
+        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
+    public void Add_OfASecondMessageThatIsSaidToBeSingle_CostsCredit()
+    {
+        QueuedMessages messages = New();
+        messages.Add(Window, new byte[Window], FrameFlags.Single);
+
+        Assert.That(
+            () => messages.Add(2 * Window, new byte[Window], FrameFlags.Single), Throws.TypeOf<ProtocolException>());
+    }
+
+    [Test]
     public void TryTake_AfterTheEnd_GivesNothingBack()
     {
         QueuedMessages messages = New();

@@ -344,7 +344,7 @@ public class InboundMessagesTests
     private string Take()
     {
         Assert.That(_messages.TryTake(out MessageBytes bytes));
-        string text = System.Text.Encoding.ASCII.GetString(bytes.ToArray());
+        string text = System.Text.Encoding.ASCII.GetString(bytes.TakeArray());
         bytes.Release();
         return text;
     }

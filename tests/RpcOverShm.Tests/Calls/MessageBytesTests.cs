@@ -17,7 +17,7 @@ public class MessageBytesTests
         Assert.That(bytes.Length, Is.EqualTo(length));
         Assert.That(bytes.IsEmpty, Is.False, "A message of no bytes is a message.");
         Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
-        Assert.That(bytes.ToArray(), Is.EqualTo(expected));
+        Assert.That(bytes.TakeArray(), Is.EqualTo(expected));
         bytes.Release();
     }
 
@@ -40,7 +40,7 @@ public class MessageBytesTests
 
             Assert.That(bytes.Length, Is.EqualTo(expected.Length));
             Assert.That(bytes.AsSequence().ToArray().AsSpan().SequenceEqual(expected));
-            Assert.That(bytes.ToArray().AsSpan().SequenceEqual(expected), "Also when asked again.");
+            Assert.That(bytes.TakeArray().AsSpan().SequenceEqual(expected), "Also as an array.");
             bytes.Release();
         }
     }
@@ -119,6 +119,59 @@ public class MessageBytesTests
             Assert.That(rented.Distinct(ReferenceEqualityComparer.Instance).Count(), Is.EqualTo(rented.Length));
             Array.ForEach(rented, array => ArrayPool<byte>.Shared.Return(array));
         }
+    }
+
+    [Test]
+    public void TakeArray_OfAMessageThatWasPutTogetherInIt_IsThatArray()
+    {
+        byte[] expected = Random(100_000);
+        MessageBytes bytes = MessageBytes.AsArray(expected.Length, firstBytes: 40_000);
+        bytes.Append(expected.AsSpan(0, 40_000), 60_000);
+        bytes.Append(expected.AsSpan(40_000), 0);
+
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        byte[] taken = bytes.TakeArray();
+        bytes.Release();
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(10_000), "Nothing was copied.");
+        Assert.That(taken, Is.EqualTo(expected));
+    }
+
+    [Test]
+    public void AsSequence_OfAMessageWithAnArrayOfItsOwn_IsTheBytes()
+    {
+        byte[] expected = Random(100_000);
+        MessageBytes bytes = MessageBytes.AsArray(expected.Length, firstBytes: 1);
+        bytes.Append(expected, 0);
+
+        Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
+        bytes.Release();
+    }
+
+    [Test]
+    public void AsArray_OfMuchThatNeverComes_HoldsNoMoreThanItsShare()
+    {
+        const int Announced = 4 << 20;
+        var held = new List<MessageBytes>();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < 1000; i++)
+        {
+            MessageBytes bytes = MessageBytes.AsArray(Announced, firstBytes: 1);
+            bytes.Append([1], Announced - 1);
+            held.Add(bytes);
+        }
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(80 << 20), "Not 4 GiB.");
+        held.ForEach(bytes => bytes.Release());
+        MessageBytes next = MessageBytes.AsArray(Announced, firstBytes: 1);
+        before = GC.GetAllocatedBytesForCurrentThread();
+        next.Append(new byte[Announced], 0);
+        Assert.That(next.TakeArray(), Has.Length.EqualTo(Announced));
+        Assert.That(
+            GC.GetAllocatedBytesForCurrentThread() - before,
+            Is.LessThan(2 * Announced),
+            "What was given back is there again: one array for the test, and none besides.");
+        next.Release();
     }
 
     private static byte[] Random(int length)

@@ -13,9 +13,10 @@ internal sealed class QueuedMessages
     private readonly RecordingCall _call = new();
     private readonly InboundMessages _messages;
 
-    public QueuedMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted = false)
+    public QueuedMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted = false, bool isTakenAsArray = false)
     {
-        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysWanted);
+        var habit = new TakingHabit { IsAsArray = isTakenAsArray };
+        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysWanted, habit);
         _call.OnWork = _ => _messages.CompleteWait();
     }
 

@@ -216,12 +216,12 @@ public class SerializationContextTests
             context.GetBufferWriter().Write("abc"u8);
             context.Complete();
         }, static _ => "");
-        FrameSerializationContext.Serialize(marshaller, "", null).Dispose();
+        FrameSerializationContext.Serialize(marshaller, "", null, parts: null).Dispose();
         long before = GC.GetAllocatedBytesForCurrentThread();
 
         for (int i = 0; i < 1000; i++)
         {
-            FrameSerializationContext.Serialize(marshaller, "", null).Dispose();
+            FrameSerializationContext.Serialize(marshaller, "", null, parts: null).Dispose();
         }
 
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(10_000));
@@ -245,7 +245,8 @@ public class SerializationContextTests
     private static byte[] Serialize(Action<string, SerializationContext> serializer, int? limit = null)
     {
         var marshaller = new Marshaller<string>(serializer, static _ => "");
-        using FrameSerializationContext context = FrameSerializationContext.Serialize(marshaller, "message", limit);
+        using FrameSerializationContext context =
+            FrameSerializationContext.Serialize(marshaller, "message", limit, parts: null);
         return context.Bytes.WrittenSpan.ToArray();
     }
 }

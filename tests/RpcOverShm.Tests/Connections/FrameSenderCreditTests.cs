@@ -104,6 +104,26 @@ public class FrameSenderCreditTests
     }
 
     [Test]
+    public void SendMessageAsync_OfASingleMessage_NeedsNoCredit()
+    {
+        using var rig = new SenderRig(window: 1000, ring: 1 << 20);
+        RecordingCall call = rig.Start();
+
+        Task sent = rig.Send(call, SenderRig.Pattern(3 * Chunk), FrameFlags.Single | FrameFlags.HalfClose);
+
+        Assert.That(sent.IsCompletedSuccessfully);
+        Assert.That(call.Sending.Window, Is.EqualTo(1000));
+        Assert.That(
+            rig.Peer.ReceiveAll().Skip(1).Select(frame => (frame.Kind, frame.Flags)),
+            Is.EqualTo(new[]
+            {
+                (FrameKind.Message, FrameFlags.Single),
+                (FrameKind.MessageChunk, FrameFlags.None),
+                (FrameKind.MessageChunk, FrameFlags.HalfClose),
+            }));
+    }
+
+    [Test]
     public void Start_WithAMessageInTheFirstFrame_CostsNoCredit()
     {
         using var rig = new SenderRig(window: 1000);

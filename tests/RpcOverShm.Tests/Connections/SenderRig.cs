@@ -44,12 +44,15 @@ internal sealed class SenderRig : IDisposable
         return call;
     }
 
-    public Task Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None)
+    public Task<bool> Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None)
     {
         var bytes = new PooledBufferWriter();
         bytes.Write(message);
-        return Sender.SendMessageAsync(call, flags, bytes);
+        return Sender.Messages.SendAsync(call, flags, bytes);
     }
+
+    public int SendPart(RecordingCall call, ReadOnlySpan<byte> part, int wholeLength, FrameFlags flags) =>
+        Sender.Messages.SendPart(call, flags, part, wholeLength);
 
     /// <summary>Takes frames of one call up to its half-close; returns the bytes of its messages.</summary>
     public byte[] ReceiveMessages(RecordingCall call)

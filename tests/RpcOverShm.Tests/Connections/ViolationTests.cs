@@ -20,7 +20,7 @@ public class ViolationTests
     {
         ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
         ["kind 13"] = (new RawFrame((FrameKind)13, s_living), "unknown kind 13"),
-        ["unknown flag"] = (new RawFrame(FrameKind.Message, s_living, (FrameFlags)8), "flags 0x8"),
+        ["unknown flag"] = (new RawFrame(FrameKind.Message, s_living, (FrameFlags)16), "flags 0x10"),
         ["start without call"] = (new RawFrame(FrameKind.CallStart), "for call 0"),
         ["go-away of a call"] = (new RawFrame(FrameKind.GoAway, s_living), "GoAway for call"),
         ["bytes"] = (new RawFrame(FrameKind.Bytes, Body: [1]), "Bytes on a connection for calls"),

@@ -7,6 +7,7 @@ public class FrameHeaderTests
     private const byte M = 1; // has a message
     private const byte H = 2; // half-close
     private const byte C = 4; // head continues
+    private const byte S = 8; // single
 
     // Said once more, in another way: a letter for what a kind may have. h head, p payload, a argument; connection
     // kinds have no call.
@@ -15,7 +16,7 @@ public class FrameHeaderTests
         null,
         ("CallStart", M | H | C, "hp", false),
         ("HeadChunk", C, "hp", false),
-        ("Message", H, "pa", false),
+        ("Message", H | S, "pa", false),
         ("MessageChunk", H, "p", false),
         ("HalfClose", 0, "", false),
         ("Headers", C, "hp", false),
@@ -54,7 +55,7 @@ public class FrameHeaderTests
 
         Assert.That(Enum.GetValues<FrameKind>(), Has.Length.EqualTo(s_kinds.Length - 1));
         Assert.That(
-            Enum.GetValues<FrameFlags>(), Is.EqualTo((FrameFlags[])[0, (FrameFlags)M, (FrameFlags)H, (FrameFlags)C]));
+            Enum.GetValues<FrameFlags>().Select(flag => (byte)flag), Is.EqualTo(new byte[] { 0, M, H, C, S }));
     }
 
     [TestCase(0, 0, 1u, 0u, 0, 0, "unknown kind 0")]

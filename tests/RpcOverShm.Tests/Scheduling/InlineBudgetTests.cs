@@ -39,6 +39,22 @@ public class InlineBudgetTests
     }
 
     [Test]
+    public void IsInline_AfterSlowRunsWhichNobodyWaitedFor_IsTrue()
+    {
+        Run(RunsUntilSlow * 4, microseconds: 100, messages: 1, isAnyWaiting: false);
+
+        Assert.That(_budget.IsInline);
+    }
+
+    [Test]
+    public void IsInline_AfterVerySlowRuns_IsFalse()
+    {
+        Run(RunsUntilSlow, microseconds: 600, messages: 1, isAnyWaiting: false);
+
+        Assert.That(_budget.IsInline, Is.False);
+    }
+
+    [Test]
     public void IsInline_AfterRescues_IsFalseForAWhile()
     {
         for (int i = 0; i < RunsUntilSlow; i++)
@@ -69,19 +85,21 @@ public class InlineBudgetTests
         Assert.That(queued, Is.EqualTo(FirstPause * 2));
     }
 
+    private void RunSlowly(int runs, int messages) => Run(runs, microseconds: 100, messages, isAnyWaiting: true);
+
     // The clock is that of this thread's work, so the machine's other work does not count.
-    private void RunSlowly(int runs, int messages)
+    private void Run(int runs, int microseconds, int messages, bool isAnyWaiting)
     {
         for (int i = 0; i < runs; i++)
         {
             long begun = _budget.Begin();
             long start = ThreadClock.Now;
-            while (ThreadClock.Now - start < 100 * ThreadClock.TicksPerMicrosecond)
+            while (ThreadClock.Now - start < microseconds * ThreadClock.TicksPerMicrosecond)
             {
                 // Works.
             }
 
-            _budget.End(begun, messages);
+            _budget.End(begun, messages, isAnyWaiting);
         }
     }
 }

@@ -1,0 +1,102 @@
+using System.Buffers;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Calls;
+
+/// <summary>
+/// What the marshaller of a large message writes to: a buffer of one chunk, which is sent whenever it is full, so that
+/// the peer copies while this side serialises, and both do it within their caches. Once a part cannot go at once, the
+/// rest is collected. Holds nothing while user code writes. Used by one thread.
+/// </summary>
+internal sealed class PartsWriter(PooledBufferWriter bytes) : IBufferWriter<byte>
+{
+    /// <summary>A shorter message is collected whole: there is little to gain.</summary>
+    public const int SmallestMessageBytes = 2 * PartBytes;
+
+    private const int PartBytes = FrameWriter.ChunkBytes;
+
+    private IMessageParts? _parts;
+    private int _wholeLength;
+    private bool _isCollecting;
+
+    /// <summary>How many bytes were sent; they are no longer in the buffer.</summary>
+    public int SentBytes { get; private set; }
+
+    /// <param name="parts">Where the parts go.</param>
+    /// <param name="wholeLength">How many bytes there will be.</param>
+    public void Begin(IMessageParts parts, int wholeLength)
+    {
+        _parts = parts;
+        _wholeLength = wholeLength;
+        _isCollecting = false;
+        SentBytes = 0;
+        bytes.Reserve(PartBytes);
+    }
+
+    /// <summary>Forgets the message.</summary>
+    public void Clear()
+    {
+        _parts = null;
+        SentBytes = 0;
+    }
+
+    /// <summary>The whole message at once: what can go at once is sent from where it lies.</summary>
+    public void WriteAll(ReadOnlySpan<byte> message)
+    {
+        SentBytes = _parts!.SendPart(message[..^1], message.Length);
+        bytes.Write(message[SentBytes..]);
+    }
+
+    public void Advance(int count) => bytes.Advance(count);
+
+    public Memory<byte> GetMemory(int sizeHint = 0)
+    {
+        int most = MakeRoom(sizeHint);
+        Memory<byte> memory = bytes.GetMemory(sizeHint);
+        return memory.Length > most ? memory[..most] : memory;
+    }
+
+    public Span<byte> GetSpan(int sizeHint = 0)
+    {
+        int most = MakeRoom(sizeHint);
+        Span<byte> span = bytes.GetSpan(sizeHint);
+        return span.Length > most ? span[..most] : span;
+    }
+
+    /// <summary>Sends the buffer when it has no room for so many bytes. Gives the most to be handed out.</summary>
+    private int MakeRoom(int sizeHint)
+    {
+        int wanted = Math.Max(sizeHint, 1);
+        if (!_isCollecting && bytes.Length > 0 && bytes.Length + wanted > PartBytes)
+        {
+            Send();
+        }
+
+        return _isCollecting ? int.MaxValue : Math.Max(wanted, PartBytes - bytes.Length);
+    }
+
+    private void Send()
+    {
+        long rest = (long)_wholeLength - SentBytes - bytes.Length;
+        if (rest < 0)
+        {
+            throw new InvalidOperationException(
+                $"The serializer announced a message of {_wholeLength} bytes and wrote {_wholeLength - rest}.");
+        }
+
+        if (rest > 0)
+        {
+            int sent = _parts!.SendPart(bytes.WrittenSpan, _wholeLength);
+            SentBytes += sent;
+            bytes.RemoveFirst(sent);
+        }
+
+        // At the end of the message, or without credit, space or turn.
+        if (bytes.Length > 0)
+        {
+            _isCollecting = true;
+            bytes.Reserve((int)rest);
+        }
+    }
+}

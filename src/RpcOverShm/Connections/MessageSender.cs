@@ -1,0 +1,118 @@
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Sends the messages of calls that have begun: whole, or in parts while they are still being serialised. Waits for
+/// nothing: what has no credit, no space or not its turn is left to its caller, or queued.
+/// </summary>
+internal sealed class MessageSender(
+    FramePublisher publisher, FrameWriter writer, OutboundQueue queue, OutboundPump pump)
+{
+    private static readonly Task<bool> s_sent = Task.FromResult(true);
+    private static readonly Task<bool> s_dropped = Task.FromResult(false);
+
+    /// <summary>
+    /// Sends a message of any size, or as much of it as credit and space allow; the rest is queued. Where parts of it
+    /// were sent before, what is given here is the rest.
+    /// </summary>
+    /// <param name="call">The call.</param>
+    /// <param name="flags">Whether a message follows or went before; the same for all parts.</param>
+    /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
+    /// <returns>
+    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
+    /// </returns>
+    public Task<bool> SendAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
+    {
+        bool isSent = false;
+        bool mustWake = false;
+        OutboundFrame? queued = null;
+        try
+        {
+            lock (publisher.Gate)
+            {
+                if (IsOver(call))
+                {
+                    return s_dropped;
+                }
+
+                isSent = queue.CanGoNow(call) && writer.TryWriteMessage(call, flags, message.WrittenSpan);
+                if (!isSent)
+                {
+                    byte[] buffer = message.Detach(out int length);
+                    queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
+                    queue.Enqueue(call, queued);
+                }
+
+                mustWake = publisher.PublishOrHold();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            publisher.CloseFor(exception);
+        }
+
+        publisher.WakePeer(mustWake);
+        if (queued is not null)
+        {
+            pump.SendReady();
+        }
+
+        return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
+    }
+
+    /// <summary>
+    /// Sends as much of a part as can go at once, in the first record of a message or behind what was sent of it. At
+    /// least one byte of the message must be left for <see cref="SendAsync"/>, which ends it.
+    /// </summary>
+    /// <param name="call">The call, which sends no other message meanwhile.</param>
+    /// <param name="flags">As for <see cref="SendAsync"/>.</param>
+    /// <param name="part">The next bytes of the message.</param>
+    /// <param name="wholeLength">How long the whole message is.</param>
+    /// <returns>How many bytes were sent.</returns>
+    public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        int sentBytes = 0;
+        int length;
+        do
+        {
+            // Others get their turn between two records.
+            length = SendRecord(call, flags, part[sentBytes..], wholeLength);
+            sentBytes += length;
+        }
+        while (length > 0 && sentBytes < part.Length);
+        return sentBytes;
+    }
+
+    private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        int length;
+        bool mustWake;
+        try
+        {
+            lock (publisher.Gate)
+            {
+                if (IsOver(call) || !queue.CanGoNow(call))
+                {
+                    return 0;
+                }
+
+                length = writer.WritePart(call, flags, part, wholeLength);
+                mustWake = publisher.Publish();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            publisher.CloseFor(exception);
+            return 0;
+        }
+
+        publisher.WakePeer(mustWake);
+        return length;
+    }
+
+    // Under the gate.
+    private bool IsOver(ConnectionCall call) =>
+        publisher.IsClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort;
+}
