@@ -54,7 +54,7 @@ internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Chunks_OfSeveralCalls_TakeTurns()
     {
-        const int Bytes = 32 << 20;
+        const int Bytes = 96 << 20;
         var events = new List<string>();
         ShmRig rig = await StartShmAsync(
             new Script

@@ -56,6 +56,16 @@ internal struct CallSendState
         set => Set(Flags.IsMessageBegun, value);
     }
 
+    /// <summary>
+    /// True while the holder of the reader role sends what the peer's credit for the call allows. Who waits for a frame
+    /// that is finished meanwhile is woken as work of the call, which the holder looks at next.
+    /// </summary>
+    public bool IsWithReader
+    {
+        readonly get => (_flags & Flags.IsWithReader) != 0;
+        set => Set(Flags.IsWithReader, value);
+    }
+
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => First is not null;
@@ -117,5 +127,6 @@ internal struct CallSendState
         IsInControl = 4,
         IsCutShort = 8,
         IsMessageBegun = 16,
+        IsWithReader = 32,
     }
 }

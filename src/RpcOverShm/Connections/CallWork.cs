@@ -14,4 +14,7 @@ internal enum CallWork
 
     /// <summary>A message or the end of messages came for a reader that waits.</summary>
     WakeReader = 4,
+
+    /// <summary>A message went out that somebody waits for.</summary>
+    WakeWriter = 8,
 }

@@ -15,6 +15,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
     private int _work;
+    private OutboundFrame? _written; // somebody waits for it, and is to be told as work of the call
 
     /// <summary>Which call it is on the wire; none before it was given an id.</summary>
     public CallId Id { get; set; }
@@ -67,10 +68,30 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public void RunWork()
     {
         var work = (CallWork)Interlocked.Exchange(ref _work, 0);
+        if ((work & CallWork.WakeWriter) != 0)
+        {
+            Interlocked.Exchange(ref _written, null)?.WakeWaiter();
+            work &= ~CallWork.WakeWriter;
+        }
+
         if (work != CallWork.None)
         {
             Execute(work);
         }
+    }
+
+    /// <summary>
+    /// A frame was sent that somebody waits for, while the holder of the reader role was at this call: it looks for the
+    /// call's work afterwards.
+    /// </summary>
+    public void NoteWritten(OutboundFrame frame)
+    {
+        if (Interlocked.Exchange(ref _written, frame) is { } last)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(last, preferLocal: true);
+        }
+
+        AddWork(CallWork.WakeWriter);
     }
 
     void IThreadPoolWorkItem.Execute() => RunWork();
@@ -78,7 +99,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Has the work that is due run on the thread pool.</summary>
     public void QueueWork() => ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
 
-    /// <summary>Notes work for the thread that holds the reader role, which is the calling one.</summary>
+    /// <summary>Notes work for the thread that holds the reader role, which looks for it after this.</summary>
     public void AddWork(CallWork work) => Interlocked.Or(ref _work, (int)work);
 
     /// <summary>Has work run on the thread pool. For threads that do not hold the reader role.</summary>
@@ -139,6 +160,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         _isEndedByPeer = false;
         IsAllSent = false;
         _work = 0;
+        _written = null;
         MessagesDue = 0;
         Id = CallId.None;
         PartialHead = null;

@@ -166,9 +166,14 @@ internal sealed class FrameSender
             }
 
             _queue.NoteCredit(call);
+            call.Sending.IsWithReader = true;
         }
 
         _pump.SendReady();
+        lock (_publisher.Gate)
+        {
+            call.Sending.IsWithReader = false;
+        }
     }
 
     /// <summary>

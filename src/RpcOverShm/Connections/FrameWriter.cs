@@ -84,7 +84,8 @@ internal sealed class FrameWriter(PeerLink link)
             : WriteHeadPart(call, frame);
         if (outcome == WriteOutcome.Written && frame.IsSent)
         {
-            call.Sending.Dequeue().Finish();
+            call.Sending.Dequeue();
+            Finish(call, frame);
         }
 
         return outcome;
@@ -158,6 +159,18 @@ internal sealed class FrameWriter(PeerLink link)
     }
 
     public void UnparkForSpace() => _ring.UnparkForSpace();
+
+    private static void Finish(ConnectionCall call, OutboundFrame frame)
+    {
+        if (!call.Sending.IsWithReader)
+        {
+            frame.Finish();
+        }
+        else if (frame.FinishQuietly())
+        {
+            call.NoteWritten(frame);
+        }
+    }
 
     private WriteOutcome WriteMessagePart(ConnectionCall call, OutboundFrame frame)
     {

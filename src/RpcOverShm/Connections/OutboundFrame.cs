@@ -9,7 +9,7 @@ namespace RpcOverShm.Connections;
 /// space, or for its turn. A message is cut into as many records as it needs. Touched under the sender's gate, except
 /// for the wait for its end.
 /// </summary>
-internal sealed class OutboundFrame
+internal sealed class OutboundFrame : IThreadPoolWorkItem
 {
     private readonly Lock _gate = new();
     private byte[]? _buffer;
@@ -70,8 +70,19 @@ internal sealed class OutboundFrame
         SentBytes += bytes;
     }
 
-    /// <summary>Gives the bytes back to the pool: the frame was sent or dropped.</summary>
+    /// <summary>
+    /// The frame was sent or dropped: gives the bytes back to the pool, and wakes on the thread pool who waits.
+    /// </summary>
     public void Finish()
+    {
+        if (FinishQuietly())
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
+        }
+    }
+
+    /// <summary>The same, but true when somebody waits, whom the caller has to <see cref="WakeWaiter"/>.</summary>
+    public bool FinishQuietly()
     {
         if (_buffer is not null)
         {
@@ -82,9 +93,14 @@ internal sealed class OutboundFrame
         lock (_gate)
         {
             _isFinished = true;
-            _finished?.SetResult(IsSent);
+            return _finished is not null;
         }
     }
+
+    /// <summary>Wakes who waits for the end of the frame, on this thread: user code runs in here.</summary>
+    public void WakeWaiter() => _finished!.SetResult(IsSent);
+
+    void IThreadPoolWorkItem.Execute() => WakeWaiter();
 
     /// <summary>
     /// Completes with whether the frame was sent, or dropped. Without the sender's gate; most frames are never waited
@@ -99,7 +115,8 @@ internal sealed class OutboundFrame
                 return Task.FromResult(IsSent);
             }
 
-            _finished = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            // What continues it runs where it is completed, which is under no lock.
+            _finished = new TaskCompletionSource<bool>();
             return _finished.Task;
         }
     }

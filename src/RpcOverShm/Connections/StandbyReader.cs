@@ -293,7 +293,8 @@ internal sealed class StandbyReader
             return false;
         }
 
-        budget.End(begun, messages, _ring.HasData);
+        // More of the same call waits for its own code only.
+        budget.End(begun, messages, _ring.HasData && !_ring.IsNextOf(call.Id.Value));
         return true;
     }
 

@@ -1,7 +1,9 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
@@ -88,6 +90,36 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
         Assert.That(
             threads,
             mode == ShmScheduling.ThreadPool ? Has.None.EqualTo(ReaderThread) : Has.Some.EqualTo(ReaderThread));
+    }
+
+    [Test]
+    public async Task Method_ThatHadToWaitForAWrite_GoesOnWhereTheModeSays()
+    {
+        var waits = new TaskCompletionSource();
+        var goesOn = new TaskCompletionSource<bool>();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ServerStream = async (request, responses, _) =>
+                {
+                    Task write = responses.WriteAsync(request);
+                    while (write.IsCompletedSuccessfully)
+                    {
+                        write = responses.WriteAsync(request);
+                    }
+
+                    waits.SetResult();
+                    await write.ConfigureAwait(false);
+                    goesOn.SetResult(Thread.CurrentThread.IsThreadPoolThread);
+                },
+            },
+            _options);
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.OfSize(50_000));
+        await waits.Task.Bounded();
+        await call.ResponseStream.ReadAllAsync().Bounded();
+
+        Assert.That(await goesOn.Task.Bounded(), Is.EqualTo(mode == ShmScheduling.ThreadPool));
     }
 
     [Test]

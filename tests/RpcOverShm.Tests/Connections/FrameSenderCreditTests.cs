@@ -46,11 +46,55 @@ public class FrameSenderCreditTests
         Assert.That(second.IsCompleted, Is.False);
         Assert.That(rig.Peer.ReceiveAll(), Has.Count.EqualTo(2));
 
-        rig.Sender.AddCredit(call, 10 + Record - 1);
+        rig.AddCredit(call, 10 + Record - 1);
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "One byte short.");
-        rig.Sender.AddCredit(call, 1);
+        rig.AddCredit(call, 1);
         Assert.That(rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(10));
         Assert.That(call.Sending.Window, Is.Zero);
+    }
+
+    [Test]
+    public void SendMessageAsync_ThatEndsWithCredit_IsCompletedAsWorkOfTheCall()
+    {
+        using var rig = new SenderRig(window: 1000 + Record);
+        RecordingCall call = rig.Start();
+        rig.Send(call, SenderRig.Pattern(1000));
+        int continuedOn = 0;
+        Task waiting = ContinueAsync();
+
+        rig.Sender.AddCredit(call, 500);
+        Assert.That(call.HasWork, "Whoever reads runs it, or queues it.");
+        Assert.That(waiting.IsCompleted, Is.False);
+        int ranOn = 0;
+        TestThread.Start("reader", () =>
+        {
+            ranOn = Environment.CurrentManagedThreadId;
+            call.RunWork();
+        }).Join();
+
+        Assert.That(waiting.IsCompletedSuccessfully);
+        Assert.That(continuedOn, Is.EqualTo(ranOn), "And not on the pool.");
+        Assert.That(call.HasWork, Is.False);
+
+        async Task ContinueAsync()
+        {
+            await rig.Send(call, SenderRig.Pattern(100)).ConfigureAwait(false);
+            continuedOn = Environment.CurrentManagedThreadId;
+        }
+    }
+
+    [Test]
+    public async Task SendMessageAsync_ThatEndsWithoutTheReader_IsCompletedOnThePool()
+    {
+        using var rig = new SenderRig(window: 1000 + Record);
+        RecordingCall call = rig.Start();
+        await rig.Send(call, SenderRig.Pattern(1000)).Bounded();
+        Task<bool> waiting = rig.Send(call, SenderRig.Pattern(100));
+
+        rig.Sender.Drop(call);
+
+        Assert.That(await waiting.Bounded(), Is.False);
+        Assert.That(call.HasWork, Is.False);
     }
 
     [Test]
@@ -62,7 +106,7 @@ public class FrameSenderCreditTests
         rig.Send(call, SenderRig.Pattern(5000));
         Assert.That(rig.Peer.ReceiveAll(), Has.Count.EqualTo(1), "The start alone.");
 
-        rig.Sender.AddCredit(call, 1);
+        rig.AddCredit(call, 1);
         Assert.That(rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(1024));
     }
 
@@ -160,7 +204,7 @@ public class FrameSenderCreditTests
         }
 
         rig.Peer.PublishHead();
-        rig.Sender.AddCredit(call, cost);
+        rig.AddCredit(call, cost);
         cost = 0;
         return rig.Peer.Receive();
     }

@@ -54,6 +54,13 @@ internal sealed class SenderRig : IDisposable
     public int SendPart(RecordingCall call, ReadOnlySpan<byte> part, int wholeLength, FrameFlags flags) =>
         Sender.Messages.SendPart(call, flags, part, wholeLength);
 
+    /// <summary>Credit as the reading thread takes it: what it makes due for the call runs afterwards.</summary>
+    public void AddCredit(RecordingCall call, uint bytes)
+    {
+        Sender.AddCredit(call, bytes);
+        call.RunWork();
+    }
+
     /// <summary>Takes frames of one call up to its half-close; returns the bytes of its messages.</summary>
     public byte[] ReceiveMessages(RecordingCall call)
     {
