@@ -9,6 +9,7 @@ internal static class ArmCatalog
         new RawRingArm(),
         new RawStreamArm(),
         new ShmRawArm(),
+        new ShmObjectArm(),
         new ShmProtobufArm(),
         new ShmInPlaceArm(),
         new PipeArm(),

@@ -1,4 +1,3 @@
-using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
@@ -6,14 +5,15 @@ using RpcOverShm.Perf.Peer.Recording;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The service of the gRPC arms without a serialiser: the messages are arrays of bytes, copied once into the
-/// transport's buffer and once out of it.
+/// The service of the gRPC arms without a serialiser: the messages are arrays of bytes, handed to the transport and
+/// taken from it as they are.
 /// </summary>
 internal static class RawCalls
 {
     private const string Service = "rpcovershm.perf.Raw";
 
-    private static readonly Marshaller<byte[]> s_bytes = new(Write, static context => context.PayloadAsNewBuffer());
+    private static readonly Marshaller<byte[]> s_bytes =
+        new(static (message, context) => context.Complete(message), static context => context.PayloadAsNewBuffer());
 
     public static Method<byte[], byte[]> EchoMethod { get; } = new(MethodType.Unary, Service, "Echo", s_bytes, s_bytes);
 
@@ -28,13 +28,6 @@ internal static class RawCalls
         .AddMethod(PumpMethod, PumpAsync)
         .AddMethod(DrainMethod, DrainAsync)
         .Build();
-
-    private static void Write(byte[] message, SerializationContext context)
-    {
-        context.SetPayloadLength(message.Length);
-        context.GetBufferWriter().Write(message);
-        context.Complete();
-    }
 
     private static Task<byte[]> EchoAsync(byte[] request, ServerCallContext context)
     {

@@ -6,7 +6,6 @@ using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
 using RpcOverShm.Perf.Report;
-using RpcOverShm.Perf.Scenarios;
 
 namespace RpcOverShm.Perf.Micro;
 
@@ -16,7 +15,6 @@ namespace RpcOverShm.Perf.Micro;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Category("Micro")]
 public sealed class MicroBenchmarks
 {

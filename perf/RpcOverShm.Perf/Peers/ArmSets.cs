@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>Which arms are measured together.</summary>
@@ -10,7 +8,7 @@ internal static class ArmSets
     /// </summary>
     public static IReadOnlyList<string> Usual { get; } =
     [
-        "raw-ring", "raw-stream", .. PerfSettings.IsWide ? ["shm-raw"] : Array.Empty<string>(), "shm-protobuf",
+        "raw-ring", "raw-stream", "shm-raw", "shm-protobuf",
         Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp", "grpc-core-uds",
     ];
 
@@ -27,7 +25,10 @@ internal static class ArmSets
 
     /// <summary>Every serialiser over the product, and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
-        ["shm-raw", "shm-protobuf", "shm-protobuf-in-place", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+        ["shm-raw", "shm-object", "shm-protobuf", "shm-protobuf-in-place", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+
+    /// <summary>Product and baseline, with messages of every form, and the rival.</summary>
+    public static IReadOnlyList<string> Forms { get; } = [.. Few, "shm-object", "grpc-core-uds"];
 
     /// <summary>Every mechanism of the system, and the product's layers.</summary>
     public static IReadOnlyList<string> Mechanisms { get; } =

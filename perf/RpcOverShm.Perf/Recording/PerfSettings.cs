@@ -8,13 +8,8 @@ internal sealed class PerfSettings
     private const string SecondsVariable = "RPCOVERSHM_PERF_SECONDS";
     private const string SeedVariable = "RPCOVERSHM_PERF_SEED";
     private const string FullVariable = "RPCOVERSHM_PERF_FULL";
-
-    /// <summary>The environment variable that asks for the whole suite.</summary>
-    public const string WideVariable = "RPCOVERSHM_PERF_WIDE";
-
     private const string AssertVariable = "RPCOVERSHM_PERF_ASSERT";
-    private const double DefaultSeconds = 3;
-    private const double DefaultSecondsWide = 1;
+    private const double DefaultSeconds = 1;
     private const double FewestSeconds = 0.1;
     private const double MostSeconds = 3600;
 
@@ -48,17 +43,12 @@ internal sealed class PerfSettings
     /// <summary>All sizes and counts, however long they take.</summary>
     public static bool IsFull { get; } = IsSet(FullVariable);
 
-    /// <summary>
-    /// Every scenario, and all of its cells that fit into a quarter of an hour; each row shorter then.
-    /// </summary>
-    public static bool IsWide { get; } = IsSet(WideVariable) || IsFull;
-
     /// <summary>A bar that is missed fails its test, instead of being reported only.</summary>
     public static bool AssertsBars { get; } = IsSet(AssertVariable);
 
     public static PerfSettings FromEnvironment()
     {
-        double seconds = IsWide ? DefaultSecondsWide : DefaultSeconds;
+        double seconds = DefaultSeconds;
         if (Environment.GetEnvironmentVariable(SecondsVariable) is { Length: > 0 } text
             && (!double.TryParse(text, CultureInfo.InvariantCulture, out seconds)
                 || seconds is not (>= FewestSeconds and <= MostSeconds)))

@@ -10,7 +10,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(6)]
 [Category(nameof(BlockSweep))]
 public sealed class BlockSweep

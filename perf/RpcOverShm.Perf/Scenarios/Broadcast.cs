@@ -9,7 +9,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(12)]
 [Category(nameof(Broadcast))]
 public sealed class Broadcast

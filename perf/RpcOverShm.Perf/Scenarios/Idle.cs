@@ -57,7 +57,6 @@ public sealed class Idle
     }
 
     [Test]
-    [Wide]
     public async Task HundredConnections_NobodyUses_CostLittle()
     {
         PerfRun.Say($"{nameof(Idle)}: {Connections} connections of shm-protobuf.");

@@ -10,7 +10,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(2)]
 [Category(nameof(PingPong))]
 [Category(nameof(IdleGap))]

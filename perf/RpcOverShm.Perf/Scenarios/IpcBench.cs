@@ -13,7 +13,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(8)]
 [Category(nameof(IpcBench))]
 public sealed class IpcBench

@@ -10,7 +10,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(11)]
 [Category(nameof(OneWayPump))]
 public sealed class OneWayPump

@@ -12,7 +12,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(3)]
 [Category(nameof(PingPong))]
 [Category(nameof(OpenLoop))]

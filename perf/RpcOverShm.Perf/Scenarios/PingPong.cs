@@ -47,16 +47,11 @@ public sealed class PingPong
 
     private static IEnumerable<CellPlan> MakeCells()
     {
-        yield return Echo(Tiny) with { Arms = PerfSettings.IsWide ? ArmSets.WithFloor : ArmSets.Usual };
+        yield return Echo(Tiny) with { Arms = ArmSets.WithFloor };
         int[] sizes = [Kibibyte, 10 * Kibibyte, 100 * Kibibyte, Kibibyte * Kibibyte];
         foreach (int size in PerfSettings.IsFull ? [.. sizes.Concat(s_further).Order()] : sizes)
         {
             yield return Echo(size);
-        }
-
-        if (!PerfSettings.IsWide)
-        {
-            yield break;
         }
 
         foreach (int size in s_extremes)

@@ -10,7 +10,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(4)]
 [Category(nameof(RequestResponse))]
 public sealed class RequestResponse
@@ -81,7 +80,7 @@ public sealed class RequestResponse
             Calls = calls,
         })
         {
-            Arms = [.. ArmSets.Few, "grpc-core-uds"],
+            Arms = ArmSets.Forms,
             Callers = [CallerKind.Blocking],
             Time = CellTime.MeanCall,
             ShortestSlice = PerfSettings.IsFull ? s_fullSlice : TimeSpan.Zero,

@@ -11,7 +11,6 @@ namespace RpcOverShm.Perf.Scenarios;
 /// </summary>
 [TestFixture]
 [NonParallelizable]
-[Wide]
 [Order(7)]
 [Category(nameof(Serialisers))]
 public sealed class Serialisers
