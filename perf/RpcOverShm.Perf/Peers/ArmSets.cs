@@ -25,7 +25,10 @@ internal static class ArmSets
 
     /// <summary>Every serialiser over the product, and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
-        ["shm-raw", "shm-object", "shm-protobuf", "shm-protobuf-in-place", Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf"];
+    [
+        "shm-raw", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
+        Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf",
+    ];
 
     /// <summary>Product and baseline, with messages of every form, and the rival.</summary>
     public static IReadOnlyList<string> Forms { get; } = [.. Few, "shm-object", "grpc-core-uds"];

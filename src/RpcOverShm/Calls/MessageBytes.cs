@@ -13,13 +13,14 @@ internal struct MessageBytes
     // and does not send costs its victims the shortcut, and not their memory.
     private const long MostPromisedBytes = 64 << 20;
 
+    // In place of how full the last array is: the array is as long as the message will be, and not the pool's.
+    private const int Own = -1;
+
     private static long s_promisedBytes;
 
     private byte[]? _array;  // the only array, or the last of a chain
     private Segment? _last;  // the last array that is in the chain; it knows the first
-    private int _inArray;    // bytes in the last array
-    private bool _isOwn;     // the array is as long as the message, and not the pool's
-    private int _promised;   // bytes of an own array that count as promised
+    private int _inArray;    // bytes in the last array, or Own
 
     public MessageBytes(ReadOnlySpan<byte> bytes)
         : this(bytes.Length)
@@ -44,12 +45,7 @@ internal struct MessageBytes
         }
 
         // Every byte is written before anybody reads it, and zeroing a large array costs as much as the copy.
-        return new MessageBytes
-        {
-            _array = GC.AllocateUninitializedArray<byte>(wholeBytes),
-            _isOwn = true,
-            _promised = wholeBytes,
-        };
+        return new MessageBytes { _array = GC.AllocateUninitializedArray<byte>(wholeBytes), _inArray = Own };
     }
 
     /// <summary>How many bytes there are.</summary>
@@ -60,6 +56,18 @@ internal struct MessageBytes
     /// <summary>Adds a part of the message, which has room left for this many bytes after it.</summary>
     public void Append(ReadOnlySpan<byte> bytes, int bytesToCome)
     {
+        if (_inArray == Own)
+        {
+            bytes.CopyTo(_array.AsSpan(Length));
+            Length += bytes.Length;
+            if (Length == _array!.Length)
+            {
+                Interlocked.Add(ref s_promisedBytes, -Length);
+            }
+
+            return;
+        }
+
         Length += bytes.Length;
         while (true)
         {
@@ -69,7 +77,7 @@ internal struct MessageBytes
             bytes = bytes[count..];
             if (bytes.IsEmpty)
             {
-                break;
+                return;
             }
 
             // Never more than has come already: the length that was announced is only a promise.
@@ -77,11 +85,6 @@ internal struct MessageBytes
             int next = Math.Max(bytes.Length, Math.Min(bytes.Length + bytesToCome, Length));
             _array = ArrayPool<byte>.Shared.Rent(next);
             _inArray = 0;
-        }
-
-        if (bytesToCome == 0)
-        {
-            Keep();
         }
     }
 
@@ -99,7 +102,7 @@ internal struct MessageBytes
     /// <summary>An array of exactly the message, which is the caller's. Once.</summary>
     public byte[] TakeArray()
     {
-        if (_isOwn)
+        if (_inArray == Own)
         {
             return _array!;
         }
@@ -120,23 +123,17 @@ internal struct MessageBytes
             }
         }
 
-        if (_array is not null && !_isOwn)
+        if (_inArray == Own)
+        {
+            // What was promised and has not come never will.
+            Interlocked.Add(ref s_promisedBytes, Length < _array!.Length ? -_array.Length : 0);
+        }
+        else if (_array is not null)
         {
             ArrayPool<byte>.Shared.Return(_array);
         }
 
-        Keep();
         this = default;
-    }
-
-    // What was promised has come, or never will.
-    private void Keep()
-    {
-        if (_promised > 0)
-        {
-            Interlocked.Add(ref s_promisedBytes, -_promised);
-            _promised = 0;
-        }
     }
 
     private void CloseArray()

@@ -9,11 +9,11 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal struct CallSendState
 {
-    private OutboundFrame? _last;
-    private Flags _flags; // one byte: a call is small
+    private OutboundFrame? _last; // of what waits; the first comes after it
+    private Flags _flags;         // one byte: a call is small
 
     /// <summary>The frame to send next; null when nothing waits.</summary>
-    public OutboundFrame? First { get; private set; }
+    public readonly OutboundFrame? First => _last?.Next;
 
     /// <summary>Bytes of messages that the peer still takes.</summary>
     public long Window { get; set; }
@@ -68,15 +68,12 @@ internal struct CallSendState
 
     public CallSendPhase Phase { get; set; }
 
-    public readonly bool HasQueued => First is not null;
+    public readonly bool HasQueued => _last is not null;
 
     public void Enqueue(OutboundFrame frame)
     {
-        if (_last is null)
-        {
-            First = frame;
-        }
-        else
+        frame.Next = First ?? frame;
+        if (_last is not null)
         {
             _last.Next = frame;
         }
@@ -88,8 +85,16 @@ internal struct CallSendState
     {
         OutboundFrame frame = First!;
         Debug.Assert(frame is not null, "Only a queued frame is taken.");
-        First = frame.Next;
-        _last = First is null ? null : _last;
+        if (frame == _last)
+        {
+            _last = null;
+        }
+        else
+        {
+            _last!.Next = frame.Next;
+        }
+
+        frame.Next = null;
         return frame;
     }
 
@@ -97,24 +102,21 @@ internal struct CallSendState
     public void CutShort()
     {
         Set(Flags.IsCutShort, true);
-        OutboundFrame? frame = First;
-        First = null;
-        _last = null;
-        while (frame is not null)
+        var others = default(CallSendState);
+        while (HasQueued)
         {
-            OutboundFrame? next = frame.Next;
-            frame.Next = null;
+            OutboundFrame frame = Dequeue();
             if (frame.Kind == FrameKind.Message)
             {
                 frame.Finish();
             }
             else
             {
-                Enqueue(frame);
+                others.Enqueue(frame);
             }
-
-            frame = next;
         }
+
+        _last = others._last;
     }
 
     private void Set(Flags flag, bool value) => _flags = value ? _flags | flag : _flags & ~flag;

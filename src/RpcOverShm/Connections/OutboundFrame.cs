@@ -48,7 +48,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// <summary>True once its last record is in the ring.</summary>
     public bool IsSent => IsStarted && SentBytes == Length;
 
-    /// <summary>The frame behind this one in the call's queue.</summary>
+    /// <summary>The frame behind this one in the call's queue, which is a ring; null outside of one.</summary>
     public OutboundFrame? Next { get; set; }
 
     public ReadOnlySpan<byte> Rest => _buffer.AsSpan(SentBytes, Length - SentBytes);
