@@ -23,8 +23,13 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             return request;
         });
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        Method<byte[], byte[]> method = MakeMethod(_ => throw new InvalidDataException("half-way"));
-        await EchoAsync(invoker, Large);
+        int known = 0;
+        Method<byte[], byte[]> method = await MakeKnownAsync(invoker, _ =>
+        {
+            SpinWait.SpinUntil(() => rig.OnlyConnection.ServedCount > 0, Timeouts.Wait);
+            known += rig.OnlyConnection.ServedCount;
+            throw new InvalidDataException("half-way");
+        });
 
         for (int i = 0; i < 20; i++)
         {
@@ -35,6 +40,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
 
         await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the calls");
         Assert.That(handled, Is.EqualTo(1), "Half a request reaches no method.");
+        Assert.That(known, Is.EqualTo(20), "The server knew of each.");
         await EchoAsync(invoker, Large);
     }
 
@@ -44,8 +50,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartAsync(request => request);
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        Method<byte[], byte[]> lying = MakeMethod(_ => { }, announced: announced);
-        await EchoAsync(invoker, Large);
+        Method<byte[], byte[]> lying = await MakeKnownAsync(invoker, _ => { }, announced);
 
         RpcException failed = await FailureOf(CallAsync(invoker, lying, new byte[Large], isBlocking: false));
 
@@ -60,7 +65,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
         Method<byte[], byte[]> plain = MakeMethod(_ => { });
         int inner = 0;
-        Method<byte[], byte[]> nesting = MakeMethod(
+        Method<byte[], byte[]> nesting = await MakeKnownAsync(
+            invoker,
             _ => inner += invoker.BlockingUnaryCall(plain, null, default, new byte[Large]).Length);
         byte[] message = Pattern(Large);
 
@@ -75,9 +81,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartAsync(request => request);
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        await EchoAsync(invoker, Large);
         using var source = new CancellationTokenSource();
-        Method<byte[], byte[]> slow = MakeMethod(_ => source.Cancel());
+        Method<byte[], byte[]> slow = await MakeKnownAsync(invoker, _ => source.Cancel());
 
         RpcException failed = await FailureOf(CallAsync(
             invoker, slow, new byte[Large], isBlocking, new CallOptions(cancellationToken: source.Token)));
@@ -92,8 +97,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartAsync(request => request);
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        await EchoAsync(invoker, Large);
-        Method<byte[], byte[]> slow = MakeMethod(_ => rig.KillServerAsync().Bounded().GetAwaiter().GetResult());
+        Method<byte[], byte[]> slow = await MakeKnownAsync(
+            invoker, _ => rig.KillServerAsync().Bounded().GetAwaiter().GetResult());
 
         RpcException failed = await FailureOf(CallAsync(invoker, slow, new byte[Large], isBlocking));
 
@@ -213,6 +218,29 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         isBlocking
             ? await Timeouts.OnThread(() => invoker.BlockingUnaryCall(method, null, options, message))
             : await invoker.AsyncUnaryCall(method, null, options, message).ResponseAsync;
+
+    /// <summary>
+    /// The same as <see cref="MakeMethod"/>, but only after a first call, which shows the channel that requests of the
+    /// method are large, and takes the length that is announced.
+    /// </summary>
+    private static async Task<Method<byte[], byte[]>> MakeKnownAsync(
+        CallInvoker invoker, Action<byte[]> halfWay, int? announced = null)
+    {
+        bool isKnown = false;
+        Method<byte[], byte[]> method = MakeMethod(
+            message =>
+            {
+                if (isKnown)
+                {
+                    halfWay(message);
+                }
+            },
+            announced: announced);
+        byte[] first = new byte[announced ?? Large];
+        await CallAsync(invoker, method, first, isBlocking: false).Bounded();
+        isKnown = true;
+        return method;
+    }
 
     /// <summary>A method of arrays whose serialiser runs something of the test when it has written one half.</summary>
     private static Method<byte[], byte[]> MakeMethod(

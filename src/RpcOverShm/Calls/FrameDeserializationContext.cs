@@ -38,7 +38,11 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
         finally
         {
-            TakingHabit.Of<T>().IsAsArray = context._isTakenAsArray;
+            if (context._bytes.Length >= PartsWriter.SmallestMessageBytes)
+            {
+                TakingHabit.Of<T>().IsAsArray = context._isTakenAsArray;
+            }
+
             context._hasMessage = false;
             context._bytes.Release();
             s_spare = context;

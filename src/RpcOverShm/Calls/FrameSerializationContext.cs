@@ -36,6 +36,9 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// </summary>
     public PooledBufferWriter Bytes { get; } = new();
 
+    /// <summary>How long the message is, with what was sent of it.</summary>
+    public long Length => (long)_writer.SentBytes + Bytes.Length;
+
     /// <summary>True when parts of the message were sent: what is here goes behind them.</summary>
     public bool HasSentParts => _writer.SentBytes > 0;
 
@@ -157,12 +160,11 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
             throw new InvalidOperationException("The serializer returned without completing the message.");
         }
 
-        long length = (long)_writer.SentBytes + Bytes.Length;
-        ThrowIfTooLarge(length);
-        if (_announcedLength is { } announced && announced != length)
+        ThrowIfTooLarge(Length);
+        if (_announcedLength is { } announced && announced != Length)
         {
             throw new InvalidOperationException(
-                $"The serializer announced a message of {announced} bytes and wrote {length}.");
+                $"The serializer announced a message of {announced} bytes and wrote {Length}.");
         }
     }
 

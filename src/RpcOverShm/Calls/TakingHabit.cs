@@ -1,8 +1,8 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// How the marshallers of one type take their messages, as seen last: a guess about the next one. Any thread may use
-/// it.
+/// How the marshallers of one type take their large messages, as seen last: a guess about the next one. Any thread may
+/// use it.
 /// </summary>
 internal sealed class TakingHabit
 {

@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using System.Text;
 using Grpc.Core;
+using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
@@ -35,6 +36,12 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
     public Marshaller<TRequest> RequestMarshaller { get; }
 
+    /// <summary>
+    /// True when the last request was large enough to be sent while it is serialised: a guess about the next one, so
+    /// that small ones need not prepare for it. Any thread may use it.
+    /// </summary>
+    public bool IsLarge { get; private set; }
+
     /// <summary>The method of a channel.</summary>
     /// <param name="last">The one that the channel has called last, which most often is called next.</param>
     /// <param name="cache">All that it has called.</param>
@@ -56,6 +63,17 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             : Make(cache, method, settings);
         Volatile.Write(ref last, found);
         return found;
+    }
+
+    /// <summary>Notes the length of a request.</summary>
+    public void NoteRequest(long bytes)
+    {
+        // Compared first: all cores share the line.
+        bool isLarge = bytes >= PartsWriter.SmallestMessageBytes;
+        if (IsLarge != isLarge)
+        {
+            IsLarge = isLarge;
+        }
     }
 
     private static ClientMethod<TRequest, TResponse> Make(

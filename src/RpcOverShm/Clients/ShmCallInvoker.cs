@@ -20,13 +20,13 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         if (call.TryArm(CallTimeout.Of(options), options.CancellationToken))
         {
             var target = new CallTarget(bound.FullName, host, options.Headers);
-            var parts = RequestParts.For(_starter, call, target);
+            RequestParts? parts = bound.IsLarge ? RequestParts.For(_starter, call, target) : null;
             if (TrySerialize(call, bound, request, parts) is { } context)
             {
-                Run(call, target, parts.Connection, context);
+                Run(call, target, parts?.Connection, context);
             }
 
-            parts.Release();
+            parts?.Release();
         }
 
         return call.TakeResponse();
@@ -124,18 +124,18 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         }
 
         var target = new CallTarget(method.FullName, host, options.Headers);
-        var parts = RequestParts.For(_starter, call, target);
+        RequestParts? parts = method.IsLarge ? RequestParts.For(_starter, call, target) : null;
         if (TrySerialize(call, method, request, parts) is { } context)
         {
             using (context)
             {
-                _ = parts.Connection is { } begunOn
+                _ = parts?.Connection is { } begunOn
                     ? begunOn.SendRequestAsync(call, context.Bytes)
                     : _starter.Start(call, target, context.Bytes) as Task;
             }
         }
 
-        parts.Release();
+        parts?.Release();
     }
 
     private void Run(ClientCall call, in CallTarget target, Connection? begunOn, FrameSerializationContext context)
@@ -177,8 +177,10 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     {
         try
         {
-            return FrameSerializationContext.Serialize(
+            var context = FrameSerializationContext.Serialize(
                 method.RequestMarshaller, request, settings.MaxSendMessageBytes, parts);
+            method.NoteRequest(context.Length);
+            return context;
         }
         catch (Exception exception)
         {
