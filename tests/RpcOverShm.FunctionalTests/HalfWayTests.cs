@@ -173,6 +173,40 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task StreamedResponse_ThatIsHalfWrittenWhenItsMethodReturns_CostsTheCallAndNoMore()
+    {
+        using var hasReturned = new ManualResetEventSlim();
+        var isHalfWay = new TaskCompletionSource();
+        Method<byte[], byte[]> served = MakeMethod(
+            _ =>
+            {
+                isHalfWay.TrySetResult();
+                hasReturned.Wait(Timeouts.Wait);
+            },
+            MethodType.ServerStreaming);
+        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder().AddMethod(
+            served,
+            (byte[] request, IServerStreamWriter<byte[]> responses, ServerCallContext context) =>
+            {
+                // Nobody awaits the write, and it is another thread's.
+                _ = Task.Run(() => responses.WriteAsync(request));
+                return isHalfWay.Task;
+            }).Build();
+        ServerServiceDefinition echo = Service(MakeMethod(_ => { }), request => request);
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, service, echo);
+        CallInvoker invoker = rig.Channel.CreateCallInvoker();
+
+        using AsyncServerStreamingCall<byte[]> call = invoker.AsyncServerStreamingCall(
+            MakeMethod(_ => { }, MethodType.ServerStreaming), null, default, Pattern(Large));
+        RpcException failed = await FailureOf(call.ResponseStream.MoveNext(default));
+        hasReturned.Set();
+
+        Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Unknown));
+        Assert.That(failed.Status.Detail, Does.Contain("while a response was being written"));
+        await EchoAsync(invoker, Large);
+    }
+
+    [Test]
     public async Task Arrays_ThatAreTakenWhole_AreEachTheirOwn()
     {
         var seen = new List<byte[]>();

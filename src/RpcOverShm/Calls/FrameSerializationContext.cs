@@ -104,6 +104,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         // Before anything is written: a message over the limit costs nothing.
         ThrowIfTooLarge(payloadLength);
         _announcedLength = payloadLength;
+        _isInParts = false;
         if (!TryBeginParts(payloadLength))
         {
             Bytes.Reserve(payloadLength);

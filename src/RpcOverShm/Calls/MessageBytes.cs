@@ -9,17 +9,11 @@ namespace RpcOverShm.Calls;
 /// </summary>
 internal struct MessageBytes
 {
-    // What all messages of the process together may hold that was announced and has not come: a peer that announces
-    // and does not send costs its victims the shortcut, and not their memory.
-    private const long MostPromisedBytes = 64 << 20;
-
     // In place of how full the last array is: the array is as long as the message will be, and not the pool's.
     private const int Own = -1;
 
-    private static long s_promisedBytes;
-
     private byte[]? _array;  // the only array, or the last of a chain
-    private Segment? _last;  // the last array that is in the chain; it knows the first
+    private object? _more;   // the last segment of the chain, which knows the first; or an own array's promise
     private int _inArray;    // bytes in the last array, or Own
 
     public MessageBytes(ReadOnlySpan<byte> bytes)
@@ -38,20 +32,26 @@ internal struct MessageBytes
     /// <param name="firstBytes">How many bytes of it have come.</param>
     public static MessageBytes AsArray(int wholeBytes, int firstBytes)
     {
-        if (Interlocked.Add(ref s_promisedBytes, wholeBytes) > MostPromisedBytes)
+        if (BytePromise.TryMake(wholeBytes) is not { } promise)
         {
-            Interlocked.Add(ref s_promisedBytes, -wholeBytes);
             return new MessageBytes(firstBytes);
         }
 
         // Every byte is written before anybody reads it, and zeroing a large array costs as much as the copy.
-        return new MessageBytes { _array = GC.AllocateUninitializedArray<byte>(wholeBytes), _inArray = Own };
+        return new MessageBytes
+        {
+            _array = GC.AllocateUninitializedArray<byte>(wholeBytes),
+            _more = promise,
+            _inArray = Own,
+        };
     }
 
     /// <summary>How many bytes there are.</summary>
     public int Length { get; private set; }
 
     public readonly bool IsEmpty => _array is null;
+
+    private readonly Segment? Last => _more as Segment;
 
     /// <summary>Adds a part of the message, which has room left for this many bytes after it.</summary>
     public void Append(ReadOnlySpan<byte> bytes, int bytesToCome)
@@ -62,7 +62,7 @@ internal struct MessageBytes
             Length += bytes.Length;
             if (Length == _array!.Length)
             {
-                Interlocked.Add(ref s_promisedBytes, -Length);
+                ((BytePromise)_more!).Dispose();
             }
 
             return;
@@ -90,13 +90,13 @@ internal struct MessageBytes
 
     public ReadOnlySequence<byte> AsSequence()
     {
-        if (_last is null)
+        if (Last is null)
         {
             return new ReadOnlySequence<byte>(_array!, 0, Length);
         }
 
         CloseArray();
-        return new ReadOnlySequence<byte>(_last.First, 0, _last, _last.Memory.Length);
+        return new ReadOnlySequence<byte>(Last.First, 0, Last, Last.Memory.Length);
     }
 
     /// <summary>An array of exactly the message, which is the caller's. Once.</summary>
@@ -115,7 +115,7 @@ internal struct MessageBytes
     /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
     public void Release()
     {
-        for (Segment? segment = _last?.First; segment is not null; segment = segment.NextSegment)
+        for (Segment? segment = Last?.First; segment is not null; segment = segment.NextSegment)
         {
             if (!ReferenceEquals(segment.Array, _array))
             {
@@ -125,8 +125,7 @@ internal struct MessageBytes
 
         if (_inArray == Own)
         {
-            // What was promised and has not come never will.
-            Interlocked.Add(ref s_promisedBytes, Length < _array!.Length ? -_array.Length : 0);
+            ((BytePromise)_more!).Dispose();
         }
         else if (_array is not null)
         {
@@ -138,12 +137,12 @@ internal struct MessageBytes
 
     private void CloseArray()
     {
-        if (_last is not null && ReferenceEquals(_last.Array, _array))
+        if (Last is { } last && ReferenceEquals(last.Array, _array))
         {
             return;
         }
 
-        _last = new Segment(_array!, _inArray, _last);
+        _more = new Segment(_array!, _inArray, Last);
     }
 
     private sealed class Segment : ReadOnlySequenceSegment<byte>

@@ -102,6 +102,10 @@ internal static class StatusMapping
             StatusCode.Unknown, isDetailed ? $"{HandlerThrewDetail} {Describe(exception)}" : HandlerThrewDetail),
     };
 
+    /// <summary>A call that its method has ended while a message was on its way in parts.</summary>
+    public static Status MessageBrokenOff { get; } =
+        new(StatusCode.Unknown, "The method ended while a response was being written.");
+
     /// <summary>A codec that the server does not offer.</summary>
     public static Status CodecUnknown(string asked, IEnumerable<string> offered) => new(
         StatusCode.Unimplemented,

@@ -71,6 +71,12 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in CallTarget target)
     {
+        if (call.Waiter is not null && !Connection.MayBlockHere)
+        {
+            // It may not block here, which it is told before anything is sent.
+            return null;
+        }
+
         ValueTask<Connection> connecting = connections.GetAsync();
         if (!connecting.IsCompletedSuccessfully)
         {

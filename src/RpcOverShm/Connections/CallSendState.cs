@@ -66,6 +66,13 @@ internal struct CallSendState
         set => Set(Flags.IsWithReader, value);
     }
 
+    /// <summary>True once no message may be sent in parts any more: the call is about to end.</summary>
+    public bool IsWithoutParts
+    {
+        readonly get => (_flags & Flags.IsWithoutParts) != 0;
+        set => Set(Flags.IsWithoutParts, value);
+    }
+
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => _last is not null;
@@ -130,5 +137,6 @@ internal struct CallSendState
         IsCutShort = 8,
         IsMessageBegun = 16,
         IsWithReader = 32,
+        IsWithoutParts = 64,
     }
 }

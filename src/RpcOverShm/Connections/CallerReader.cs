@@ -1,6 +1,5 @@
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.Connections;
 
@@ -26,7 +25,7 @@ internal sealed class CallerReader(ReaderDesk desk)
     /// </exception>
     public CallerTurn Enter()
     {
-        if (RecordMemory.IsShownToThisThread)
+        if (!Connection.MayBlockHere)
         {
             throw new InvalidOperationException(
                 "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");

@@ -1,5 +1,6 @@
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Connections;
 
@@ -41,6 +42,11 @@ internal sealed class Connection
         _standby = new StandbyReader(_desk, OnClosed);
         AsResult = Task.FromResult<Connection?>(this);
     }
+
+    /// <summary>
+    /// False while this thread parses a message in place: it keeps a reader role, and may not block for a call.
+    /// </summary>
+    public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
     /// <summary>This connection as a completed task: made once, for the many calls that give it away.</summary>
     public Task<Connection?> AsResult { get; }
@@ -198,6 +204,9 @@ internal sealed class Connection
     /// </summary>
     public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength) =>
         _sender.Messages.SendPart(call, flags, part, wholeLength);
+
+    /// <summary>See <see cref="MessageSender.BreakOff"/>.</summary>
+    public bool BreakOff(ConnectionCall call) => _sender.Messages.BreakOff(call);
 
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 

@@ -70,11 +70,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         var work = (CallWork)Interlocked.Exchange(ref _work, 0);
         if ((work & CallWork.WakeWriter) != 0)
         {
-            Interlocked.Exchange(ref _written, null)?.WakeWaiter();
+            // The writer's code may wait for what else is due: that must not wait for it.
             work &= ~CallWork.WakeWriter;
-        }
+            if (work != CallWork.None)
+            {
+                QueueWork(work);
+            }
 
-        if (work != CallWork.None)
+            Interlocked.Exchange(ref _written, null)?.WakeWaiter();
+        }
+        else if (work != CallWork.None)
         {
             Execute(work);
         }

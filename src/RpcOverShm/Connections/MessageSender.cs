@@ -85,6 +85,25 @@ internal sealed class MessageSender(
         return sentBytes;
     }
 
+    /// <summary>
+    /// Before the end of a call whose messages another thread may be writing: none of them goes out in parts any more.
+    /// True when one has, and is not complete; the rest of it is dropped, and the call must not end well.
+    /// </summary>
+    public bool BreakOff(ConnectionCall call)
+    {
+        lock (publisher.Gate)
+        {
+            call.Sending.IsWithoutParts = true;
+            bool isBroken = call.Sending.IsMessageBegun && !call.Sending.HasQueued;
+            if (isBroken)
+            {
+                call.Sending.CutShort();
+            }
+
+            return isBroken;
+        }
+    }
+
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         int length;
@@ -93,7 +112,7 @@ internal sealed class MessageSender(
         {
             lock (publisher.Gate)
             {
-                if (IsOver(call) || !queue.CanGoNow(call))
+                if (IsOver(call) || call.Sending.IsWithoutParts || !queue.CanGoNow(call))
                 {
                     return 0;
                 }

@@ -76,6 +76,10 @@ internal static class ResponseFrames
         }
     }
 
+    /// <summary>The trailers that a method has set, and those of what it threw.</summary>
+    public static Metadata? TrailersOf(Exception exception, Metadata? trailers) =>
+        exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
+
     private static Status? FindProblem(Metadata metadata, long limitBytes)
     {
         if (MetadataCodec.Check(metadata) is { } problem)

@@ -75,8 +75,9 @@ internal sealed class ResponseStreamWriter<TResponse>(
 
     int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength)
     {
-        _hasSentPart = true;
-        return call.SendPart(FrameFlags.None, part, wholeLength);
+        int sent = call.SendPart(FrameFlags.None, part, wholeLength);
+        _hasSentPart |= sent > 0;
+        return sent;
     }
 
     private Task<bool> StartWrite(TResponse message)

@@ -160,14 +160,16 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     }
 
     /// <summary>Ends the call because a response that was sent in part can't be completed.</summary>
-    public void Fail(Exception exception) =>
-        Stop(StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors));
+    public void Fail(Exception exception)
+    {
+        Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
+        Stop(status.StatusCode == StatusCode.OK ? StatusMapping.MessageBrokenOff : status);
+    }
 
     /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
     public void Stop(in Status status)
     {
-        // Before the end: whoever sees that, and is not the method itself, must see why.
-        _isStopped |= !IsEnded;
+        _isStopped |= !IsEnded; // Before the end: whoever sees that, and is not the method itself, must see why.
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
             // The end must not wait behind a message that has no credit: a client that does not read gives none.
@@ -276,8 +278,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     /// <summary>Sends a part of a message; see <see cref="MessageSender.SendPart"/>.</summary>
     public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
-        Volatile.Write(ref _hasAnswered, 1);
-        return Connection.SendPart(this, flags, part, wholeLength);
+        int sent = Connection.SendPart(this, flags, part, wholeLength);
+        if (sent > 0)
+        {
+            Volatile.Write(ref _hasAnswered, 1);
+        }
+
+        return sent;
     }
 
     int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
@@ -307,7 +314,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     private void EndWith(in Status status, Metadata? trailers)
     {
-        if (TryEnd(status, trailers))
+        bool isBroken = !IsEnded && Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
+        if (TryEnd(isBroken ? StatusMapping.MessageBrokenOff : status, trailers))
         {
             AfterEnd(isToldMethod: false);
         }
@@ -317,13 +325,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     {
         Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
         ShmLog.MethodFailed(Settings.Logger, MethodName, exception, status.StatusCode, IsEnded);
-        Metadata? trailers = context.SetTrailers;
-        if (exception is RpcException { Trailers.Count: > 0 } rpc)
-        {
-            trailers = [.. trailers ?? [], .. rpc.Trailers];
-        }
-
-        EndWith(status, trailers);
+        EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers));
     }
 
     /// <summary>Null when the call may run, and is counted as running; else why it does not.</summary>

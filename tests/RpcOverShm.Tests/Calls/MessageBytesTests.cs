@@ -149,6 +149,29 @@ public class MessageBytesTests
     }
 
     [Test]
+    public void AsArray_OfMessagesThatNobodyReleases_IsNotLostForEver()
+    {
+        CutOff();
+        Assert.That(
+            () =>
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                return BytePromise.Outstanding;
+            },
+            Is.Zero.After(10_000, 10));
+
+        // Not inlined, so that nothing of it is on the stack afterwards.
+        [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
+        static void CutOff()
+        {
+            MessageBytes bytes = MessageBytes.AsArray(1 << 20, firstBytes: 1);
+            bytes.Append([1], (1 << 20) - 1);
+            Assert.That(BytePromise.Outstanding, Is.GreaterThan(0));
+        }
+    }
+
+    [Test]
     public void AsArray_OfMuchThatNeverComes_HoldsNoMoreThanItsShare()
     {
         const int Announced = 4 << 20;

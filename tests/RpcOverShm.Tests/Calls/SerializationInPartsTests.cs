@@ -140,6 +140,25 @@ public class SerializationInPartsTests
     }
 
     [Test]
+    public void Serialize_OfALengthThatIsSaidAnew_BelievesTheLast()
+    {
+        var parts = new RecordingParts(int.MaxValue);
+
+        byte[] small = Serialize(
+            (_, context) =>
+            {
+                context.SetPayloadLength(Large);
+                context.SetPayloadLength(Chunk + 10);
+                context.GetBufferWriter().Write(_message.AsSpan(0, Chunk + 10));
+                context.Complete();
+            },
+            parts);
+
+        Assert.That(parts.Calls, Is.Zero);
+        Assert.That(small, Is.EqualTo(_message[..(Chunk + 10)]));
+    }
+
+    [Test]
     public void Serialize_BeyondTheLimit_SendsNothing()
     {
         var parts = new RecordingParts(int.MaxValue);

@@ -84,6 +84,30 @@ public class FrameSenderCreditTests
     }
 
     [Test]
+    public void RunWork_OfAWriterThatWaitsForTheReader_LetsTheReaderGoOn()
+    {
+        using var rig = new SenderRig(window: 100);
+        RecordingCall call = rig.Start();
+        using var isReaderWoken = new ManualResetEventSlim();
+        call.OnWork = work => isReaderWoken.Set();
+        bool hasSeenReader = false;
+        Task waiting = ContinueAsync();
+
+        rig.Sender.AddCredit(call, 1000);
+        call.AddWork(CallWork.WakeReader);
+        TestThread.Start("reader", call.RunWork).Join();
+
+        Assert.That(waiting.IsCompletedSuccessfully);
+        Assert.That(hasSeenReader, "It was not behind the writer.");
+
+        async Task ContinueAsync()
+        {
+            await rig.Send(call, SenderRig.Pattern(500)).ConfigureAwait(false);
+            hasSeenReader = isReaderWoken.Wait(Timeouts.Wait);
+        }
+    }
+
+    [Test]
     public async Task SendMessageAsync_ThatEndsWithoutTheReader_IsCompletedOnThePool()
     {
         using var rig = new SenderRig(window: 1000 + Record);

@@ -109,6 +109,30 @@ public class MessagePartTests
     }
 
     [Test]
+    public void BreakOff_OfAMessageThatIsHalfSent_SaysSoAndSendsNoMoreOfIt()
+    {
+        using var rig = new SenderRig(ring: 1 << 20);
+        RecordingCall call = rig.Start();
+        rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None);
+
+        Assert.That(rig.Sender.Messages.BreakOff(call));
+        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None), Is.Zero);
+        Assert.That(rig.Send(call, SenderRig.Pattern(990)).Result, Is.False, "Dropped.");
+    }
+
+    [Test]
+    public void BreakOff_BetweenMessages_LeavesWholeOnesAlone()
+    {
+        using var rig = new SenderRig(ring: 1 << 20);
+        RecordingCall call = rig.Start();
+        rig.Send(call, SenderRig.Pattern(10));
+
+        Assert.That(rig.Sender.Messages.BreakOff(call), Is.False);
+        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None), Is.Zero);
+        Assert.That(rig.Send(call, SenderRig.Pattern(1000)).Result, "A whole one still goes.");
+    }
+
+    [Test]
     public void SendPart_OfACallThatHasEnded_SendsNothing()
     {
         using var rig = new SenderRig(ring: 1 << 20);
