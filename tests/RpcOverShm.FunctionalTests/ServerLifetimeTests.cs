@@ -303,17 +303,19 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Stop_WithMoreGraceThanTimersGo_WaitsForTheCalls()
     {
+        var began = new TaskCompletionSource();
         var mayEnd = new TaskCompletionSource();
         ShmRig rig = await StartShmAsync(new Script
         {
             Unary = async (request, _) =>
             {
+                began.SetResult();
                 await mayEnd.Task;
                 return request;
             },
         });
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Of("last")).ResponseAsync;
-        await Timeouts.Eventually(() => rig.Served.Count == 1);
+        await began.Task.Bounded();
 
         Task stopping = rig.Server.StopAsync(TimeSpan.MaxValue);
         mayEnd.SetResult();

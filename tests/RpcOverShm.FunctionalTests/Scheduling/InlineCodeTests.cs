@@ -95,8 +95,10 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
     [Test]
     public async Task Method_ThatHadToWaitForAWrite_GoesOnWhereTheModeSays()
     {
-        var waits = new TaskCompletionSource();
-        var goesOn = new TaskCompletionSource<bool>();
+        // On a busy machine the role may be taken from a method that only waits for a processor.
+        const int Calls = 20;
+        TaskCompletionSource waits = new();
+        var onPool = new ConcurrentQueue<bool>();
         ShmRig rig = await StartShmAsync(
             new Script
             {
@@ -110,16 +112,23 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
 
                     waits.SetResult();
                     await write.ConfigureAwait(false);
-                    goesOn.SetResult(Thread.CurrentThread.IsThreadPoolThread);
+                    onPool.Enqueue(Thread.CurrentThread.IsThreadPoolThread);
                 },
             },
             _options);
 
-        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.OfSize(50_000));
-        await waits.Task.Bounded();
-        await call.ResponseStream.ReadAllAsync().Bounded();
+        for (int i = 0; i < Calls; i++)
+        {
+            waits = new TaskCompletionSource();
+            using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.OfSize(50_000));
+            await waits.Task.Bounded();
+            await call.ResponseStream.ReadAllAsync().Bounded();
+        }
 
-        Assert.That(await goesOn.Task.Bounded(), Is.EqualTo(mode == ShmScheduling.ThreadPool));
+        Assert.That(onPool, Has.Count.EqualTo(Calls));
+        Assert.That(
+            onPool,
+            mode == ShmScheduling.ThreadPool ? Has.All.EqualTo(true) : Has.Some.EqualTo(false));
     }
 
     [Test]
