@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
+using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -19,6 +20,8 @@ internal static class OptionChecks
     public const uint CallWindow = 512 << 10;
 
     private const int LongestCodecName = 64;
+
+    private static readonly TimeSpan s_longestBackoff = TimeSpan.FromDays(1);
 
     public static int? MessageSize(int? bytes, [CallerArgumentExpression(nameof(bytes))] string name = "")
     {
@@ -70,6 +73,24 @@ internal static class OptionChecks
             ConnectTimeout = timeout,
             Logger = logger,
         };
+    }
+
+    public static ReconnectBackoff Backoff(
+        TimeSpan initial,
+        TimeSpan longest,
+        [CallerArgumentExpression(nameof(initial))] string initialName = "",
+        [CallerArgumentExpression(nameof(longest))] string longestName = "")
+    {
+        if (initial <= TimeSpan.Zero || initial > s_longestBackoff)
+        {
+            throw new ArgumentOutOfRangeException(
+                Short(initialName), initial, "The time is above zero and at most a day.");
+        }
+
+        return longest >= initial && longest <= s_longestBackoff
+            ? new ReconnectBackoff(initial, longest)
+            : throw new ArgumentOutOfRangeException(
+                Short(longestName), longest, $"The time is {Short(initialName)} or more, and at most a day.");
     }
 
     public static SchedulingMode Scheduling(ShmScheduling scheduling) => scheduling switch

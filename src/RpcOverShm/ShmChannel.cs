@@ -36,10 +36,14 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             CallWindow = connection.Limits.CallWindow,
             Codec = OptionChecks.Codec(options.Codec),
             ParsesInPlace = options.ParsesInPlace,
+            ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
+            Credentials = ChannelAuthInterceptors.Of(options.Credentials),
+            Authority = address.Text,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             Logger = logger,
         };
-        _connections = new ConnectionSource(address, connection, _settings.Scheduling);
+        ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
+        _connections = new ConnectionSource(address, connection, _settings.Scheduling, backoff);
         _invoker = new ShmCallInvoker(_connections, _settings);
     }
 
@@ -59,6 +63,12 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     }
 
     /// <summary>
+    /// How the channel stands to its server now. It may have changed when the caller looks at it; to follow it, use
+    /// <see cref="WaitForStateChangedAsync"/>.
+    /// </summary>
+    public ShmConnectivityState State => (ShmConnectivityState)_connections.Connectivity.State;
+
+    /// <summary>
     /// Makes the invoker that generated clients call through. All invokers of a channel share its connection.
     /// </summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
@@ -67,6 +77,33 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         return _invoker;
     }
+
+    /// <summary>
+    /// Connects, if there is no connection. Completes when there is one, through failures: it is tried again until
+    /// then, with the pauses that the options say. Calls do not need this; it takes the time of connecting out of the
+    /// first one.
+    /// </summary>
+    /// <param name="cancellationToken">Ends the waiting; the channel goes on trying.</param>
+    /// <exception cref="ObjectDisposedException">The channel was shut down, or is meanwhile.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public async Task ConnectAsync(CancellationToken cancellationToken = default)
+    {
+        cancellationToken.ThrowIfCancellationRequested();
+        await _connections.GetAsync(isWaitForReady: true).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <summary>
+    /// Completes when the state is another one than this, at once if it is so already. The state may have changed back
+    /// when the caller looks at it.
+    /// </summary>
+    /// <param name="lastObservedState">The state that the caller knows of.</param>
+    /// <param name="cancellationToken">
+    /// Ends the waiting. <see cref="ShmConnectivityState.Shutdown"/> is final: nothing else ends a wait for its change.
+    /// </param>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public Task WaitForStateChangedAsync(
+        ShmConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
+        _connections.Connectivity.WhenNotAsync((ConnectivityState)lastObservedState, cancellationToken);
 
     /// <summary>Makes a batch: unary calls that go to the server together. The caller disposes it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>

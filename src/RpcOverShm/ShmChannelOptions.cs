@@ -1,3 +1,4 @@
+using Grpc.Core;
 using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm;
@@ -13,20 +14,20 @@ public sealed class ShmChannelOptions
 
     /// <summary>
     /// The largest message, in bytes, that the channel receives; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a server
+    /// <see cref="StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a server
     /// can make this process use as much memory as it likes. 0 allows empty messages only.
     /// </summary>
     public int? MaxReceiveMessageSize { get; set; } = ShmDefaults.MaxReceiveMessageSize;
 
     /// <summary>
     /// The largest message, in bytes, that the channel sends; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default null: any size.
+    /// <see cref="StatusCode.ResourceExhausted"/>. Default null: any size.
     /// </summary>
     public int? MaxSendMessageSize { get; set; }
 
     /// <summary>
     /// The most response metadata, in bytes, that the channel takes in one block, headers or trailers; more ends the
-    /// call <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for
+    /// call <see cref="StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for
     /// each entry. Default 64 KiB; 0 takes none; at most 16 MiB.
     /// </summary>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
@@ -39,10 +40,39 @@ public sealed class ShmChannelOptions
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
     /// <summary>
-    /// How long connecting may take before calls that wait for it end <see cref="Grpc.Core.StatusCode.Unavailable"/>. A
+    /// How long connecting may take before calls that wait for it end <see cref="StatusCode.Unavailable"/>. A
     /// server that is not there is noticed at once. Default 5 s; above zero.
     /// </summary>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
+
+    /// <summary>
+    /// How long the channel waits after a failed attempt to connect before it tries again. Each further failure makes
+    /// it 1.6 times as long, up to <see cref="MaxReconnectBackoff"/>; a fifth more or less is left to chance. Default
+    /// 10 ms; above zero. A call that comes in a pause fails with the last attempt's failure, unless it waits for
+    /// ready; where nobody listened, which takes no time to find out, it makes the next attempt at once.
+    /// </summary>
+    public TimeSpan InitialReconnectBackoff { get; set; } = ShmDefaults.InitialReconnectBackoff;
+
+    /// <summary>
+    /// The longest that the channel waits between attempts to connect, before chance. Default 1 s; not below
+    /// <see cref="InitialReconnectBackoff"/>.
+    /// </summary>
+    public TimeSpan MaxReconnectBackoff { get; set; } = ShmDefaults.MaxReconnectBackoff;
+
+    /// <summary>
+    /// The channel's credentials. Default null, which is <see cref="ChannelCredentials.Insecure"/>. Call credentials
+    /// that are composed into them are applied to every call, after the call's own. What protects the transport is not
+    /// a matter of credentials here: only the server's user and root can open the memory, and the kernel says who the
+    /// peer is; so <see cref="ChannelCredentials.SecureSsl"/> is accepted and changes nothing.
+    /// </summary>
+    public ChannelCredentials? Credentials { get; set; }
+
+    /// <summary>
+    /// Whether a call that was cancelled or disposed on this side, or whose deadline has passed, throws
+    /// <see cref="OperationCanceledException"/>, with the token that was cancelled, in place of
+    /// <see cref="RpcException"/>, which is then its inner exception. Default false.
+    /// </summary>
+    public bool ThrowOperationCanceledOnCancellation { get; set; }
 
     /// <summary>
     /// The directory in which a name (<c>shm://name</c>) is looked up. Default null:

@@ -8,4 +8,6 @@ internal static class ShmDefaults
     public const int RingCapacity = 1 << 20;
 
     public static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(5);
+    public static readonly TimeSpan InitialReconnectBackoff = TimeSpan.FromMilliseconds(10);
+    public static readonly TimeSpan MaxReconnectBackoff = TimeSpan.FromSeconds(1);
 }

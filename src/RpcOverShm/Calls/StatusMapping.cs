@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
@@ -76,6 +77,16 @@ internal static class StatusMapping
     /// <summary>A call that failed to start for a reason that nobody foresaw.</summary>
     public static Status FromUnexpected(Exception exception) =>
         new(StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}", exception);
+
+    /// <summary>Credentials that could not be had. The exception is the caller's own, and is kept.</summary>
+    public static Status FromCredentialsFailure(Exception exception) => exception switch
+    {
+        RpcException rpc => new Status(rpc.StatusCode, rpc.Status.Detail, exception),
+        OperationCanceledException => new Status(StatusCode.Cancelled, "", exception),
+        IOException or SocketException or HttpRequestException =>
+            new Status(StatusCode.Unavailable, $"{StartFailedDetail}{Describe(exception)}", exception),
+        _ => FromUnexpected(exception),
+    };
 
     /// <summary>A response that the marshaller could not read.</summary>
     public static Status FromUnreadableResponse(Exception exception) =>

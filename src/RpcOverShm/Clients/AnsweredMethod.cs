@@ -16,4 +16,7 @@ internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, strin
     public string Name => name;
 
     public Marshaller<TResponse> ResponseMarshaller => responses;
+
+    /// <summary>Starts a call once more, from what was kept of it.</summary>
+    public abstract void Start(ClientCall call, object origin);
 }

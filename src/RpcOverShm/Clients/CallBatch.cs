@@ -80,19 +80,35 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
 
     private async Task SendAsync(List<Recorded> recorded)
     {
-        Connection connection;
+        Connection? connection = await TryConnectAsync(recorded, isWaitForReady: false).ConfigureAwait(false);
+        if (connection is null)
+        {
+            recorded = recorded.FindAll(one => one.Target.IsWaitForReady);
+            connection = recorded.Count > 0
+                ? await TryConnectAsync(recorded, isWaitForReady: true).ConfigureAwait(false)
+                : null;
+        }
+
+        if (connection is not null)
+        {
+            await Task.WhenAll(Send(connection, recorded)).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Null when there is no connection; then the calls have ended that do not wait for one.</summary>
+    private async Task<Connection?> TryConnectAsync(List<Recorded> recorded, bool isWaitForReady)
+    {
         try
         {
-            connection = await connections.GetAsync().ConfigureAwait(false);
+            return await connections.GetAsync(isWaitForReady).ConfigureAwait(false);
         }
         catch (Exception exception)
         {
             Status status = StatusMapping.FromStartFailure(exception);
-            recorded.ForEach(one => one.Call.FinishUnsent(status));
-            return;
+            recorded.FindAll(one => isWaitForReady || !one.Target.IsWaitForReady)
+                .ForEach(one => one.Call.FinishUnsent(status));
+            return null;
         }
-
-        await Task.WhenAll(Send(connection, recorded)).ConfigureAwait(false);
     }
 
     /// <summary>

@@ -8,15 +8,19 @@ namespace RpcOverShm.Clients;
 internal sealed class CallEnd
 {
     private readonly Metadata? _trailers;
+    private readonly CancellationToken _cancelledBy;
+    private readonly bool _isLocal;
 
-    private CallEnd(in Status status, Metadata? trailers)
+    private CallEnd(in Status status, Metadata? trailers, bool isLocal, CancellationToken cancelledBy)
     {
         Status = status;
         _trailers = trailers;
+        _isLocal = isLocal;
+        _cancelledBy = cancelledBy;
     }
 
     /// <summary>The server's OK without trailers.</summary>
-    public static CallEnd Success { get; } = new(Status.DefaultSuccess, Metadata.Empty);
+    public static CallEnd Success { get; } = FromServer(Status.DefaultSuccess, Metadata.Empty);
 
     public Status Status { get; }
 
@@ -27,14 +31,31 @@ internal sealed class CallEnd
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
     /// <summary>The server has ended the call so.</summary>
-    public static CallEnd FromServer(in Status status, Metadata? trailers) => new(status, trailers ?? Metadata.Empty);
+    public static CallEnd FromServer(in Status status, Metadata? trailers) =>
+        new(status, trailers ?? Metadata.Empty, isLocal: false, CancellationToken.None);
 
     /// <summary>This side has ended the call so.</summary>
-    public static CallEnd Local(in Status status) => new(status, trailers: null);
+    /// <param name="status">How.</param>
+    /// <param name="cancelledBy">The user's token that did it; none otherwise.</param>
+    public static CallEnd Local(in Status status, CancellationToken cancelledBy = default) =>
+        new(status, trailers: null, isLocal: true, cancelledBy);
 
     /// <summary>The same end with another status: the server's message could not be used.</summary>
-    public CallEnd With(in Status status) => new(status, _trailers);
+    public CallEnd With(in Status status) => new(status, _trailers, _isLocal, _cancelledBy);
 
     /// <summary>What the end throws at whoever waits for the call.</summary>
-    public RpcException ToException() => new(Status, _trailers ?? Metadata.Empty);
+    /// <param name="isCancellationThrown">
+    /// Whether a call that this side has given up, or whose time is up, is a cancelled operation.
+    /// </param>
+    public Exception ToException(bool isCancellationThrown)
+    {
+        var exception = new RpcException(Status, _trailers ?? Metadata.Empty);
+
+        // Whether the server's clock or this one's was the first to say that the time is up is all the same.
+        bool isGivenUp = Status.StatusCode == StatusCode.DeadlineExceeded
+            || (_isLocal && Status.StatusCode == StatusCode.Cancelled);
+        return isCancellationThrown && isGivenUp
+            ? new OperationCanceledException(exception.Message, exception, _cancelledBy)
+            : exception;
+    }
 }

@@ -25,7 +25,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// <returns>The connection that the call was started on; null when it ended before.</returns>
     public Task<Connection?> Start(ClientCall call, in CallTarget target, PooledBufferWriter? request)
     {
-        ValueTask<Connection> connecting = connections.GetAsync();
+        ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             return StartLaterAsync(connecting.AsTask(), call, target, TakeOver(request));
@@ -36,17 +36,28 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         return outcome switch
         {
             StartOutcome.Started => connection.AsResult,
-            StartOutcome.Closed => StartLaterAsync(connections.GetAsync().AsTask(), call, target, TakeOver(request)),
+            StartOutcome.Closed => StartLaterAsync(
+                connections.GetAsync(target.IsWaitForReady).AsTask(), call, target, TakeOver(request)),
             _ => None,
         };
     }
 
     /// <summary>Starts a call and returns when it is done.</summary>
-    public void Run(ClientCall call, in CallTarget target, PooledBufferWriter request)
+    /// <param name="call">The call.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="begunOn">Where parts of the request were sent already; null where nothing was.</param>
+    /// <param name="request">The serialised request, or what was not sent of it.</param>
+    public void Run(ClientCall call, in CallTarget target, Connection? begunOn, PooledBufferWriter request)
     {
+        if (begunOn is not null)
+        {
+            begunOn.FinishCall(call, request);
+            return;
+        }
+
         for (int attempt = 1; ; attempt++)
         {
-            if (WaitForConnection(call) is not { } connection
+            if (WaitForConnection(call, target.IsWaitForReady) is not { } connection
                 || !call.TryAttach(connection)
                 || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
             {
@@ -57,7 +68,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             StartOutcome outcome = isWhole
                 ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
                 : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
-            if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
+            if (outcome != StartOutcome.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
                 return;
@@ -77,7 +88,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             return null;
         }
 
-        ValueTask<Connection> connecting = connections.GetAsync();
+        ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
             // Whoever starts the call later waits for the same one, and hears of its failure.
@@ -99,7 +110,15 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     {
         try
         {
-            return await connecting.ConfigureAwait(false);
+            // Who waits for a server that does not come must not be remembered beyond the end of the call.
+            Task<Connection> waiting = call.Ended is { CanBeCanceled: true } ended && !connecting.IsCompleted
+                ? connecting.WaitAsync(ended)
+                : connecting;
+            return await waiting.ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (call.IsFinished)
+        {
+            return null;
         }
         catch (Exception exception)
         {
@@ -121,6 +140,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason!));
         }
     }
+
+    private static bool IsLast(int attempt, in CallTarget target) => attempt >= MaxAttempts && !target.IsWaitForReady;
 
     // The context that holds the request is its thread's; what outlives this call needs bytes of its own.
     private static PooledBufferWriter? TakeOver(PooledBufferWriter? request)
@@ -164,13 +185,13 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             }
 
             StartOutcome outcome = StartOn(connection, call, target, request);
-            if (outcome != StartOutcome.Closed || attempt == MaxAttempts)
+            if (outcome != StartOutcome.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
                 return outcome == StartOutcome.Started ? connection : null;
             }
 
-            connecting = connections.GetAsync().AsTask();
+            connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
         }
     }
 
@@ -190,6 +211,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         if (outcome == StartOutcome.Started && request is not null && !isWhole)
         {
             _ = connection.SendRequestAsync(call, request);
+            call.NoteHandedOver();
         }
         else if (outcome == StartOutcome.TooManyCalls)
         {
@@ -202,9 +224,9 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// <summary>
     /// Blocks until there is a connection. Null when the call has ended meanwhile, for want of one or otherwise.
     /// </summary>
-    private Connection? WaitForConnection(ClientCall call)
+    private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
     {
-        ValueTask<Connection> connecting = connections.GetAsync();
+        ValueTask<Connection> connecting = connections.GetAsync(isWaitForReady);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;

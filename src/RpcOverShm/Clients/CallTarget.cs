@@ -6,4 +6,5 @@ namespace RpcOverShm.Clients;
 /// <param name="FullName">The method, UTF-8.</param>
 /// <param name="Host">The authority that the caller has set; null for none.</param>
 /// <param name="Headers">The request's metadata; null for none.</param>
-internal readonly record struct CallTarget(byte[] FullName, string? Host, Metadata? Headers);
+/// <param name="IsWaitForReady">Whether the call waits until there is a server.</param>
+internal readonly record struct CallTarget(byte[] FullName, string? Host, Metadata? Headers, bool IsWaitForReady);

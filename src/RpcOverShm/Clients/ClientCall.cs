@@ -16,12 +16,19 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class ClientCall : ConnectionCall
 {
+    // A server that refuses calls has announced that it leaves: the next one is met over another connection.
+    private const int MaxRenewals = 3;
+
     private CallEnd? _outcome;      // how the call has ended for its user; set once
     private volatile CallEnd? _end; // how the server, or the connection, has ended it; the user may not be there yet
-    private object? _headers;       // the response's metadata, or the task source of whoever asked for it early
+    private ResponseHeaders _headers;
     private CallGuards? _guards;
     private Connection? _connection;
+    private object? _origin;        // what the call was made from, as long as it may be started anew
     private bool _isStartedAhead;
+    private volatile bool _isHandedOver;
+    private bool _isRefused;        // the server has ended it before a method saw it
+    private byte _renewals;
 
     public abstract string MethodName { get; }
 
@@ -42,6 +49,9 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>What is left until the deadline; null without one.</summary>
     public TimeSpan? Remaining => _guards?.Remaining;
 
+    /// <summary>Fires when the call has ended; none where nothing but its user can end it.</summary>
+    public CancellationToken Ended => Volatile.Read(ref _guards)?.Ended ?? CancellationToken.None;
+
     protected abstract ClientSettings Settings { get; }
 
     /// <summary>The connection, once the call was started on one.</summary>
@@ -60,12 +70,12 @@ internal abstract class ClientCall : ConnectionCall
     protected bool IsPrivate => Waiter is not null && _guards is null && !_isStartedAhead;
 
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
-    protected bool IsPlain => _guards is null && _headers is not TaskCompletionSource<Metadata>;
+    protected bool IsPlain => _guards is null && !_headers.IsAwaited;
 
     /// <summary>
     /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
     /// </summary>
-    public RpcException ToException()
+    public Exception ToException()
     {
         // A write may be refused because the end is being read: the reader is about to say how, or to close for it.
         var spin = default(SpinWait);
@@ -73,7 +83,7 @@ internal abstract class ClientCall : ConnectionCall
         {
             if ((Volatile.Read(ref _outcome) ?? _end) is { } end)
             {
-                return end.ToException();
+                return ToException(end);
             }
 
             if (Connection?.CloseReason is { } reason)
@@ -88,38 +98,30 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>The response's metadata: with the first frame of the answer, or failed where none came.</summary>
     public Task<Metadata> GetHeadersAsync()
     {
-        object? known = Volatile.Read(ref _headers);
-        if (known is null)
-        {
-            var source = new TaskCompletionSource<Metadata>(TaskCreationOptions.RunContinuationsAsynchronously);
-            known = Interlocked.CompareExchange(ref _headers, source, null) ?? source;
-        }
-
-        if (known is Metadata headers)
-        {
-            return Task.FromResult(headers);
-        }
-
+        Task<Metadata> headers = _headers.GetAsync();
         FailHeadersIfFinished();
-        return ((TaskCompletionSource<Metadata>)known).Task;
+        return headers;
     }
 
     /// <summary>
     /// Arms the deadline and the cancellation. False when the call has ended with that: it is not to be started.
     /// </summary>
-    /// <param name="timeout">What is left until the deadline; null for none.</param>
-    /// <param name="cancellationToken">The caller's.</param>
-    public bool TryArm(TimeSpan? timeout, CancellationToken cancellationToken)
+    /// <param name="options">The caller's.</param>
+    /// <param name="isLongBegun">Whether the call may be long in being started: then its end must be heard of.</param>
+    /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
+    public bool TryArm(in CallOptions options, bool isLongBegun = false)
     {
+        TimeSpan? timeout = CallTimeout.Of(options);
+        CancellationToken cancellationToken = options.CancellationToken;
         if (timeout <= TimeSpan.Zero)
         {
             Finish(StatusMapping.ClientDeadline, isCancel: false);
         }
         else if (cancellationToken.IsCancellationRequested)
         {
-            Finish(StatusMapping.ClientCancelled, isCancel: false);
+            Cancel(cancellationToken);
         }
-        else if (timeout is not null || cancellationToken.CanBeCanceled)
+        else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || isLongBegun)
         {
             var guards = new CallGuards(this);
             Volatile.Write(ref _guards, guards);
@@ -137,14 +139,19 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>The user has lost interest: an unfinished call is cancelled.</summary>
     public void Dispose() => Finish(StatusMapping.Disposed, isCancel: true);
 
+    /// <summary>A token of the user was cancelled, and with it the call.</summary>
+    public void Cancel(CancellationToken by) => Finish(CallEnd.Local(StatusMapping.ClientCancelled, by), isCancel: true);
+
     /// <summary>
     /// Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.
     /// </summary>
     /// <param name="status">How.</param>
     /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
-    public bool Finish(in Status status, bool isCancel)
+    public bool Finish(in Status status, bool isCancel) => !IsFinished && Finish(CallEnd.Local(status), isCancel);
+
+    private bool Finish(CallEnd end, bool isCancel)
     {
-        if (IsFinished || !TrySettle(CallEnd.Local(status), isCancel))
+        if (IsFinished || !TrySettle(end, isCancel))
         {
             return false;
         }
@@ -194,6 +201,51 @@ internal abstract class ClientCall : ConnectionCall
         return !IsFinished;
     }
 
+    /// <summary>Keeps what the call is made from: a server that refuses it unseen is not its last chance.</summary>
+    public void KeepOrigin(object origin) => _origin = origin;
+
+    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
+    public void NoteHandedOver() => _isHandedOver = true;
+
+    /// <summary>
+    /// Makes a call as new that its server has refused unseen: it is to be started once more. False for any other.
+    /// </summary>
+    public bool TryRenew()
+    {
+        if (!_isRefused)
+        {
+            return false;
+        }
+
+        // A full fence before the look: whoever ends the call meanwhile finds no connection to tell, or is found.
+        Connection refusing = Interlocked.Exchange(ref _connection, null)!;
+        if (IsFinished)
+        {
+            return false;
+        }
+
+        if (!refusing.TryLetGo(this))
+        {
+            Finish(StatusMapping.ServerStopping, isCancel: false);
+            return false;
+        }
+
+        _isRefused = false;
+        _isHandedOver = false;
+        ResetForReuse();
+        return true;
+    }
+
+    /// <summary>Starts a call anew that its server has refused unseen.</summary>
+    public void StartAnew()
+    {
+        object origin = _origin!;
+        if (TryRenew())
+        {
+            Start(origin);
+        }
+    }
+
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
@@ -205,9 +257,9 @@ internal abstract class ClientCall : ConnectionCall
         {
             OnHeadTooLarge(FrameKind.Headers);
         }
-        else if (_headers is not Metadata)
+        else if (!_headers.HasCome)
         {
-            SetHeaders(headers);
+            _headers.Set(headers, IsPrivate);
         }
     }
 
@@ -244,6 +296,11 @@ internal abstract class ClientCall : ConnectionCall
             return;
         }
 
+        if (end.IsNotProcessed && end.Status.StatusCode == StatusCode.Unavailable && TryNoteRefusal())
+        {
+            return;
+        }
+
         CheckUnlessFinished(end.Status, hasMessage);
         NoteAnswer();
         SetEnd(CallEnd.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
@@ -262,12 +319,18 @@ internal abstract class ClientCall : ConnectionCall
         _connection?.DropQueued(this);
     }
 
+    /// <summary>What the end of the call throws.</summary>
+    protected Exception ToException(CallEnd end) => end.ToException(Settings.ThrowsOperationCanceled);
+
+    /// <summary>Starts the call again that was made from this, which <see cref="KeepOrigin"/> was given.</summary>
+    protected abstract void Start(object origin);
+
     /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
     protected void NoteAnswer()
     {
-        if (_headers is not Metadata)
+        if (!_headers.HasCome)
         {
-            SetHeaders(Metadata.Empty);
+            _headers.Set(Metadata.Empty, IsPrivate);
         }
     }
 
@@ -339,8 +402,9 @@ internal abstract class ClientCall : ConnectionCall
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
         _outcome = null;
         _end = null;
-        _headers = null;
+        _headers = default;
         _connection = null;
+        _renewals = 0;
         ResetForReuse();
     }
 
@@ -354,6 +418,30 @@ internal abstract class ClientCall : ConnectionCall
         && Remaining <= TimeSpan.Zero
             ? StatusMapping.ClientDeadline
             : status;
+
+    // Where the request is still in the hands of the thread that starts the call, only that one could start it again.
+    private bool TryNoteRefusal()
+    {
+        bool isRenewable = Waiter is not null
+            || (_origin is not null && !_isStartedAhead && (IsAllSent || _isHandedOver));
+        if (!isRenewable || IsFinished || _headers.HasCome || _renewals == MaxRenewals)
+        {
+            return false;
+        }
+
+        _renewals++;
+        _isRefused = true;
+        if (Waiter is null)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
+        }
+        else
+        {
+            SetDone();
+        }
+
+        return true;
+    }
 
     private void CheckUnlessFinished(in Status status, bool hasMessage)
     {
@@ -372,27 +460,11 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    private void SetHeaders(Metadata headers)
-    {
-        // Only the holder of the reader role sets them, and only once: its callers look.
-        if (IsPrivate)
-        {
-            Volatile.Write(ref _headers, headers);
-        }
-        else if (Interlocked.Exchange(ref _headers, headers) is TaskCompletionSource<Metadata> source)
-        {
-            source.TrySetResult(headers);
-        }
-    }
-
     private void FailHeadersIfFinished()
     {
-        if (IsOver && Volatile.Read(ref _headers) is TaskCompletionSource<Metadata> source)
+        if (IsOver && _headers.IsAwaited)
         {
-            source.TrySetException(ToException());
-
-            // Whoever never looks at the headers is not to be punished with an unobserved exception.
-            _ = source.Task.Exception;
+            _headers.Fail(ToException());
         }
     }
 }

@@ -14,14 +14,16 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     where TResponse : class
 {
     private readonly Method<TRequest, TResponse> _method;
+    private readonly CallStarter _starter;
 
-    private ClientMethod(Method<TRequest, TResponse> method, ClientSettings settings)
+    private ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
             settings,
             method.FullName,
             settings.Codec?.Replace(method.ResponseMarshaller) ?? method.ResponseMarshaller)
     {
         _method = method;
+        _starter = starter;
         FullName = Encoding.UTF8.GetBytes(method.FullName);
         if (FullName.Length > ushort.MaxValue)
         {
@@ -40,17 +42,19 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// True when the last request was large enough to be sent while it is serialised: a guess about the next one, so
     /// that small ones need not prepare for it. Any thread may use it.
     /// </summary>
-    public bool IsLarge { get; private set; }
+    private bool IsLarge { get; set; }
 
     /// <summary>The method of a channel.</summary>
     /// <param name="last">The one that the channel has called last, which most often is called next.</param>
     /// <param name="cache">All that it has called.</param>
     /// <param name="method">As the generated client knows it.</param>
+    /// <param name="starter">The channel's.</param>
     /// <param name="settings">The channel's.</param>
     public static ClientMethod<TRequest, TResponse> Get(
         ref object? last,
         ConditionalWeakTable<IMethod, object> cache,
         Method<TRequest, TResponse> method,
+        CallStarter starter,
         ClientSettings settings)
     {
         if (Volatile.Read(ref last) is ClientMethod<TRequest, TResponse> one && ReferenceEquals(one._method, method))
@@ -60,13 +64,75 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
         ClientMethod<TRequest, TResponse> found = cache.TryGetValue(method, out object? known)
             ? (ClientMethod<TRequest, TResponse>)known
-            : Make(cache, method, settings);
+            : Make(cache, method, starter, settings);
         Volatile.Write(ref last, found);
         return found;
     }
 
-    /// <summary>Notes the length of a request.</summary>
-    public void NoteRequest(long bytes)
+    /// <summary>Starts a call with one request, for which nobody blocks.</summary>
+    public void Start(ClientCall call, in CallTarget target, TRequest request)
+    {
+        call.KeepOrigin(CallOrigin.Of(request, target));
+        RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
+        if (TrySerialize(call, request, parts) is { } context)
+        {
+            using (context)
+            {
+                _ = parts?.Connection is { } begunOn
+                    ? begunOn.SendRequestAsync(call, context.Bytes)
+                    : _starter.Start(call, target, context.Bytes) as Task;
+            }
+        }
+
+        parts?.Release();
+    }
+
+    public override void Start(ClientCall call, object origin)
+    {
+        CallOrigin from = CallOrigin.From(origin, FullName);
+        Start(call, from.Target, (TRequest)from.Request);
+    }
+
+    /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
+    public void Run(ClientCall call, in CallTarget target, TRequest request)
+    {
+        do
+        {
+            RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
+            if (TrySerialize(call, request, parts) is { } context)
+            {
+                using (context)
+                {
+                    _starter.Run(call, target, parts?.Connection, context.Bytes);
+                }
+            }
+
+            parts?.Release();
+        }
+        while (call.TryRenew());
+    }
+
+    /// <summary>Serialises a request; null when the call has ended with that.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="request">What to serialise.</param>
+    /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
+    public FrameSerializationContext? TrySerialize(ClientCall call, TRequest request, IMessageParts? parts)
+    {
+        try
+        {
+            var context = FrameSerializationContext.Serialize(
+                RequestMarshaller, request, Settings.MaxSendMessageBytes, parts);
+            NoteRequest(context.Length);
+            return context;
+        }
+        catch (Exception exception)
+        {
+            call.FinishUnsent(StatusMapping.FromRequestFailure(exception));
+            return null;
+        }
+    }
+
+    private void NoteRequest(long bytes)
     {
         // Compared first: all cores share the line.
         bool isLarge = bytes >= PartsWriter.SmallestMessageBytes;
@@ -77,7 +143,10 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     private static ClientMethod<TRequest, TResponse> Make(
-        ConditionalWeakTable<IMethod, object> cache, Method<TRequest, TResponse> method, ClientSettings settings) =>
+        ConditionalWeakTable<IMethod, object> cache,
+        Method<TRequest, TResponse> method,
+        CallStarter starter,
+        ClientSettings settings) =>
         (ClientMethod<TRequest, TResponse>)cache.GetValue(
-            method, _ => new ClientMethod<TRequest, TResponse>(method, settings));
+            method, _ => new ClientMethod<TRequest, TResponse>(method, starter, settings));
 }

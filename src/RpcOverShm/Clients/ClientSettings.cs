@@ -1,3 +1,4 @@
+using Grpc.Core;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
 using RpcOverShm.Scheduling;
@@ -23,6 +24,15 @@ internal sealed record ClientSettings
 
     /// <summary>Whether responses are parsed where the server wrote them.</summary>
     public required bool ParsesInPlace { get; init; }
+
+    /// <summary>Whether a call that this side has given up throws as a cancelled operation.</summary>
+    public required bool ThrowsOperationCanceled { get; init; }
+
+    /// <summary>Asked for metadata of every call, after the call's own. Empty for none.</summary>
+    public required IReadOnlyList<AsyncAuthInterceptor> Credentials { get; init; }
+
+    /// <summary>What credentials are told of the server, without a method.</summary>
+    public required string Authority { get; init; }
 
     /// <summary>Where continuations run.</summary>
     public required SchedulingMode Scheduling { get; init; }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Connections;
 using RpcOverShm.Scheduling;
 
@@ -5,29 +6,42 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// The one connection of a channel: made when a call needs it, shared by all calls, made anew after it was lost or the
-/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. Any
-/// thread may use it; the channel disposes it.
+/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. After
+/// a failure it is tried again by itself, with pauses that grow, until there is a connection. Any thread may use it;
+/// the channel disposes it.
 /// </summary>
 internal sealed class ConnectionSource(
-    RendezvousAddress address, ConnectionSettings settings, SchedulingMode scheduling)
+    RendezvousAddress address, ConnectionSettings settings, SchedulingMode scheduling, ReconnectBackoff backoff)
     : IDisposable
 {
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile Connection? _current;
-    private Task<Connection>? _connecting;
     private volatile bool _isShutDown;
+    private bool _isTrying;                            // from the first attempt until there is a connection
+    private TaskCompletionSource<Connection>? _attempt; // the one that is being made; null in the pauses
+    private TaskCompletionSource<Connection>? _ready;   // of those who wait through failures
+    private TaskCompletionSource? _pause;               // completed to end the pause
+    private ConnectException? _failure;                 // the last one, in the pauses
+
+    public Connectivity Connectivity { get; } = new();
+
+    public static CloseReason ChannelDisposed => new(CloseCause.Local, "The channel was disposed.");
 
     /// <summary>The connection to start a call on.</summary>
+    /// <param name="isWaitForReady">
+    /// Whether to wait until there is one, through failures. Otherwise the failure of the attempt that this call has
+    /// waited for, or of the last one in the pauses, is thrown.
+    /// </param>
     /// <exception cref="ConnectException">There is none, and none could be made.</exception>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public ValueTask<Connection> GetAsync()
+    public ValueTask<Connection> GetAsync(bool isWaitForReady)
     {
         Connection? current = _current;
         return current is { IsOpenForCalls: true }
             ? new ValueTask<Connection>(current)
-            : new ValueTask<Connection>(Connect());
+            : new ValueTask<Connection>(Connect(isWaitForReady));
     }
 
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
@@ -37,17 +51,25 @@ internal sealed class ConnectionSource(
     /// <returns>The connections that live; none is added afterwards.</returns>
     public Connection[] ShutDown()
     {
+        Connection[] live;
+        TaskCompletionSource<Connection>? waiting;
         lock (_gate)
         {
             _isShutDown = true;
-            _shutdown.Cancel();
-            return [.. _live];
+            waiting = _ready;
+            _ready = null;
+            live = [.. _live];
         }
+
+        Connectivity.Set(ConnectivityState.Shutdown);
+        _shutdown.Cancel();
+        Fail(waiting, Disposed());
+        return live;
     }
 
     public void Dispose() => _shutdown.Dispose();
 
-    private Task<Connection> Connect()
+    private Task<Connection> Connect(bool isWaitForReady)
     {
         lock (_gate)
         {
@@ -57,55 +79,165 @@ internal sealed class ConnectionSource(
                 return Task.FromResult(current);
             }
 
-            // On the pool: a caller's synchronization context has no part in this, and the caller does not wait here.
-            return _connecting ??= Task.Run(ConnectAsync);
+            if (!_isTrying)
+            {
+                _isTrying = true;
+                _current = null;
+                BeginAttempt();
+
+                // On the pool: a caller's synchronization context has no part in this, and the caller does not wait here.
+                CancellationToken shutdown = _shutdown.Token;
+                _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
+            }
+            else if (_attempt is null && !isWaitForReady)
+            {
+                if (_failure!.Failure != ConnectFailure.NotListening)
+                {
+                    return Task.FromException<Connection>(_failure);
+                }
+
+                // That nobody listens is seen in microseconds: the call need not fail for what was so a moment ago.
+                BeginAttempt();
+                _pause!.TrySetResult();
+            }
+
+            return isWaitForReady ? (_ready ??= NewSource()).Task : _attempt!.Task;
         }
     }
 
-    private async Task<Connection> ConnectAsync()
+    private async Task TryUntilReadyAsync(CancellationToken shutdown)
+    {
+        for (int failures = 1; ; failures++)
+        {
+            ConnectException? failure = await TryOnceAsync(shutdown).ConfigureAwait(false);
+            if (failure is null)
+            {
+                return;
+            }
+
+            Task pause = NoteFailure(failure);
+            using var end = CancellationTokenSource.CreateLinkedTokenSource(shutdown);
+            TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
+            await Task.WhenAny(pause, Task.Delay(length, end.Token)).ConfigureAwait(false);
+            await end.CancelAsync().ConfigureAwait(false);
+            lock (_gate)
+            {
+                if (_attempt is null)
+                {
+                    BeginAttempt();
+                }
+            }
+        }
+    }
+
+    /// <summary>Null when there is nothing more to try: there is a connection, or the channel was shut down.</summary>
+    private async Task<ConnectException?> TryOnceAsync(CancellationToken shutdown)
     {
         try
         {
-            PeerLink link = await Connector.ConnectAsync(address, settings, _shutdown.Token).ConfigureAwait(false);
-            var connection = new Connection(link, scheduling, accept: null, OnGoAway);
-            bool isWanted;
-            lock (_gate)
-            {
-                isWanted = !_isShutDown;
-                if (isWanted)
-                {
-                    _live.Add(connection);
-                    _current = connection;
-                }
-            }
-
-            connection.Start();
-            if (!isWanted)
-            {
-                connection.Close(ChannelDisposed);
-                throw new ObjectDisposedException(nameof(Connection), "The channel was disposed.");
-            }
-
-            _ = ForgetWhenClosedAsync(connection);
-            return connection;
+            PeerLink link = await Connector.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
+            Adopt(new Connection(link, scheduling, accept: null, OnGoAway));
+            return null;
+        }
+        catch (ConnectException exception)
+        {
+            return exception;
         }
         catch (OperationCanceledException)
         {
-            throw new ObjectDisposedException(nameof(Connection), "The channel was disposed.");
+            EndTrying(source => Fail(source, Disposed()));
+            return null;
         }
-        finally
+        catch (Exception exception)
         {
-            lock (_gate)
-            {
-                _connecting = null;
-            }
+            // Nobody foresaw it, so nobody is to wait for better times: the next call tries again.
+            Connectivity.Set(ConnectivityState.Idle);
+            EndTrying(source => Fail(source, exception));
+            return null;
         }
     }
 
-    public static CloseReason ChannelDisposed => new(CloseCause.Local, "The channel was disposed.");
+    private void Adopt(Connection connection)
+    {
+        bool isWanted;
+        lock (_gate)
+        {
+            isWanted = !_isShutDown;
+            if (isWanted)
+            {
+                _live.Add(connection);
+                _current = connection;
+                Connectivity.Set(ConnectivityState.Ready);
+            }
+        }
+
+        connection.Start();
+        if (isWanted)
+        {
+            _ = ForgetWhenClosedAsync(connection);
+            EndTrying(source => source.SetResult(connection));
+        }
+        else
+        {
+            connection.Close(ChannelDisposed);
+            EndTrying(source => Fail(source, Disposed()));
+        }
+    }
+
+    // Under the gate.
+    private void BeginAttempt()
+    {
+        _attempt = NewSource();
+        Connectivity.Set(ConnectivityState.Connecting);
+    }
+
+    private void EndTrying(Action<TaskCompletionSource<Connection>> tell)
+    {
+        TaskCompletionSource<Connection>? attempt;
+        TaskCompletionSource<Connection>? waiting;
+        lock (_gate)
+        {
+            attempt = _attempt;
+            waiting = _ready;
+            _attempt = null;
+            _ready = null;
+            _isTrying = false;
+        }
+
+        Debug.Assert(attempt is not null, "Who tries has begun an attempt.");
+        tell(attempt);
+        if (waiting is not null)
+        {
+            tell(waiting);
+        }
+    }
+
+    /// <summary>The pause begins; completes when somebody wants the next attempt at once.</summary>
+    private Task NoteFailure(ConnectException failure)
+    {
+        TaskCompletionSource<Connection>? attempt;
+        Task pause;
+        lock (_gate)
+        {
+            attempt = _attempt;
+            _attempt = null;
+            _failure = failure;
+            _pause = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            pause = _pause.Task;
+            Connectivity.Set(ConnectivityState.TransientFailure);
+        }
+
+        Fail(attempt, failure);
+        return pause;
+    }
 
     private void OnGoAway(Connection connection)
     {
+        lock (_gate)
+        {
+            Leave(connection);
+        }
+
         // The connection takes no new calls from here on; it is closed when those that live have ended.
         _ = CloseWhenDrainedAsync(connection);
     }
@@ -124,8 +256,29 @@ internal sealed class ConnectionSource(
         lock (_gate)
         {
             _live.Remove(connection);
+            Leave(connection);
         }
-
-        Interlocked.CompareExchange(ref _current, null, connection);
     }
+
+    // Under the gate.
+    private void Leave(Connection connection)
+    {
+        if (_current == connection)
+        {
+            _current = null;
+            Connectivity.Set(ConnectivityState.Idle);
+        }
+    }
+
+    private static TaskCompletionSource<Connection> NewSource() =>
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private static void Fail(TaskCompletionSource<Connection>? source, Exception exception)
+    {
+        // Nobody may be waiting, which is no reason to be told of an unobserved exception.
+        source?.SetException(exception);
+        _ = source?.Task.Exception;
+    }
+
+    private static ObjectDisposedException Disposed() => new(nameof(Connection), "The channel was disposed.");
 }

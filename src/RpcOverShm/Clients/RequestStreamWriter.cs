@@ -76,11 +76,11 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     {
         if (cancellationToken.IsCancellationRequested)
         {
-            _call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+            _call.Cancel(cancellationToken);
         }
 
         using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
-            static call => ((ClientCall)call!).Finish(StatusMapping.ClientCancelled, isCancel: true), _call);
+            static (call, by) => ((ClientCall)call!).Cancel(by), _call);
         await WriteCore(message).ConfigureAwait(false);
     }
 

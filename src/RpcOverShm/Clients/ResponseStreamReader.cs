@@ -35,7 +35,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
         if (cancellationToken.IsCancellationRequested)
         {
-            _call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+            _call.Cancel(cancellationToken);
         }
 
         Task<bool> read = TryRead() ?? ReadLaterAsync(cancellationToken);
@@ -102,5 +102,5 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     private CancellationTokenRegistration CancelWith(CancellationToken cancellationToken) =>
         cancellationToken.UnsafeRegister(
-            static call => ((ClientCall)call!).Finish(StatusMapping.ClientCancelled, isCancel: true), _call);
+            static (call, by) => ((ClientCall)call!).Cancel(by), _call);
 }

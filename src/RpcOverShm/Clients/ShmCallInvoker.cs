@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
-using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 
 namespace RpcOverShm.Clients;
@@ -10,23 +9,22 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
+    private readonly CredentialedCalls _credentials = new(settings);
     private object? _lastMethod;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        if (_credentials.AreNeeded(options))
+        {
+            return BlockWithCredentials(method, host, options, request);
+        }
+
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
-        if (call.TryArm(CallTimeout.Of(options), options.CancellationToken))
+        if (call.TryArm(options))
         {
-            var target = new CallTarget(bound.FullName, host, options.Headers);
-            RequestParts? parts = bound.IsLarge ? RequestParts.For(_starter, call, target) : null;
-            if (TrySerialize(call, bound, request, parts) is { } context)
-            {
-                Run(call, target, parts?.Connection, context);
-            }
-
-            parts?.Release();
+            bound.Run(call, Target(bound, host, options), request);
         }
 
         return call.TakeResponse();
@@ -106,8 +104,14 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, settings);
+        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
     }
+
+    private static CallTarget Target<TRequest, TResponse>(
+        ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        where TRequest : class
+        where TResponse : class =>
+        new(method.FullName, host, options.Headers, options.IsWaitForReady);
 
     private void StartWithRequest<TRequest, TResponse>(
         ClientCall call,
@@ -118,38 +122,20 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        if (!call.TryArm(CallTimeout.Of(options), options.CancellationToken))
+        bool needsCredentials = _credentials.AreNeeded(options);
+        if (!call.TryArm(options, isLongBegun: needsCredentials))
         {
             return;
         }
 
-        var target = new CallTarget(method.FullName, host, options.Headers);
-        RequestParts? parts = method.IsLarge ? RequestParts.For(_starter, call, target) : null;
-        if (TrySerialize(call, method, request, parts) is { } context)
+        CallTarget target = Target(method, host, options);
+        if (needsCredentials)
         {
-            using (context)
-            {
-                _ = parts?.Connection is { } begunOn
-                    ? begunOn.SendRequestAsync(call, context.Bytes)
-                    : _starter.Start(call, target, context.Bytes) as Task;
-            }
+            StartWithCredentials(call, method, target, options, request);
         }
-
-        parts?.Release();
-    }
-
-    private void Run(ClientCall call, in CallTarget target, Connection? begunOn, FrameSerializationContext context)
-    {
-        using (context)
+        else
         {
-            if (begunOn is null)
-            {
-                _starter.Run(call, target, context.Bytes);
-            }
-            else
-            {
-                begunOn.FinishCall(call, context.Bytes);
-            }
+            method.Start(call, target, request);
         }
     }
 
@@ -158,34 +144,39 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        Task<Connection?> started = call.TryArm(CallTimeout.Of(options), options.CancellationToken)
-            ? _starter.Start(call, new CallTarget(method.FullName, host, options.Headers), request: null)
-            : CallStarter.None;
+        bool needsCredentials = _credentials.AreNeeded(options);
+        CallTarget target = Target(method, host, options);
+        Task<Connection?> started = !call.TryArm(options, isLongBegun: needsCredentials)
+            ? CallStarter.None
+            : needsCredentials
+                ? StartStreamWithCredentials(call, target, options)
+                : _starter.Start(call, target, request: null);
         return new RequestStreamWriter<TRequest>(
             call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, options.WriteOptions);
     }
 
-    /// <summary>Serialises a request; null when the call has ended with that.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="method">Its method.</param>
-    /// <param name="request">What to serialise.</param>
-    /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
-    public FrameSerializationContext? TrySerialize<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, TRequest request, IMessageParts? parts)
+    // Each by itself: what a lambda captures is allocated where its method begins, also for calls without credentials.
+    private TResponse BlockWithCredentials<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
-        where TResponse : class
-    {
-        try
+        where TResponse : class =>
+        CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
+
+    private void StartWithCredentials<TRequest, TResponse>(
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        CallTarget target,
+        CallOptions options,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class =>
+        _ = _credentials.StartAsync(call, target, options, withMetadata =>
         {
-            var context = FrameSerializationContext.Serialize(
-                method.RequestMarshaller, request, settings.MaxSendMessageBytes, parts);
-            method.NoteRequest(context.Length);
-            return context;
-        }
-        catch (Exception exception)
-        {
-            call.FinishUnsent(StatusMapping.FromRequestFailure(exception));
-            return null;
-        }
-    }
+            method.Start(call, withMetadata, request);
+            return CallStarter.None;
+        });
+
+    private Task<Connection?> StartStreamWithCredentials(ClientCall call, CallTarget target, CallOptions options) =>
+        _credentials.StartAsync(
+            call, target, options, withMetadata => _starter.Start(call, withMetadata, request: null));
 }

@@ -71,7 +71,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         CallEnd outcome = Outcome;
         if (!outcome.IsOk)
         {
-            throw outcome.ToException();
+            throw ToException(outcome);
         }
 
         TResponse result = _result!;
@@ -121,6 +121,8 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound.AddChunk(bytes, flags);
     }
 
+    protected override void Start(object origin) => _method.Start(this, origin);
+
     protected override void Execute(CallWork work)
     {
         TakeEnd();
@@ -136,7 +138,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
         else
         {
-            _response.SetException(outcome.ToException());
+            _response.SetException(ToException(outcome));
 
             // The status tells the same: whoever only looks there is not to be punished with an unobserved exception.
             _ = _response.Task.Exception;

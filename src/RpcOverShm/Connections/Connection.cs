@@ -219,6 +219,9 @@ internal sealed class Connection
     /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
 
+    /// <summary>See <see cref="FrameSender.TryLetGo"/>.</summary>
+    public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
+
     /// <summary>Forgets a call of the peer, now that its end goes into the ring.</summary>
     public void ForgetServed(ConnectionCall call) => _served.Remove(call);
 

@@ -208,6 +208,19 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
+    /// <summary>
+    /// Lets go of a call that the peer has ended, which is to be started anew. False while the sender still has to do
+    /// with it.
+    /// </summary>
+    public bool TryLetGo(ConnectionCall call)
+    {
+        lock (_publisher.Gate)
+        {
+            OutboundQueue.Drop(call);
+            return call.Sending is { IsReady: false, IsInControl: false, IsWithReader: false };
+        }
+    }
+
     /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
     /// <param name="calls">Where the call stands; one that the peer has not heard of is taken out.</param>
     /// <param name="call">The call.</param>

@@ -1,0 +1,43 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// Finds the call credentials that are composed into a channel's. What the others are for, shared memory has: only this
+/// user can open it, and the kernel says who the peer is.
+/// </summary>
+internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBase
+{
+    private readonly List<AsyncAuthInterceptor> _found = [];
+
+    private ChannelAuthInterceptors()
+    {
+    }
+
+    /// <summary>None for null.</summary>
+    public static IReadOnlyList<AsyncAuthInterceptor> Of(ChannelCredentials? credentials)
+    {
+        var interceptors = new ChannelAuthInterceptors();
+        credentials?.InternalPopulateConfiguration(interceptors, interceptors);
+        return interceptors._found;
+    }
+
+    public override void SetInsecureCredentials(object state)
+    {
+    }
+
+    public override void SetSslCredentials(
+        object state,
+        string? rootCertificates,
+        KeyCertificatePair? keyCertificatePair,
+        VerifyPeerCallback? verifyPeerCallback)
+    {
+    }
+
+    public override void SetCompositeCredentials(
+        object state, ChannelCredentials channelCredentials, CallCredentials callCredentials)
+    {
+        channelCredentials.InternalPopulateConfiguration(this, state);
+        _found.AddRange(AuthInterceptors.Of(callCredentials));
+    }
+}

@@ -1,0 +1,66 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// Starts calls that have credentials: those are asked for metadata first, the call's own before the channel's, one
+/// after the other. The call's deadline and token run meanwhile. Holds nothing of a call.
+/// </summary>
+internal sealed class CredentialedCalls(ClientSettings settings)
+{
+    public bool AreNeeded(in CallOptions options) => options.Credentials is not null || settings.Credentials.Count > 0;
+
+    /// <summary>Makes a call and blocks for its response, whatever context the thread has.</summary>
+    public static TResponse Block<TResponse>(Func<AsyncUnaryCall<TResponse>> make)
+    {
+        // The user's code that is asked for metadata may want to go on in this thread's context: which then waits for it.
+        bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
+        using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(make).GetAwaiter().GetResult() : make();
+        return call.ResponseAsync.GetAwaiter().GetResult();
+    }
+
+    /// <summary>Gathers the metadata and starts the call with it.</summary>
+    /// <param name="call">The call; armed.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="options">The caller's.</param>
+    /// <param name="start">Starts the call.</param>
+    /// <returns>What <paramref name="start"/> returns; null when the call has ended before.</returns>
+    public async Task<Connection?> StartAsync(
+        ClientCall call, CallTarget target, CallOptions options, Func<CallTarget, Task<Connection?>> start)
+    {
+        Metadata headers;
+        try
+        {
+            headers = await GatherAsync(call, target.Headers, options.Credentials).ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            call.FinishUnsent(StatusMapping.FromCredentialsFailure(exception));
+            return null;
+        }
+
+        return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
+    }
+
+    private async Task<Metadata> GatherAsync(ClientCall call, Metadata? headers, CallCredentials? own)
+    {
+        int slash = call.MethodName.LastIndexOf('/');
+        var context = new AuthInterceptorContext(
+            settings.Authority + call.MethodName[..slash], call.MethodName[(slash + 1)..], call.Ended);
+        IEnumerable<AsyncAuthInterceptor> first = own is null ? [] : AuthInterceptors.Of(own);
+        Metadata all = [.. headers ?? []];
+        foreach (AsyncAuthInterceptor interceptor in first.Concat(settings.Credentials))
+        {
+            var added = new Metadata();
+            await interceptor(context, added).ConfigureAwait(false);
+            foreach (Metadata.Entry entry in added)
+            {
+                all.Add(entry);
+            }
+        }
+
+        return all;
+    }
+}
