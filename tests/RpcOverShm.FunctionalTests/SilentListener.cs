@@ -21,6 +21,18 @@ internal sealed class SilentListener : IDisposable
     /// <summary>Completes with the first client.</summary>
     public Task Accepted => _accepted.Task;
 
+    /// <summary>How many have come.</summary>
+    public int ClientCount
+    {
+        get
+        {
+            lock (_clients)
+            {
+                return _clients.Count;
+            }
+        }
+    }
+
     public void Dispose()
     {
         string? path = (_socket.LocalEndPoint as UnixDomainSocketEndPoint)?.ToString();

@@ -1,4 +1,5 @@
 using Grpc.Core.Api.Tests.Fakes;
+using TestCertificates = RpcOverShm.Testing.TestCertificates;
 
 namespace Grpc.Core.Api.Tests.OverTheWire;
 

@@ -383,10 +383,12 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(lastWord, Does.Contain(what.Complaint));
     }
 
-    // The next server at the address is an honest one, as far as one call goes.
+    // The next server at the address is an honest one, as far as one call goes. The call waits for it: in the pause after a
+    // lie it would fail as the last one has.
     private async Task AssertChannelLivesAsync()
     {
-        Task<Payload> call = _client.UnaryAsync(Payloads.Of("again")).ResponseAsync;
+        Task<Payload> call = _client.UnaryAsync(
+            Payloads.Of("again"), new CallOptions().WithWaitForReady()).ResponseAsync;
         using RawPeer server = await _server.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: start.Body);

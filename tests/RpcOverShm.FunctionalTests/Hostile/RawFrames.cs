@@ -30,10 +30,10 @@ internal static class RawFrames
 
     public static byte[] Message(string text) => Payloads.Of(text).ToByteArray();
 
-    public static byte[] Trailer(StatusCode code, string detail)
+    public static byte[] Trailer(StatusCode code, string detail, bool isNotProcessed = false)
     {
         using var bytes = new PooledBufferWriter();
-        new StatusTrailer(new Status(code, detail), null).Encode(bytes);
+        new StatusTrailer(new Status(code, detail), null, isNotProcessed).Encode(bytes);
         return bytes.WrittenSpan.ToArray();
     }
 

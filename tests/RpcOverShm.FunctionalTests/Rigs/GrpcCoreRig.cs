@@ -10,6 +10,9 @@ namespace RpcOverShm.FunctionalTests.Rigs;
 internal sealed class GrpcCoreRig : CallRig
 {
     private const int AnySize = -1;
+    private const string ServerName = "localhost";
+
+    private static readonly Lazy<KeyCertificatePair> s_certificate = new(() => TestCertificates.Create(ServerName));
 
     private readonly Server _server;
     private readonly Channel _channel;
@@ -34,13 +37,18 @@ internal sealed class GrpcCoreRig : CallRig
             server.Services.Add(service);
         }
 
-        server.Ports.Add(new ServerPort("127.0.0.1", ServerPort.PickUnused, ServerCredentials.Insecure));
+        ServerCredentials serverCredentials =
+            options.IsSecure ? new SslServerCredentials([s_certificate.Value]) : ServerCredentials.Insecure;
+        server.Ports.Add(new ServerPort("127.0.0.1", ServerPort.PickUnused, serverCredentials));
         server.Start();
         var channel = new Channel(
             "127.0.0.1",
             server.Ports.Single().BoundPort,
-            ChannelCredentials.Insecure,
-            Limits(options.ClientMaxReceive, options.ClientMaxSend));
+            ClientCredentials(options),
+            [
+                new ChannelOption(ChannelOptions.SslTargetNameOverride, ServerName),
+                .. Limits(options.ClientMaxReceive, options.ClientMaxSend),
+            ]);
         return Task.FromResult(new GrpcCoreRig(server, channel));
     }
 
@@ -58,6 +66,14 @@ internal sealed class GrpcCoreRig : CallRig
         {
             await _server.KillAsync().Bounded();
         }
+    }
+
+    private static ChannelCredentials ClientCredentials(RigOptions options)
+    {
+        ChannelCredentials own = options.IsSecure
+            ? new SslCredentials(s_certificate.Value.CertificateChain)
+            : ChannelCredentials.Insecure;
+        return options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own;
     }
 
     private static ChannelOption[] Limits(int? receive, int? send) =>

@@ -1,3 +1,4 @@
+using Grpc.Core;
 using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
@@ -20,6 +21,14 @@ internal sealed record RigOptions
 
     public IReadOnlyList<Interceptor> ServerInterceptors { get; init; } = [];
 
+    /// <summary>
+    /// Whether Grpc.Core's socket is protected: it gives call credentials to no other. Shared memory always is.
+    /// </summary>
+    public bool IsSecure { get; init; }
+
+    /// <summary>Composed into the channel's credentials; null for none.</summary>
+    public CallCredentials? ChannelCallCredentials { get; init; }
+
     /// <summary>Shared memory only: the capacity of both rings.</summary>
     public int RingCapacity { get; init; } = 1 << 20;
 
@@ -40,6 +49,9 @@ internal sealed record RigOptions
 
     /// <summary>Shared memory only: of server and channel.</summary>
     public bool ParsesInPlace { get; init; }
+
+    /// <summary>Shared memory only.</summary>
+    public bool ThrowsOperationCanceled { get; init; }
 
     /// <summary>Shared memory only.</summary>
     public ShmCodec? ClientCodec { get; init; }

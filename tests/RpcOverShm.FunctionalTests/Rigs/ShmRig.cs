@@ -106,6 +106,10 @@ internal sealed class ShmRig : CallRig
             MaxMetadataSize = _options.ClientMaxMetadata,
             RingCapacity = _options.RingCapacity,
             Codec = _options.ClientCodec,
+            Credentials = _options.ChannelCallCredentials is { } credentials
+                ? ChannelCredentials.Create(ChannelCredentials.SecureSsl, credentials)
+                : null,
+            ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
             Scheduling = _options.Scheduling,
             ParsesInPlace = _options.ParsesInPlace,
         };

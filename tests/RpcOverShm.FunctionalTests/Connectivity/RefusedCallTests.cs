@@ -1,0 +1,159 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Connectivity;
+
+/// <summary>
+/// Calls that a server which is leaving has refused before a method saw them: they go to the next server by themselves.
+/// </summary>
+internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
+{
+    private static readonly byte[] s_refusal = RawFrames.Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true);
+
+    public static IEnumerable<int> Sizes => [0, 100, 30_000, 300_000];
+
+    [TestCaseSource(nameof(Sizes))]
+    public async Task BlockingCall_Refused_IsServedByTheNextServer(int bytes)
+    {
+        await AssertServedByTheNextAsync(
+            client => Timeouts.OnThread(() => client.Unary(Payloads.OfSize(bytes))), bytes);
+    }
+
+    [TestCaseSource(nameof(Sizes))]
+    public async Task AwaitedCall_Refused_IsServedByTheNextServer(int bytes)
+    {
+        await AssertServedByTheNextAsync(client => client.UnaryAsync(Payloads.OfSize(bytes)).ResponseAsync, bytes);
+    }
+
+    [TestCaseSource(nameof(Sizes))]
+    public async Task ServerStream_Refused_IsServedByTheNextServer(int bytes)
+    {
+        await AssertServedByTheNextAsync(
+            async client =>
+            {
+                using AsyncServerStreamingCall<Payload> call = client.ServerStream(Payloads.OfSize(bytes));
+                return (await call.ResponseStream.ReadAllAsync()).Single();
+            },
+            bytes);
+    }
+
+    [Test]
+    public async Task CallWithHeadersAndDeadline_Refused_KeepsThem()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        var leaving = new RawServer(rig.SocketPath);
+        var options = new CallOptions(
+            new Metadata { { "key", "value" } }, DateTime.UtcNow.AddHours(1)).WithWaitForReady();
+
+        Task<Payload> answer = rig.Client.UnaryAsync(Payloads.Of("again"), options).ResponseAsync;
+        await RefuseFirstAsync(leaving, async () => await rig.StartServerAsync(new Script
+        {
+            Unary = (request, context) => Task.FromResult(Payloads.Of(
+                $"{request.Text()} {context.RequestHeaders.GetValue("key")} {context.Deadline < DateTime.MaxValue}")),
+        }.Build()));
+
+        Assert.That((await answer.Bounded()).Text(), Is.EqualTo("again value True"));
+    }
+
+    [Test]
+    public async Task Call_RefusedByEveryServer_EndsUnavailable([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        using var leaving = new RawServer(rig.SocketPath);
+        ScriptClient client = rig.Client;
+
+        Task<RpcException> failure = isBlocking
+            ? CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))
+            : FailureOf(client.UnaryAsync(Payloads.Empty));
+        int refusals = 0;
+        Task refusing = Task.Run(async () =>
+        {
+            while (true)
+            {
+                using RawPeer server = await leaving.AcceptAsync();
+                await RefuseAsync(server);
+                refusals++;
+            }
+        });
+        RpcException end = await failure;
+
+        Assert.That(end.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unavailable, "leaving")));
+        Assert.That(refusals, Is.InRange(3, 4));
+        leaving.Dispose();
+        await refusing.ContinueWith(ended => ended.Exception, TaskScheduler.Default).Bounded();
+    }
+
+    [Test]
+    public async Task Call_ThatAMethodHasSeen_IsNotMadeAgain()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        using var leaving = new RawServer(rig.SocketPath);
+
+        Task<RpcException> failure = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+        using RawPeer server = await leaving.AcceptAsync();
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.GoAway);
+        server.Send(
+            FrameKind.End, start.Call, FrameFlags.None, RawFrames.Trailer(StatusCode.Unavailable, "seen"));
+
+        Assert.That((await failure).Status.Detail, Is.EqualTo("seen"));
+    }
+
+    [Test]
+    public async Task Call_DisposedWhenItIsRefused_StaysCancelled()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        using var leaving = new RawServer(rig.SocketPath);
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        using RawPeer server = await leaving.AcceptAsync();
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        call.Dispose();
+        server.Send(FrameKind.End, start.Call, FrameFlags.None, s_refusal);
+        RpcException failure = await FailureOf(call);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    private async Task AssertServedByTheNextAsync(Func<ScriptClient, Task<Payload>> call, int bytes)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        var leaving = new RawServer(rig.SocketPath);
+
+        Task<Payload> answer = call(rig.Client);
+        await RefuseFirstAsync(leaving, async () => await rig.StartServerAsync(new Script().Build()));
+
+        Assert.That((await answer.Bounded()).IsOfSize(bytes));
+    }
+
+    /// <summary>Refuses the first call when its request has come, and there is another server.</summary>
+    private static async Task RefuseFirstAsync(RawServer leaving, Func<Task> startNext)
+    {
+        using RawPeer server = await leaving.AcceptAsync();
+        leaving.Dispose();
+        await startNext();
+        await RefuseAsync(server);
+    }
+
+    private static async Task RefuseAsync(RawPeer server)
+    {
+        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
+        CallId call = frame.Call;
+        while ((frame.Flags & FrameFlags.HalfClose) == 0)
+        {
+            frame = await server.ReceiveAsync();
+        }
+
+        server.Send(FrameKind.GoAway);
+        server.Send(FrameKind.End, call, FrameFlags.None, s_refusal);
+    }
+}

@@ -1,0 +1,144 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Connectivity;
+
+/// <summary>Calls that wait until there is a server, and how else their waiting ends: grpc-behaviour.md 1.10.</summary>
+internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
+{
+    private static readonly CallOptions s_waiting = new CallOptions().WithWaitForReady();
+
+    [Test]
+    public async Task Calls_OfEveryShape_MadeBeforeThereIsAServer_AreServedByIt()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        ScriptClient client = rig.Client;
+
+        Task<Payload> blocking = Timeouts.OnThread(() => client.Unary(Payloads.Of("blocking"), s_waiting));
+        AsyncUnaryCall<Payload> unary = client.UnaryAsync(Payloads.Of("unary"), s_waiting);
+        AsyncServerStreamingCall<Payload> serverStream = client.ServerStream(Payloads.Of("server"), s_waiting);
+        AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream(s_waiting);
+        Task write = clientStream.RequestStream.WriteAsync(Payloads.Of("client"));
+        AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex(s_waiting);
+        await FailsWithoutWaitingAsync(client);
+        bool wasEarly = blocking.IsCompleted || unary.ResponseAsync.IsCompleted || write.IsCompleted;
+        await rig.StartServerAsync(new Script().Build());
+        await write.Bounded();
+        await clientStream.RequestStream.CompleteAsync().Bounded();
+        await duplex.RequestStream.WriteAsync(Payloads.Of("duplex")).Bounded();
+        await duplex.RequestStream.CompleteAsync().Bounded();
+        List<Payload> streamed = await serverStream.ResponseStream.ReadAllAsync().Bounded();
+        List<Payload> echoed = await duplex.ResponseStream.ReadAllAsync().Bounded();
+
+        Assert.That(wasEarly, Is.False);
+        Assert.That((await blocking.Bounded()).Text(), Is.EqualTo("blocking"));
+        Assert.That((await unary.ResponseAsync.Bounded()).Text(), Is.EqualTo("unary"));
+        Assert.That(streamed.Single().Text(), Is.EqualTo("server"));
+        Assert.That((await clientStream.ResponseAsync.Bounded()).Text(), Is.EqualTo("client"));
+        Assert.That(echoed.Single().Text(), Is.EqualTo("duplex"));
+    }
+
+    [Test]
+    public async Task Deadline_OfACallThatWaits_EndsIt()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        CallOptions options = s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100));
+
+        RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+        RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(
+            Payloads.Empty, s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100))));
+
+        Assert.That(awaited.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(blocking.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task Token_OfACallThatWaits_EndsIt([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        using var cancel = new CancellationTokenSource();
+        CallOptions options = s_waiting.WithCancellationToken(cancel.Token);
+
+        Task<Payload> call = isBlocking
+            ? Timeouts.OnThread(() => rig.Client.Unary(Payloads.Empty, options))
+            : rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync;
+        await FailsWithoutWaitingAsync(rig.Client);
+        await cancel.CancelAsync();
+
+        Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task Dispose_OfACallThatWaits_EndsIt_AndLeavesNothingOfIt()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+
+        WeakReference call = await EndOneAsync(rig.Client);
+
+        await Timeouts.Eventually(
+            () =>
+            {
+                GC.Collect();
+                return !call.IsAlive;
+            },
+            "nothing holds on to a call that has ended");
+    }
+
+    [Test]
+    public async Task Shutdown_OfTheChannel_EndsCallsThatWait()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        AsyncUnaryCall<Payload> awaited = rig.Client.UnaryAsync(Payloads.Empty, s_waiting);
+        ScriptClient client = rig.Client;
+        Task<RpcException> blocking = CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, s_waiting));
+        await FailsWithoutWaitingAsync(client);
+
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+
+        Assert.That((await FailureOf(awaited)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await blocking).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task Batch_WithCallsThatWait_EndsTheOthersFirst()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
+        var client = new ScriptClient(batch.CallInvoker);
+
+        AsyncUnaryCall<Payload> waiting = client.UnaryAsync(Payloads.Of("waits"), s_waiting);
+        AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("does not"));
+        Task sending = batch.SendAsync();
+        RpcException failure = await FailureOf(other);
+        await rig.StartServerAsync(new Script().Build());
+        await sending.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That((await waiting.ResponseAsync.Bounded()).Text(), Is.EqualTo("waits"));
+    }
+
+    private static async Task<WeakReference> EndOneAsync(ScriptClient client)
+    {
+        AsyncUnaryCall<Payload> call = client.UnaryAsync(Payloads.Empty, s_waiting);
+        await FailsWithoutWaitingAsync(client);
+        call.Dispose();
+        await FailureOf(call);
+        return new WeakReference(call.ResponseAsync);
+    }
+
+    private async Task<ShmRig> StartWithoutServerAsync()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        return rig;
+    }
+
+    /// <summary>A call that does not wait comes to nothing: so the others had their chance to.</summary>
+    private static async Task FailsWithoutWaitingAsync(ScriptClient client)
+    {
+        RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+}
