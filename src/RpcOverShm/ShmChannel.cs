@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Retries;
 
 namespace RpcOverShm;
 
@@ -15,7 +16,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
     private readonly ConnectionSource _connections;
     private readonly ClientSettings _settings;
-    private readonly ShmCallInvoker _invoker;
+    private readonly ShmCallInvoker _direct;
+    private readonly CallInvoker _invoker;
     private Task? _shutdown;
 
     private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
@@ -44,7 +46,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         };
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
         _connections = new ConnectionSource(address, connection, _settings.Scheduling, backoff);
-        _invoker = new ShmCallInvoker(_connections, _settings);
+        _direct = new ShmCallInvoker(_connections, _settings);
+        _invoker = RetryChecks.Settings(options) is { } retries
+            ? new RetryCallInvoker(_direct, retries, _settings.MaxSendMessageBytes)
+            : _direct;
     }
 
     /// <summary>Makes a channel. Does not connect yet, so it does not fail for a server that is not there.</summary>
@@ -111,7 +116,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         var batch = new CallBatch(_connections, _settings);
-        return new ShmCallBatch(batch, new BatchCallInvoker(_invoker, batch));
+        return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
     }
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits for it.</summary>

@@ -68,6 +68,30 @@ public sealed class ShmChannelOptions
     public ChannelCredentials? Credentials { get; set; }
 
     /// <summary>
+    /// How methods are treated: which of their failures are tried again. Default null: none is. Calls that a leaving
+    /// server has refused before a method saw them go to the next server in any case.
+    /// </summary>
+    public ShmServiceConfig? ServiceConfig { get; set; }
+
+    /// <summary>
+    /// The most attempts at a call, with the first one, whatever the service config says. Default 5; 1 or more; null
+    /// for any number.
+    /// </summary>
+    public int? MaxRetryAttempts { get; set; } = ShmDefaults.MaxRetryAttempts;
+
+    /// <summary>
+    /// How many bytes of requests the channel keeps for further attempts, of all calls. A call for which there is no
+    /// room has no further attempts. Default 16 MiB; 0 for none; null for any.
+    /// </summary>
+    public long? MaxRetryBufferSize { get; set; } = ShmDefaults.MaxRetryBufferSize;
+
+    /// <summary>
+    /// How many bytes of requests the channel keeps for further attempts of one call. Default 1 MiB; 0 for none; null
+    /// for any.
+    /// </summary>
+    public long? MaxRetryBufferPerCallSize { get; set; } = ShmDefaults.MaxRetryBufferPerCallSize;
+
+    /// <summary>
     /// Whether a call that was cancelled or disposed on this side, or whose deadline has passed, throws
     /// <see cref="OperationCanceledException"/>, with the token that was cancelled, in place of
     /// <see cref="RpcException"/>, which is then its inner exception. Default false.

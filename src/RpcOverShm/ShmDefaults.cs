@@ -6,6 +6,9 @@ internal static class ShmDefaults
     public const int MaxReceiveMessageSize = 4 << 20;
     public const int MaxMetadataSize = 64 << 10;
     public const int RingCapacity = 1 << 20;
+    public const int MaxRetryAttempts = 5;
+    public const long MaxRetryBufferSize = 16 << 20;
+    public const long MaxRetryBufferPerCallSize = 1 << 20;
 
     public static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(5);
     public static readonly TimeSpan InitialReconnectBackoff = TimeSpan.FromMilliseconds(10);

@@ -18,5 +18,5 @@ internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, strin
     public Marshaller<TResponse> ResponseMarshaller => responses;
 
     /// <summary>Starts a call once more, from what was kept of it.</summary>
-    public abstract void Start(ClientCall call, object origin);
+    public abstract void Start(RenewableCall call, object origin);
 }

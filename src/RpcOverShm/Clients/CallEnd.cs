@@ -30,6 +30,9 @@ internal sealed class CallEnd
     public Metadata Trailers => _trailers
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
+    /// <summary>The server's trailers; null where the call ended without an answer of the server.</summary>
+    public Metadata? KnownTrailers => _trailers;
+
     /// <summary>The server has ended the call so.</summary>
     public static CallEnd FromServer(in Status status, Metadata? trailers) =>
         new(status, trailers ?? Metadata.Empty, isLocal: false, CancellationToken.None);

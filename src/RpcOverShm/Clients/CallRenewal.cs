@@ -1,7 +1,7 @@
 namespace RpcOverShm.Clients;
 
 /// <summary>Starts a call anew that its server has refused unseen, on the thread pool.</summary>
-internal sealed class CallRenewal(ClientCall call) : IThreadPoolWorkItem
+internal sealed class CallRenewal(RenewableCall call) : IThreadPoolWorkItem
 {
     /// <summary>Not for callers: the pool's way in.</summary>
     public void Execute() => call.StartAnew();

@@ -3,7 +3,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
@@ -16,19 +15,13 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class ClientCall : ConnectionCall
 {
-    // A server that refuses calls has announced that it leaves: the next one is met over another connection.
-    private const int MaxRenewals = 3;
-
     private CallEnd? _outcome;      // how the call has ended for its user; set once
-    private volatile CallEnd? _end; // how the server, or the connection, has ended it; the user may not be there yet
+    private volatile CallEnd? _end; // how the server, or the connection, has ended it
     private ResponseHeaders _headers;
     private CallGuards? _guards;
     private Connection? _connection;
-    private object? _origin;        // what the call was made from, as long as it may be started anew
     private bool _isStartedAhead;
-    private volatile bool _isHandedOver;
-    private bool _isRefused;        // the server has ended it before a method saw it
-    private byte _renewals;
+    private volatile bool _isAnswered;
 
     public abstract string MethodName { get; }
 
@@ -42,6 +35,13 @@ internal abstract class ClientCall : ConnectionCall
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
     public override InlineBudget Budget => _connection!.Budget;
+
+    /// <summary>True once headers or a message came: a method has seen the call.</summary>
+    public bool IsAnswered
+    {
+        get => _isAnswered;
+        protected set => _isAnswered = value;
+    }
 
     /// <summary>True when nothing more can be sent: the call has ended, though its user may not know yet.</summary>
     public bool IsOver => IsFinished || _end is not null;
@@ -57,8 +57,14 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>The connection, once the call was started on one.</summary>
     protected Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>How the server, or the connection, has ended the call; null before.</summary>
-    protected CallEnd? End => _end;
+    /// <summary>
+    /// How the server, or the connection, has ended the call; null before. The user may not have come to it yet.
+    /// </summary>
+    protected CallEnd? End
+    {
+        get => _end;
+        set => _end = value;
+    }
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
     protected CallEnd Outcome => Volatile.Read(ref _outcome)!;
@@ -68,6 +74,12 @@ internal abstract class ClientCall : ConnectionCall
     /// that has said that the call is done, this thread touch it, so neither has to race.
     /// </summary>
     protected bool IsPrivate => Waiter is not null && _guards is null && !_isStartedAhead;
+
+    /// <summary>True when the call was started before its request was serialised.</summary>
+    protected bool IsStartedAhead => _isStartedAhead;
+
+    /// <summary>True when the answer has begun, if only by an end.</summary>
+    protected bool HasHeaders => _headers.HasCome;
 
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
     protected bool IsPlain => _guards is null && !_headers.IsAwaited;
@@ -89,6 +101,29 @@ internal abstract class ClientCall : ConnectionCall
             if (Connection?.CloseReason is { } reason)
             {
                 return new RpcException(StatusMapping.FromClose(reason));
+            }
+
+            spin.SpinOnce();
+        }
+    }
+
+    /// <summary>
+    /// How the call has ended, for whoever has seen its headers complete; null when it was answered before. The reader
+    /// may be about to say.
+    /// </summary>
+    public CallEnd? WaitForEnd()
+    {
+        var spin = default(SpinWait);
+        while (true)
+        {
+            if ((Volatile.Read(ref _outcome) ?? _end) is { } end)
+            {
+                return _isAnswered ? null : end;
+            }
+
+            if (_isAnswered)
+            {
+                return null;
             }
 
             spin.SpinOnce();
@@ -149,7 +184,8 @@ internal abstract class ClientCall : ConnectionCall
     /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
     public bool Finish(in Status status, bool isCancel) => !IsFinished && Finish(CallEnd.Local(status), isCancel);
 
-    private bool Finish(CallEnd end, bool isCancel)
+    /// <summary>The same with an end that says more than a status.</summary>
+    public bool Finish(CallEnd end, bool isCancel)
     {
         if (IsFinished || !TrySettle(end, isCancel))
         {
@@ -178,6 +214,34 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
+    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
+    public virtual void NoteHandedOver()
+    {
+    }
+
+    /// <summary>
+    /// Takes the call from its connection, which has ended it, so that it can be started on another one. False when the
+    /// call has ended otherwise meanwhile.
+    /// </summary>
+    protected bool TryDetach()
+    {
+        // A full fence before the look: whoever ends the call meanwhile finds no connection to tell, or is found.
+        Connection refusing = Interlocked.Exchange(ref _connection, null)!;
+        if (IsFinished)
+        {
+            return false;
+        }
+
+        if (!refusing.TryLetGo(this))
+        {
+            Finish(StatusMapping.ServerStopping, isCancel: false);
+            return false;
+        }
+
+        ResetForReuse();
+        return true;
+    }
+
     /// <summary>The call is about to be started while its request is still being serialised, which may fail.</summary>
     public void NoteStartedAhead() => _isStartedAhead = true;
 
@@ -201,150 +265,10 @@ internal abstract class ClientCall : ConnectionCall
         return !IsFinished;
     }
 
-    /// <summary>Keeps what the call is made from: a server that refuses it unseen is not its last chance.</summary>
-    public void KeepOrigin(object origin) => _origin = origin;
-
-    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
-    public void NoteHandedOver() => _isHandedOver = true;
-
-    /// <summary>
-    /// Makes a call as new that its server has refused unseen: it is to be started once more. False for any other.
-    /// </summary>
-    public bool TryRenew()
-    {
-        if (!_isRefused)
-        {
-            return false;
-        }
-
-        // A full fence before the look: whoever ends the call meanwhile finds no connection to tell, or is found.
-        Connection refusing = Interlocked.Exchange(ref _connection, null)!;
-        if (IsFinished)
-        {
-            return false;
-        }
-
-        if (!refusing.TryLetGo(this))
-        {
-            Finish(StatusMapping.ServerStopping, isCancel: false);
-            return false;
-        }
-
-        _isRefused = false;
-        _isHandedOver = false;
-        ResetForReuse();
-        return true;
-    }
-
-    /// <summary>Starts a call anew that its server has refused unseen.</summary>
-    public void StartAnew()
-    {
-        object origin = _origin!;
-        if (TryRenew())
-        {
-            Start(origin);
-        }
-    }
-
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
-
-    public override void OnHeaders(ReadOnlySpan<byte> head)
-    {
-        var from = new WireReader(head);
-        Metadata headers = MetadataCodec.Decode(ref from);
-        from.End("response metadata");
-        if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
-        {
-            OnHeadTooLarge(FrameKind.Headers);
-        }
-        else if (!_headers.HasCome)
-        {
-            _headers.Set(headers, IsPrivate);
-        }
-    }
-
-    public override void OnHeadTooLarge(FrameKind kind)
-    {
-        string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
-        Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
-        if (kind == FrameKind.End)
-        {
-            NoteAnswer();
-            SetEnd(CallEnd.Local(status), default, hasMessage: false);
-        }
-        else
-        {
-            Finish(status, isCancel: true);
-        }
-    }
-
-    public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
-    {
-        bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
-        if (head.IsEmpty)
-        {
-            CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
-            NoteAnswer();
-            SetEnd(CallEnd.Success, message, hasMessage);
-            return;
-        }
-
-        StatusTrailer end = StatusTrailer.Decode(head);
-        if (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata)
-        {
-            OnHeadTooLarge(FrameKind.End);
-            return;
-        }
-
-        if (end.IsNotProcessed && end.Status.StatusCode == StatusCode.Unavailable && TryNoteRefusal())
-        {
-            return;
-        }
-
-        CheckUnlessFinished(end.Status, hasMessage);
-        NoteAnswer();
-        SetEnd(CallEnd.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
-    }
-
-    public override void OnConnectionClosed(CloseReason reason)
-    {
-        // What came before counts; a stream can still be read to where it broke off.
-        if (_end is null)
-        {
-            SetEnd(CallEnd.Local(StatusMapping.FromClose(reason)), default, hasMessage: false);
-            FailHeadersIfFinished();
-            Waiter?.Signal();
-        }
-
-        _connection?.DropQueued(this);
-    }
 
     /// <summary>What the end of the call throws.</summary>
     protected Exception ToException(CallEnd end) => end.ToException(Settings.ThrowsOperationCanceled);
-
-    /// <summary>Starts the call again that was made from this, which <see cref="KeepOrigin"/> was given.</summary>
-    protected abstract void Start(object origin);
-
-    /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
-    protected void NoteAnswer()
-    {
-        if (!_headers.HasCome)
-        {
-            _headers.Set(Metadata.Empty, IsPrivate);
-        }
-    }
-
-    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
-    /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
-    protected virtual void CheckEnd(in Status status, bool hasMessage)
-    {
-    }
-
-    /// <summary>
-    /// The call was ended by the server or with the connection: <see cref="End"/> is set. By the holder of the reader
-    /// role, or by the standby after a close.
-    /// </summary>
-    protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
     /// <summary>The outcome is settled; frees what the shape of the call holds.</summary>
     protected abstract void OnFinished();
@@ -397,70 +321,22 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>
     /// Makes the call as new, for its thread's next call of the same kind. It is finished, plain and all sent.
     /// </summary>
-    protected void Reset()
+    protected virtual void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
         _outcome = null;
         _end = null;
         _headers = default;
         _connection = null;
-        _renewals = 0;
+        _isAnswered = false;
         ResetForReuse();
     }
 
-    private long LimitOfMetadata => _connection!.OwnLimits.MaxMetadataBytes;
+    /// <summary>The response's metadata has come, or the answer without any.</summary>
+    protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsPrivate);
 
-    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
-    // same.
-    private Status Localize(in Status status) =>
-        status.StatusCode == StatusCode.DeadlineExceeded
-        && status.Detail == StatusMapping.ServerDeadlineDetail
-        && Remaining <= TimeSpan.Zero
-            ? StatusMapping.ClientDeadline
-            : status;
-
-    // Where the request is still in the hands of the thread that starts the call, only that one could start it again.
-    private bool TryNoteRefusal()
-    {
-        bool isRenewable = Waiter is not null
-            || (_origin is not null && !_isStartedAhead && (IsAllSent || _isHandedOver));
-        if (!isRenewable || IsFinished || _headers.HasCome || _renewals == MaxRenewals)
-        {
-            return false;
-        }
-
-        _renewals++;
-        _isRefused = true;
-        if (Waiter is null)
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
-        }
-        else
-        {
-            SetDone();
-        }
-
-        return true;
-    }
-
-    private void CheckUnlessFinished(in Status status, bool hasMessage)
-    {
-        if (!IsFinished)
-        {
-            CheckEnd(status, hasMessage);
-        }
-    }
-
-    private void SetEnd(CallEnd end, ReadOnlySpan<byte> message, bool hasMessage)
-    {
-        _end = end;
-        if (!IsFinished)
-        {
-            OnEnded(message, hasMessage);
-        }
-    }
-
-    private void FailHeadersIfFinished()
+    /// <summary>Fails the task of whoever has asked for the metadata of a call that has ended without.</summary>
+    protected void FailHeadersIfFinished()
     {
         if (IsOver && _headers.IsAwaited)
         {

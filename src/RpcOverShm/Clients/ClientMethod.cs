@@ -31,7 +31,9 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
                 $"The method's name has {FullName.Length} bytes; at most {ushort.MaxValue} are allowed.");
         }
 
-        RequestMarshaller = settings.Codec?.Replace(method.RequestMarshaller) ?? method.RequestMarshaller;
+        RequestMarshaller = typeof(TRequest) == typeof(SerializedMessage)
+            ? method.RequestMarshaller
+            : settings.Codec?.Replace(method.RequestMarshaller) ?? method.RequestMarshaller;
     }
 
     public byte[] FullName { get; }
@@ -70,7 +72,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>Starts a call with one request, for which nobody blocks.</summary>
-    public void Start(ClientCall call, in CallTarget target, TRequest request)
+    public void Start(RenewableCall call, in CallTarget target, TRequest request)
     {
         call.KeepOrigin(CallOrigin.Of(request, target));
         RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
@@ -87,14 +89,14 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         parts?.Release();
     }
 
-    public override void Start(ClientCall call, object origin)
+    public override void Start(RenewableCall call, object origin)
     {
         CallOrigin from = CallOrigin.From(origin, FullName);
         Start(call, from.Target, (TRequest)from.Request);
     }
 
     /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
-    public void Run(ClientCall call, in CallTarget target, TRequest request)
+    public void Run(RenewableCall call, in CallTarget target, TRequest request)
     {
         do
         {

@@ -31,20 +31,13 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-    {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        StartWithRequest(call, bound, host, options, request);
-        return Present(call);
-    }
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        Present(StartUnary(method, host, options, request, end: null));
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(bound);
-        StartWithRequest(call, bound, host, options, request);
+        StreamResponseCall<TResponse> call = StartServerStream(method, host, options, request, end: null);
         return new AsyncServerStreamingCall<TResponse>(
             call.Responses,
             CallAccess.GetHeaders,
@@ -57,9 +50,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
+        SingleResponseCall<TResponse> call = StartClientStream(
+            method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
             requests,
             call.ResponseAsync,
@@ -73,9 +65,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
-        var call = new StreamResponseCall<TResponse>(bound);
-        RequestStreamWriter<TRequest> requests = StartWithStream(call, bound, host, options);
+        StreamResponseCall<TResponse> call = StartDuplex(
+            method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
         return new AsyncDuplexStreamingCall<TRequest, TResponse>(
             requests,
             call.Responses,
@@ -84,6 +75,67 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
             CallAccess.GetTrailers,
             CallAccess.Dispose,
             call);
+    }
+
+    /// <summary>Starts a unary call that nobody blocks for.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="host">The authority that the caller has set; null for none.</param>
+    /// <param name="options">The caller's.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="end">How the call has ended already, and is not to be sent; null for one that is.</param>
+    public SingleResponseCall<TResponse> StartUnary<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallEnd? end)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        StartWithRequest(call, bound, host, options, request, end);
+        return call;
+    }
+
+    /// <summary>Starts a call with a stream of responses; see <see cref="StartUnary"/>.</summary>
+    public StreamResponseCall<TResponse> StartServerStream<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallEnd? end)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new StreamResponseCall<TResponse>(bound);
+        StartWithRequest(call, bound, host, options, request, end);
+        return call;
+    }
+
+    /// <summary>Starts a call with a stream of requests; see <see cref="StartUnary"/>.</summary>
+    public SingleResponseCall<TResponse> StartClientStream<TRequest, TResponse>(
+        Method<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        CallEnd? end,
+        out RequestStreamWriter<TRequest> requests)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        requests = StartWithStream(call, bound, host, options, end);
+        return call;
+    }
+
+    /// <summary>Starts a call with streams both ways; see <see cref="StartUnary"/>.</summary>
+    public StreamResponseCall<TResponse> StartDuplex<TRequest, TResponse>(
+        Method<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        CallEnd? end,
+        out RequestStreamWriter<TRequest> requests)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new StreamResponseCall<TResponse>(bound);
+        requests = StartWithStream(call, bound, host, options, end);
+        return call;
     }
 
     /// <summary>The call as gRPC presents it to users.</summary>
@@ -107,6 +159,8 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
     }
 
+    private static bool HasEnded(ClientCall call, CallEnd? end) => end is not null && call.Finish(end, isCancel: false);
+
     private static CallTarget Target<TRequest, TResponse>(
         ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
         where TRequest : class
@@ -114,16 +168,17 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         new(method.FullName, host, options.Headers, options.IsWaitForReady);
 
     private void StartWithRequest<TRequest, TResponse>(
-        ClientCall call,
+        RenewableCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
-        TRequest request)
+        TRequest request,
+        CallEnd? end)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
-        if (!call.TryArm(options, isLongBegun: needsCredentials))
+        if (HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials))
         {
             return;
         }
@@ -140,13 +195,13 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     }
 
     private RequestStreamWriter<TRequest> StartWithStream<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options, CallEnd? end)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
         CallTarget target = Target(method, host, options);
-        Task<Connection?> started = !call.TryArm(options, isLongBegun: needsCredentials)
+        Task<Connection?> started = HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials)
             ? CallStarter.None
             : needsCredentials
                 ? StartStreamWithCredentials(call, target, options)
@@ -163,7 +218,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
 
     private void StartWithCredentials<TRequest, TResponse>(
-        ClientCall call,
+        RenewableCall call,
         ClientMethod<TRequest, TResponse> method,
         CallTarget target,
         CallOptions options,

@@ -11,7 +11,7 @@ namespace RpcOverShm.Clients;
 /// the message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object
 /// for call after call.
 /// </summary>
-internal sealed class SingleResponseCall<TResponse> : ClientCall
+internal sealed class SingleResponseCall<TResponse> : RenewableCall
     where TResponse : class
 {
     [ThreadStatic]
@@ -93,7 +93,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             return;
         }
 
-        NoteAnswer();
+        NoteMessage();
         _inbound ??= new InboundMessages(
             this,
             Settings.MaxReceiveMessageBytes,

@@ -9,7 +9,7 @@ namespace RpcOverShm.Clients;
 /// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's when
 /// the reader has come to it; what ends the call from this side drops what was not read.
 /// </summary>
-internal sealed class StreamResponseCall<TResponse> : ClientCall
+internal sealed class StreamResponseCall<TResponse> : RenewableCall
     where TResponse : class
 {
     private readonly AnsweredMethod<TResponse> _method;
@@ -40,7 +40,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             return;
         }
 
-        NoteAnswer();
+        NoteMessage();
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);

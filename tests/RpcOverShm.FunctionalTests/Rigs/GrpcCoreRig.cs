@@ -48,6 +48,7 @@ internal sealed class GrpcCoreRig : CallRig
             [
                 new ChannelOption(ChannelOptions.SslTargetNameOverride, ServerName),
                 .. Limits(options.ClientMaxReceive, options.ClientMaxSend),
+                .. Retries(options.Retries),
             ]);
         return Task.FromResult(new GrpcCoreRig(server, channel));
     }
@@ -75,6 +76,10 @@ internal sealed class GrpcCoreRig : CallRig
             : ChannelCredentials.Insecure;
         return options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own;
     }
+
+    private static ChannelOption[] Retries(RigRetries? retries) => retries is null
+        ? []
+        : [new ChannelOption("grpc.enable_retries", 1), new ChannelOption("grpc.service_config", retries.ToJson())];
 
     private static ChannelOption[] Limits(int? receive, int? send) =>
     [

@@ -29,6 +29,9 @@ internal sealed record RigOptions
     /// <summary>Composed into the channel's credentials; null for none.</summary>
     public CallCredentials? ChannelCallCredentials { get; init; }
 
+    /// <summary>What the channel tries again; null for nothing.</summary>
+    public RigRetries? Retries { get; init; }
+
     /// <summary>Shared memory only: the capacity of both rings.</summary>
     public int RingCapacity { get; init; } = 1 << 20;
 
@@ -49,6 +52,9 @@ internal sealed record RigOptions
 
     /// <summary>Shared memory only: of server and channel.</summary>
     public bool ParsesInPlace { get; init; }
+
+    /// <summary>Shared memory only.</summary>
+    public long? MaxRetryBufferPerCall { get; init; } = 1 << 20;
 
     /// <summary>Shared memory only.</summary>
     public bool ThrowsOperationCanceled { get; init; }

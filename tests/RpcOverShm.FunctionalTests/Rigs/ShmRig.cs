@@ -109,6 +109,8 @@ internal sealed class ShmRig : CallRig
             Credentials = _options.ChannelCallCredentials is { } credentials
                 ? ChannelCredentials.Create(ChannelCredentials.SecureSsl, credentials)
                 : null,
+            ServiceConfig = _options.Retries?.ToServiceConfig(),
+            MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
             ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
             Scheduling = _options.Scheduling,
             ParsesInPlace = _options.ParsesInPlace,

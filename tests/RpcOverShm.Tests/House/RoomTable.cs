@@ -27,7 +27,8 @@ internal sealed partial record RoomTable(
             ["Streams"] = 3,
             ["Clients"] = 4,
             ["Servers"] = 4,
-            [RootRoom] = 5,
+            ["Retries"] = 5,
+            [RootRoom] = 6,
         },
         new Dictionary<string, string[]>
         {
@@ -42,9 +43,11 @@ internal sealed partial record RoomTable(
             ["Streams"] = ["Connections", "Protocol"],
             ["Clients"] = ["Calls", "Connections", "Scheduling", "Protocol"],
             ["Servers"] = ["Calls", "Connections", "Scheduling", "Protocol"],
+            ["Retries"] = ["Clients", "Calls"],
             [RootRoom] =
             [
-                "Clients", "Servers", "Streams", "Calls", "Connections", "Scheduling", "Protocol", "Segments",
+                "Retries", "Clients", "Servers", "Streams", "Calls", "Connections", "Scheduling", "Protocol",
+                "Segments",
             ],
         },
         ["Segments", "Rings", "Signals"]);

@@ -1,0 +1,145 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// An outgoing call as its server answers it: headers, messages, the end. By the holder of the reader role.
+/// </summary>
+internal abstract class AnsweredCall : ClientCall
+{
+    public override void OnHeaders(ReadOnlySpan<byte> head)
+    {
+        var from = new WireReader(head);
+        Metadata headers = MetadataCodec.Decode(ref from);
+        from.End("response metadata");
+        if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
+        {
+            OnHeadTooLarge(FrameKind.Headers);
+        }
+        else if (!HasHeaders)
+        {
+            IsAnswered = true;
+            SetHeaders(headers);
+        }
+    }
+
+    public override void OnHeadTooLarge(FrameKind kind)
+    {
+        string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
+        Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
+        if (kind == FrameKind.End)
+        {
+            NoteAnswer();
+            SetEnd(CallEnd.Local(status), default, hasMessage: false);
+        }
+        else
+        {
+            Finish(status, isCancel: true);
+        }
+    }
+
+    public override void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        bool hasMessage = (flags & FrameFlags.HasMessage) != 0;
+        if (head.IsEmpty)
+        {
+            CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
+            NoteAnswer();
+            SetEnd(CallEnd.Success, message, hasMessage);
+            return;
+        }
+
+        StatusTrailer end = StatusTrailer.Decode(head);
+        if (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata)
+        {
+            OnHeadTooLarge(FrameKind.End);
+            return;
+        }
+
+        if (end.IsNotProcessed && end.Status.StatusCode == StatusCode.Unavailable && TryNoteRefusal())
+        {
+            return;
+        }
+
+        CheckUnlessFinished(end.Status, hasMessage);
+        IsAnswered |= hasMessage;
+        NoteAnswer();
+        SetEnd(CallEnd.FromServer(Localize(end.Status), end.Metadata), message, hasMessage);
+    }
+
+    public override void OnConnectionClosed(CloseReason reason)
+    {
+        // What came before counts; a stream can still be read to where it broke off.
+        if (End is null)
+        {
+            SetEnd(CallEnd.Local(StatusMapping.FromClose(reason)), default, hasMessage: false);
+            FailHeadersIfFinished();
+            Waiter?.Signal();
+        }
+
+        Connection?.DropQueued(this);
+    }
+
+    /// <summary>
+    /// The server leaves and has ended the call before a method saw it. True when that is not to be its end.
+    /// </summary>
+    protected abstract bool TryNoteRefusal();
+
+    /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
+    protected void NoteMessage()
+    {
+        IsAnswered = true;
+        NoteAnswer();
+    }
+
+    private void NoteAnswer()
+    {
+        if (!HasHeaders)
+        {
+            SetHeaders(Metadata.Empty);
+        }
+    }
+
+    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
+    /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
+    protected virtual void CheckEnd(in Status status, bool hasMessage)
+    {
+    }
+
+    /// <summary>
+    /// The call was ended by the server or with the connection: <see cref="ClientCall.End"/> is set. By the holder of the reader
+    /// role, or by the standby after a close.
+    /// </summary>
+    protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
+
+    private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
+
+    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
+    // same.
+    private Status Localize(in Status status) =>
+        status.StatusCode == StatusCode.DeadlineExceeded
+        && status.Detail == StatusMapping.ServerDeadlineDetail
+        && Remaining <= TimeSpan.Zero
+            ? StatusMapping.ClientDeadline
+            : status;
+
+    private void CheckUnlessFinished(in Status status, bool hasMessage)
+    {
+        if (!IsFinished)
+        {
+            CheckEnd(status, hasMessage);
+        }
+    }
+
+    private void SetEnd(CallEnd end, ReadOnlySpan<byte> message, bool hasMessage)
+    {
+        End = end;
+        if (!IsFinished)
+        {
+            OnEnded(message, hasMessage);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+namespace RpcOverShm.Clients;
+
+/// <summary>
+/// A call that is started anew when a server that leaves has refused it before a method saw it: its user does not hear
+/// of that. Only with its whole request in the hands of nobody else, and a few times.
+/// </summary>
+internal abstract class RenewableCall : AnsweredCall
+{
+    // A server that refuses calls has announced that it leaves: the next one is met over another connection.
+    private const int MaxRenewals = 3;
+
+    private object? _origin; // what the call was made from; null for a call that can't be made again
+    private volatile bool _isHandedOver;
+    private bool _isRefused;
+    private byte _renewals;
+
+    /// <summary>Keeps what the call is made from; see <see cref="CallOrigin.Of"/>.</summary>
+    public void KeepOrigin(object origin) => _origin = origin;
+
+    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
+    public override void NoteHandedOver() => _isHandedOver = true;
+
+    /// <summary>Makes a call as new that was refused: it is to be started once more. False for any other.</summary>
+    public bool TryRenew()
+    {
+        if (!_isRefused || !TryDetach())
+        {
+            return false;
+        }
+
+        _isRefused = false;
+        _isHandedOver = false;
+        return true;
+    }
+
+    /// <summary>Starts a call anew that was refused.</summary>
+    public void StartAnew()
+    {
+        object origin = _origin!;
+        if (TryRenew())
+        {
+            Start(origin);
+        }
+    }
+
+    /// <summary>Starts the call once more, from what was kept of it.</summary>
+    protected abstract void Start(object origin);
+
+    protected override bool TryNoteRefusal()
+    {
+        // Where the request is still with the thread that starts the call, only that one could start it again.
+        bool isRenewable = Waiter is not null
+            || (_origin is not null && !IsStartedAhead && (IsAllSent || _isHandedOver));
+        if (!isRenewable || IsFinished || HasHeaders || _renewals == MaxRenewals)
+        {
+            return false;
+        }
+
+        _renewals++;
+        _isRefused = true;
+        if (Waiter is null)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
+        }
+        else
+        {
+            SetDone();
+        }
+
+        return true;
+    }
+
+    protected override void Reset()
+    {
+        base.Reset();
+        _renewals = 0;
+    }
+}

@@ -1,0 +1,33 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Clients;
+
+namespace RpcOverShm.Retries;
+
+/// <summary>One try at a call: a call of its own below.</summary>
+/// <param name="Call">The call.</param>
+/// <param name="Response">Its one response; null where responses are a stream.</param>
+/// <param name="Responses">Its responses; null where there is one.</param>
+/// <param name="Requests">Where its requests go; null where there is one, which it has.</param>
+internal sealed record Attempt<TResponse>(
+    ClientCall Call,
+    Task<TResponse>? Response,
+    IAsyncStreamReader<TResponse>? Responses,
+    RequestStreamWriter<SerializedMessage>? Requests)
+    where TResponse : class
+{
+    /// <summary>
+    /// Waits until it is known what the attempt has come to: an answer of a method, or an end. Does not throw.
+    /// </summary>
+    public async Task SettleAsync()
+    {
+        if (Response is not null)
+        {
+            // One hop less than by way of the headers; who asks for them is told by another way.
+            await ((Task)Response).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+            return;
+        }
+
+        await ((Task)Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+    }
+}

@@ -1,0 +1,250 @@
+using System.Globalization;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Clients;
+
+namespace RpcOverShm.Retries;
+
+/// <summary>
+/// One call of a method with a retry policy: attempts, one after the other, until one is answered by a method, ends in
+/// a way that is final, or no further one is allowed. That attempt is the call from then on (gRFC A6: it is committed).
+/// Any thread may use it.
+/// </summary>
+internal sealed class RetriedCall<TResponse>
+    where TResponse : class
+{
+    private const string PreviousAttemptsKey = "grpc-previous-rpc-attempts";
+
+    private readonly RetrySettings _settings;
+    private readonly RetryPolicy _policy;
+    private readonly CallOptions _options;
+    private readonly AttemptFactory<TResponse> _begin;
+    private readonly Lock _gate = new();
+    private readonly TaskCompletionSource _givenUp = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource<Attempt<TResponse>> _committed =
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private Attempt<TResponse>? _current;
+    private CallEnd? _end; // how the user has given the call up, between attempts or in one
+    private volatile bool _areHeadersWanted;
+
+    /// <param name="settings">The channel's.</param>
+    /// <param name="policy">The method's.</param>
+    /// <param name="options">The caller's.</param>
+    /// <param name="log">The requests, where they are a stream or may be sent again.</param>
+    /// <param name="begin">Makes an attempt.</param>
+    /// <param name="end">How the call has ended already; null for a call that is to be made.</param>
+    public RetriedCall(
+        RetrySettings settings,
+        RetryPolicy policy,
+        in CallOptions options,
+        RequestLog log,
+        AttemptFactory<TResponse> begin,
+        CallEnd? end)
+    {
+        _settings = settings;
+        _policy = policy;
+        _options = options;
+        _begin = begin;
+        Requests = log;
+        _end = end;
+        Begin(attempts: 0);
+        _ = RunAsync();
+        ResponseAsync = Observed(TakeResponseAsync());
+    }
+
+    public RequestLog Requests { get; }
+
+    /// <summary>Of a call with one response.</summary>
+    public Task<TResponse> ResponseAsync { get; }
+
+    public Status Status => Committed?.Call.Status
+        ?? throw new InvalidOperationException("Unable to get the status because the call is not complete.");
+
+    public Metadata Trailers => Committed?.Call.Trailers
+        ?? throw new InvalidOperationException(
+            "Can't get the call trailers because the call has not completed successfully.");
+
+    private Attempt<TResponse>? Committed =>
+        _committed.Task.IsCompletedSuccessfully ? _committed.Task.Result : null;
+
+    /// <summary>The attempt that has become the call.</summary>
+    public Task<Attempt<TResponse>> WhenCommittedAsync() => _committed.Task;
+
+    public Task<Metadata> GetHeadersAsync() => Observed(TakeHeadersAsync());
+
+    public void Dispose() => GiveUp(CallEnd.Local(StatusMapping.Disposed));
+
+    /// <summary>A token of the user was cancelled, and with it the call.</summary>
+    public void Cancel(CancellationToken by) => GiveUp(CallEnd.Local(StatusMapping.ClientCancelled, by));
+
+    /// <summary>Ends the call because of a request that can't be sent; returns what to throw.</summary>
+    public RpcException Fail(in Status status)
+    {
+        GiveUp(CallEnd.Local(status));
+        return new RpcException(status);
+    }
+
+    private static Task<T> Observed<T>(Task<T> task)
+    {
+        // Whoever never looks is not to be punished with an unobserved exception.
+        _ = task.ContinueWith(
+            static failed => _ = failed.Exception,
+            CancellationToken.None,
+            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+            TaskScheduler.Default);
+        return task;
+    }
+
+    private async Task<TResponse> TakeResponseAsync()
+    {
+        Attempt<TResponse> attempt = await _committed.Task.ConfigureAwait(false);
+        return attempt.Response is null ? null! : await attempt.Response.ConfigureAwait(false);
+    }
+
+    private async Task<Metadata> TakeHeadersAsync()
+    {
+        Attempt<TResponse> current;
+        lock (_gate)
+        {
+            _areHeadersWanted = true;
+            current = _current!;
+        }
+
+        _ = WatchHeadersAsync(current);
+        Attempt<TResponse> attempt = await _committed.Task.ConfigureAwait(false);
+        return await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
+    }
+
+    // Of a call with one response nothing else says that it was answered before that has come.
+    private async Task WatchHeadersAsync(Attempt<TResponse> attempt)
+    {
+        await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (attempt.Call.IsAnswered)
+        {
+            Commit(attempt);
+        }
+    }
+
+    private async Task RunAsync()
+    {
+        for (int attempts = 1; ; attempts++)
+        {
+            Attempt<TResponse> attempt = _current!;
+            await attempt.SettleAsync().ConfigureAwait(false);
+            if (PauseAfter(attempt, attempts) is not { } pause)
+            {
+                Commit(attempt);
+                return;
+            }
+
+            await PauseAsync(pause).ConfigureAwait(false);
+            try
+            {
+                Begin(attempts);
+            }
+            catch (ObjectDisposedException)
+            {
+                // The channel was shut down in the pause: the last failure stands.
+                Commit(attempt);
+                return;
+            }
+        }
+    }
+
+    /// <summary>Null when the attempt is the last one, however it has ended.</summary>
+    private TimeSpan? PauseAfter(Attempt<TResponse> attempt, int attempts)
+    {
+        if (attempt.Call.IsAnswered || attempt.Call.WaitForEnd() is not { IsOk: false } end)
+        {
+            _settings.Throttle?.NoteSuccess();
+            return null;
+        }
+
+        bool isGivenUp = _givenUp.Task.IsCompleted || _options.CancellationToken.IsCancellationRequested
+            || TimeLeft <= TimeSpan.Zero;
+        string? pushback = end.KnownTrailers?.GetValue(RetryPolicy.PushbackKey);
+        bool isRefused = pushback is not null && !IsDelay(pushback);
+        if (isGivenUp || (!_policy.Codes.Contains(end.Status.StatusCode) && !isRefused))
+        {
+            return null;
+        }
+
+        bool mayGoOn = _settings.Throttle?.NoteFailure() ?? true;
+        if (!mayGoOn || isRefused || attempts >= _policy.MaxAttempts || Requests.IsOverflowing)
+        {
+            return null;
+        }
+
+        return pushback is null
+            ? _policy.PauseAfter(attempts, Random.Shared.NextDouble())
+            : TimeSpan.FromMilliseconds(int.Parse(pushback, CultureInfo.InvariantCulture));
+    }
+
+    private static bool IsDelay(string pushback) =>
+        int.TryParse(pushback, NumberStyles.None, CultureInfo.InvariantCulture, out _);
+
+    private TimeSpan TimeLeft => _options.Deadline is { } deadline && deadline != DateTime.MaxValue
+        ? deadline - TimeProvider.System.GetUtcNow().UtcDateTime
+        : TimeSpan.MaxValue;
+
+    // Ends early when the call is given up, or its time is up: the next attempt then says so.
+    private async Task PauseAsync(TimeSpan pause)
+    {
+        TimeSpan left = TimeLeft;
+        TimeSpan length = left < pause ? left : pause;
+        if (length > TimeSpan.Zero)
+        {
+            using var end = CancellationTokenSource.CreateLinkedTokenSource(_options.CancellationToken);
+            await Task.WhenAny(Task.Delay(length, end.Token), _givenUp.Task).ConfigureAwait(false);
+            await end.CancelAsync().ConfigureAwait(false);
+        }
+    }
+
+    private void Begin(int attempts)
+    {
+        Attempt<TResponse> attempt;
+        lock (_gate)
+        {
+            // One that was given up meanwhile is made as it has ended, and never sent.
+            attempt = _begin(OptionsOf(attempts), _end);
+            _current = attempt;
+        }
+
+        if (attempt.Requests is not null)
+        {
+            _ = Requests.SendAsync(attempt.Requests);
+        }
+
+        if (_areHeadersWanted)
+        {
+            _ = WatchHeadersAsync(attempt);
+        }
+    }
+
+    private CallOptions OptionsOf(int attempts) => attempts == 0
+        ? _options
+        : _options.WithHeaders(
+            [.. _options.Headers ?? [], new Metadata.Entry(PreviousAttemptsKey, $"{attempts}")]);
+
+    private void GiveUp(CallEnd end)
+    {
+        Attempt<TResponse> current;
+        lock (_gate)
+        {
+            _end ??= end;
+            current = _current!;
+        }
+
+        current.Call.Finish(end, isCancel: true);
+        _givenUp.TrySetResult();
+    }
+
+    private void Commit(Attempt<TResponse> attempt)
+    {
+        if (_committed.TrySetResult(attempt))
+        {
+            Requests.NoteFinal();
+        }
+    }
+}

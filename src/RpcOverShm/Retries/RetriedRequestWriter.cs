@@ -1,0 +1,81 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+
+namespace RpcOverShm.Retries;
+
+/// <summary>
+/// The requests of a streaming call that may need more than one attempt. One write at a time; a write completes when an
+/// attempt has taken the message.
+/// </summary>
+/// <param name="call">The call.</param>
+/// <param name="marshaller">Writes the requests.</param>
+/// <param name="limitBytes">The largest request that may be sent; null for any.</param>
+internal sealed class RetriedRequestWriter<TRequest, TResponse>(
+    RetriedCall<TResponse> call, Marshaller<TRequest> marshaller, int? limitBytes)
+    : IClientStreamWriter<TRequest>
+    where TRequest : class
+    where TResponse : class
+{
+    private Task _lastWrite = Task.CompletedTask;
+    private bool _isCompleted;
+
+    public WriteOptions? WriteOptions { get; set; }
+
+    public Task WriteAsync(TRequest message) => WriteAsync(message, CancellationToken.None);
+
+    public Task WriteAsync(TRequest message, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        if (!_lastWrite.IsCompleted)
+        {
+            return Task.FromException(new InvalidOperationException(
+                "Can't write the message because the previous write is in progress."));
+        }
+
+        if (_isCompleted)
+        {
+            return Task.FromException(new InvalidOperationException("Request stream has already been completed."));
+        }
+
+        return _lastWrite = WriteLaterAsync(message, cancellationToken);
+    }
+
+    public Task CompleteAsync()
+    {
+        if (!_lastWrite.IsCompleted)
+        {
+            return Task.FromException(new InvalidOperationException(
+                "Can't complete the client stream writer because the previous write is in progress."));
+        }
+
+        if (!_isCompleted)
+        {
+            _isCompleted = true;
+            call.Requests.Complete();
+        }
+
+        return Task.CompletedTask;
+    }
+
+    private async Task WriteLaterAsync(TRequest message, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+        {
+            call.Cancel(cancellationToken);
+        }
+
+        SerializedMessage bytes;
+        try
+        {
+            bytes = SerializedMessage.Of(marshaller, message, limitBytes);
+        }
+        catch (Exception exception)
+        {
+            throw call.Fail(StatusMapping.FromRequestFailure(exception));
+        }
+
+        using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
+            static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), call);
+        await call.Requests.WriteAsync(bytes, WriteOptions).ConfigureAwait(false);
+    }
+}

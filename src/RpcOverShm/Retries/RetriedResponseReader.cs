@@ -1,0 +1,40 @@
+using Grpc.Core;
+
+namespace RpcOverShm.Retries;
+
+/// <summary>The responses of a streaming call that may need more than one attempt: those of the one that counts.</summary>
+internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call) : IAsyncStreamReader<TResponse>
+    where TResponse : class
+{
+    private Task<bool>? _lastRead;
+    private IAsyncStreamReader<TResponse>? _responses;
+
+    public TResponse Current => _responses?.Current!;
+
+    public Task<bool> MoveNext(CancellationToken cancellationToken)
+    {
+        if (_responses is { } known)
+        {
+            return known.MoveNext(cancellationToken);
+        }
+
+        if (_lastRead is { IsCompleted: false })
+        {
+            return Task.FromException<bool>(new InvalidOperationException(
+                "Can't read the next message because the previous read is still in progress."));
+        }
+
+        return _lastRead = MoveFirstAsync(cancellationToken);
+    }
+
+    private async Task<bool> MoveFirstAsync(CancellationToken cancellationToken)
+    {
+        using (cancellationToken.UnsafeRegister(
+            static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), call))
+        {
+            _responses = (await call.WhenCommittedAsync().ConfigureAwait(false)).Responses!;
+        }
+
+        return await _responses.MoveNext(cancellationToken).ConfigureAwait(false);
+    }
+}

@@ -1,0 +1,188 @@
+using System.Runtime.CompilerServices;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Clients;
+
+namespace RpcOverShm.Retries;
+
+/// <summary>
+/// The five call shapes of a channel whose service config has retry policies. Methods without one go straight through.
+/// </summary>
+/// <param name="invoker">The channel's own.</param>
+/// <param name="retries">What the service config says.</param>
+/// <param name="limitBytes">The largest request that may be sent; null for any.</param>
+internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings retries, int? limitBytes) : CallInvoker
+{
+    private readonly ConditionalWeakTable<IMethod, object> _methods = [];
+
+    public override TResponse BlockingUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        Find(method) is null
+            ? invoker.BlockingUnaryCall(method, host, options, request)
+            : Block(method, host, options, request);
+
+    public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncUnaryCall(method, host, options, request);
+        }
+
+        SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
+        RetriedCall<TResponse> call = Start(
+            retried,
+            options,
+            log,
+            (attempt, end) =>
+            {
+                SingleResponseCall<TResponse> made = invoker.StartUnary(retried.Raw, host, attempt, message!, end);
+                return new Attempt<TResponse>(made, made.ResponseAsync, Responses: null, Requests: null);
+            },
+            failure);
+        return new AsyncUnaryCall<TResponse>(
+            call.ResponseAsync,
+            RetriedAccess<TResponse>.GetHeaders,
+            RetriedAccess<TResponse>.GetStatus,
+            RetriedAccess<TResponse>.GetTrailers,
+            RetriedAccess<TResponse>.Dispose,
+            call);
+    }
+
+    public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncServerStreamingCall(method, host, options, request);
+        }
+
+        SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
+        RetriedCall<TResponse> call = Start(
+            retried,
+            options,
+            log,
+            (attempt, end) =>
+            {
+                StreamResponseCall<TResponse> made = invoker.StartServerStream(retried.Raw, host, attempt, message!, end);
+                return new Attempt<TResponse>(made, Response: null, made.Responses, Requests: null);
+            },
+            failure);
+        return new AsyncServerStreamingCall<TResponse>(
+            new RetriedResponseReader<TResponse>(call),
+            RetriedAccess<TResponse>.GetHeaders,
+            RetriedAccess<TResponse>.GetStatus,
+            RetriedAccess<TResponse>.GetTrailers,
+            RetriedAccess<TResponse>.Dispose,
+            call);
+    }
+
+    public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncClientStreamingCall(method, host, options);
+        }
+
+        RetriedCall<TResponse> call = Start<TResponse>(
+            retried,
+            options,
+            new RequestLog(retries.Budget),
+            (attempt, end) =>
+            {
+                SingleResponseCall<TResponse> made = invoker.StartClientStream(
+                    retried.Raw, host, attempt, end, out RequestStreamWriter<SerializedMessage> requests);
+                return new Attempt<TResponse>(made, made.ResponseAsync, Responses: null, requests);
+            },
+            failure: null);
+        return new AsyncClientStreamingCall<TRequest, TResponse>(
+            Writer(call, method, options),
+            call.ResponseAsync,
+            RetriedAccess<TResponse>.GetHeaders,
+            RetriedAccess<TResponse>.GetStatus,
+            RetriedAccess<TResponse>.GetTrailers,
+            RetriedAccess<TResponse>.Dispose,
+            call);
+    }
+
+    public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncDuplexStreamingCall(method, host, options);
+        }
+
+        RetriedCall<TResponse> call = Start<TResponse>(
+            retried,
+            options,
+            new RequestLog(retries.Budget),
+            (attempt, end) =>
+            {
+                StreamResponseCall<TResponse> made = invoker.StartDuplex(
+                    retried.Raw, host, attempt, end, out RequestStreamWriter<SerializedMessage> requests);
+                return new Attempt<TResponse>(made, Response: null, made.Responses, requests);
+            },
+            failure: null);
+        return new AsyncDuplexStreamingCall<TRequest, TResponse>(
+            Writer(call, method, options),
+            new RetriedResponseReader<TResponse>(call),
+            RetriedAccess<TResponse>.GetHeaders,
+            RetriedAccess<TResponse>.GetStatus,
+            RetriedAccess<TResponse>.GetTrailers,
+            RetriedAccess<TResponse>.Dispose,
+            call);
+    }
+
+    // By itself: what a lambda captures is allocated where its method begins, also for methods that are not retried.
+    private TResponse Block<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class =>
+        CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
+
+    private RetriedCall<TResponse> Start<TResponse>(
+        RetriedMethod<TResponse> method, in CallOptions options, RequestLog log, AttemptFactory<TResponse> begin, CallEnd? failure)
+        where TResponse : class =>
+        new(retries, method.Policy!, options, log, begin, failure);
+
+    private RetriedRequestWriter<TRequest, TResponse> Writer<TRequest, TResponse>(
+        RetriedCall<TResponse> call, Method<TRequest, TResponse> method, in CallOptions options)
+        where TRequest : class
+        where TResponse : class =>
+        new(call, invoker.Bind(method).RequestMarshaller, limitBytes) { WriteOptions = options.WriteOptions };
+
+    /// <summary>The request as all attempts send it; null when it can't be sent.</summary>
+    private SerializedMessage? Serialize<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, TRequest request, out RequestLog log, out CallEnd? failure)
+        where TRequest : class
+        where TResponse : class
+    {
+        log = new RequestLog(retries.Budget);
+        failure = null;
+        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
+        try
+        {
+            var message = SerializedMessage.Of(marshaller, request, limitBytes);
+            log.Keep(message);
+            return message;
+        }
+        catch (Exception exception)
+        {
+            failure = CallEnd.Local(StatusMapping.FromRequestFailure(exception));
+            return null;
+        }
+    }
+
+    /// <summary>Null for a method whose failures are final.</summary>
+    private RetriedMethod<TResponse>? Find<TRequest, TResponse>(Method<TRequest, TResponse> method)
+        where TRequest : class
+        where TResponse : class
+    {
+        object found = _methods.TryGetValue(method, out object? known)
+            ? known
+            : _methods.GetValue(method, _ => RetriedMethod<TResponse>.Of(method, retries.Find(method)));
+        return (RetriedMethod<TResponse>)found is { Policy: not null } retried ? retried : null;
+    }
+}

@@ -1,0 +1,120 @@
+using Grpc.Core;
+using RpcOverShm.Retries;
+
+namespace RpcOverShm;
+
+/// <summary>Turns a public service config into the settings of retries; refuses what is not allowed.</summary>
+internal static class RetryChecks
+{
+    private const int MostTokens = 1000;
+
+    /// <summary>Null when nothing is to be tried again.</summary>
+    public static RetrySettings? Settings(ShmChannelOptions options)
+    {
+        if (options.MaxRetryAttempts < 1)
+        {
+            throw new ArgumentException(
+                $"{nameof(ShmChannelOptions.MaxRetryAttempts)} is 1 or more, or null for any; "
+                + $"not {options.MaxRetryAttempts}.");
+        }
+
+        CheckSize(options.MaxRetryBufferSize, nameof(ShmChannelOptions.MaxRetryBufferSize));
+        CheckSize(options.MaxRetryBufferPerCallSize, nameof(ShmChannelOptions.MaxRetryBufferPerCallSize));
+        var policies = new Dictionary<string, RetryPolicy?>(StringComparer.Ordinal);
+        foreach (ShmMethodConfig method in options.ServiceConfig?.MethodConfigs ?? [])
+        {
+            RetryPolicy? policy = method.RetryPolicy is { } given ? Policy(given, options.MaxRetryAttempts) : null;
+            Add(policies, method.Names, policy);
+        }
+
+        RetryThrottle? throttle = options.ServiceConfig?.RetryThrottling is { } bucket ? Throttle(bucket) : null;
+        return policies.Values.All(policy => policy is null)
+            ? null
+            : new RetrySettings
+            {
+                Policies = policies,
+                Throttle = throttle,
+                Budget = new RetryBudget(options.MaxRetryBufferSize, options.MaxRetryBufferPerCallSize),
+            };
+    }
+
+    private static void Add(Dictionary<string, RetryPolicy?> policies, IList<ShmMethodName> names, RetryPolicy? policy)
+    {
+        if (names.Count == 0)
+        {
+            throw new ArgumentException($"A method config has no names; {nameof(ShmMethodName)}.Default is for all.");
+        }
+
+        foreach (ShmMethodName name in names)
+        {
+            string key = $"{name.Service}/{name.Method}";
+            if (string.IsNullOrEmpty(name.Service) && !string.IsNullOrEmpty(name.Method))
+            {
+                throw new ArgumentException($"The method '{name.Method}' of a service config has no service.");
+            }
+
+            if (!policies.TryAdd(key, policy))
+            {
+                throw new ArgumentException($"The service config names '{key}' twice.");
+            }
+        }
+    }
+
+    private static RetryPolicy Policy(ShmRetryPolicy policy, int? mostAttempts)
+    {
+        int attempts = Required(policy.MaxAttempts, nameof(policy.MaxAttempts));
+        TimeSpan initial = Required(policy.InitialBackoff, nameof(policy.InitialBackoff));
+        TimeSpan longest = Required(policy.MaxBackoff, nameof(policy.MaxBackoff));
+        double multiplier = Required(policy.BackoffMultiplier, nameof(policy.BackoffMultiplier));
+        Check(attempts >= 2, nameof(policy.MaxAttempts), "2 or more");
+        Check(initial > TimeSpan.Zero, nameof(policy.InitialBackoff), "above zero");
+        Check(
+            longest > TimeSpan.Zero && longest.TotalMilliseconds <= int.MaxValue,
+            nameof(policy.MaxBackoff),
+            "above zero and below 24 days");
+        Check(multiplier > 0 && double.IsFinite(multiplier), nameof(policy.BackoffMultiplier), "above zero");
+        Check(
+            policy.RetryableStatusCodes.Count > 0 && !policy.RetryableStatusCodes.Contains(StatusCode.OK),
+            nameof(policy.RetryableStatusCodes),
+            "at least one code, and not OK");
+        return new RetryPolicy(
+            Math.Min(attempts, mostAttempts ?? attempts),
+            initial,
+            longest,
+            multiplier,
+            policy.RetryableStatusCodes.ToHashSet());
+    }
+
+    private static RetryThrottle Throttle(ShmRetryThrottling throttling)
+    {
+        if (throttling.MaxTokens is <= 0 or > MostTokens || throttling.TokenRatio is not > 0)
+        {
+            throw new ArgumentException(
+                $"A {nameof(ShmRetryThrottling)} has {nameof(throttling.MaxTokens)} above 0 and at most {MostTokens}, "
+                + $"and {nameof(throttling.TokenRatio)} above 0; "
+                + $"not {throttling.MaxTokens} and {throttling.TokenRatio}.");
+        }
+
+        return new RetryThrottle(throttling.MaxTokens, throttling.TokenRatio);
+    }
+
+    private static void CheckSize(long? bytes, string name)
+    {
+        if (bytes < 0)
+        {
+            throw new ArgumentException($"{name} is 0 or more bytes, or null for any; not {bytes}.");
+        }
+    }
+
+    private static T Required<T>(T? value, string name)
+        where T : struct =>
+        value ?? throw new ArgumentException($"A {nameof(ShmRetryPolicy)} has no {name}.");
+
+    private static void Check(bool isAllowed, string name, string what)
+    {
+        if (!isAllowed)
+        {
+            throw new ArgumentException($"{nameof(ShmRetryPolicy)}.{name} is {what}.");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Retries;
+
+/// <summary>What a retry policy does, and where it stops: gRFC A6.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
+{
+    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const string Pushback = "grpc-retry-pushback-ms";
+
+    private static readonly RigRetries s_three = new(3, StatusCode.Unavailable);
+
+    private readonly List<string> _attempts = [];
+    private Func<int, RpcException?> _failureOf = attempt => attempt < 3 ? Unavailable() : null;
+
+    [Test]
+    public async Task Unary_FailingTwice_SucceedsTheThirdTime([Values] bool isBlocking)
+    {
+        CallRig rig = await StartFailingAsync(s_three);
+        ScriptClient client = rig.Client;
+
+        Payload answer = isBlocking
+            ? await Timeouts.OnThread(() => client.Unary(Payloads.Of("again"))).Bounded()
+            : await client.UnaryAsync(Payloads.Of("again")).ResponseAsync.Bounded();
+
+        Assert.That(answer.Text(), Is.EqualTo("again"));
+        Assert.That(_attempts, Is.EqualTo(new[] { "", "1", "2" }));
+    }
+
+    [Test]
+    public async Task EveryShape_FailingTwice_SucceedsTheThirdTime_WithAllItsRequests()
+    {
+        CallRig rig = await StartFailingAsync(s_three);
+
+        List<Payload> streamed = await rig.Client.ServerStream(Payloads.Of("again"))
+            .ResponseStream.ReadAllAsync().Bounded();
+        _attempts.Clear();
+        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream();
+        await clientStream.RequestStream.WriteAsync(Payloads.Of("a")).Bounded();
+        await clientStream.RequestStream.WriteAsync(Payloads.Of("b")).Bounded();
+        await clientStream.RequestStream.CompleteAsync().Bounded();
+        Payload collected = await clientStream.ResponseAsync.Bounded();
+        _attempts.Clear();
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
+        await duplex.RequestStream.WriteAsync(Payloads.Of("c")).Bounded();
+        await duplex.RequestStream.WriteAsync(Payloads.Of("d")).Bounded();
+        await duplex.RequestStream.CompleteAsync().Bounded();
+        List<Payload> echoed = await duplex.ResponseStream.ReadAllAsync().Bounded();
+
+        Assert.That(streamed.Single().Text(), Is.EqualTo("again"));
+        Assert.That(collected.Text(), Is.EqualTo("ab"));
+        Assert.That(echoed.Select(one => one.Text()), Is.EqualTo(new[] { "c", "d" }));
+        Assert.That(duplex.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
+        Assert.That(_attempts, Has.Count.EqualTo(3));
+    }
+
+    [Test]
+    public async Task Failure_OfTheLastAttempt_IsTheCalls()
+    {
+        _failureOf = attempt => Unavailable($"attempt {attempt}");
+        CallRig rig = await StartFailingAsync(s_three);
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        RpcException failure = await FailureOf(call);
+
+        Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unavailable, "attempt 3")));
+        Assert.That(call.GetStatus().Plain(), Is.EqualTo(failure.Status.Plain()));
+        Assert.That(call.GetTrailers().GetValue("which"), Is.EqualTo("trailer"));
+        Assert.That(_attempts, Has.Count.EqualTo(3));
+    }
+
+    [Test]
+    public async Task Failure_OfAnotherCode_IsFinal()
+    {
+        _failureOf = _ => new RpcException(new Status(StatusCode.NotFound, "final"));
+        CallRig rig = await StartFailingAsync(s_three);
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.NotFound));
+        Assert.That(_attempts, Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Failure_AfterHeaders_IsFinal()
+    {
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                Unary = async (_, context) =>
+                {
+                    Note(context);
+                    await context.WriteResponseHeadersAsync(new Metadata { { "answered", "yes" } });
+                    throw Unavailable();
+                },
+            },
+            new RigOptions { Retries = s_three });
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        Metadata headers = await call.ResponseHeadersAsync.Bounded();
+        RpcException failure = await FailureOf(call);
+
+        Assert.That(headers.GetValue("answered"), Is.EqualTo("yes"));
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(_attempts, Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Failure_AfterAMessage_IsFinal()
+    {
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                ServerStream = async (request, responses, context) =>
+                {
+                    Note(context);
+                    await responses.WriteAsync(request);
+                    throw Unavailable();
+                },
+            },
+            new RigOptions { Retries = s_three });
+
+        RpcException failure = await FailureOf(
+            rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync());
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(_attempts, Has.Count.EqualTo(1));
+    }
+
+    [TestCase("-1", 1)]
+    [TestCase("soon", 1)]
+    [TestCase("0", 3)]
+    public async Task Pushback_OfTheServer_DecidesWhetherToComeAgain(string pushback, int attempts)
+    {
+        _failureOf = _ => new RpcException(
+            new Status(StatusCode.Unavailable, "busy"), new Metadata { { Pushback, pushback } });
+        CallRig rig = await StartFailingAsync(s_three with { Backoff = TimeSpan.FromMilliseconds(1) });
+
+        await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(_attempts, Has.Count.EqualTo(attempts));
+    }
+
+    [Test]
+    public async Task Deadline_InAPause_EndsTheCall()
+    {
+        _failureOf = _ => new RpcException(
+            new Status(StatusCode.Unavailable, "busy"), new Metadata { { Pushback, "3600000" } });
+        CallRig rig = await StartFailingAsync(s_three);
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(500))));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(_attempts, Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Cancellation_InAPause_EndsTheCall([Values] bool isByDispose)
+    {
+        var failed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _failureOf = _ =>
+        {
+            failed.TrySetResult();
+            return new RpcException(
+                new Status(StatusCode.Unavailable, "busy"), new Metadata { { Pushback, "3600000" } });
+        };
+        CallRig rig = await StartFailingAsync(s_three);
+        using var cancel = new CancellationTokenSource();
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(cancellationToken: cancel.Token));
+        await failed.Task.Bounded();
+        if (isByDispose)
+        {
+            call.Dispose();
+        }
+        else
+        {
+            await cancel.CancelAsync();
+        }
+
+        RpcException failure = await FailureOf(call);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(_attempts, Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Throttling_WhenMostCallsFail_StopsRetries()
+    {
+        _failureOf = _ => Unavailable();
+        CallRig rig = await StartFailingAsync(s_three with
+        {
+            MaxTokens = 4,
+            Backoff = TimeSpan.FromMilliseconds(1),
+        });
+
+        await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+        int first = _attempts.Count;
+        await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        // Of four tokens the first failure leaves three, the second two, which is not above half.
+        Assert.That(first, Is.EqualTo(2));
+        Assert.That(_attempts, Has.Count.EqualTo(3));
+    }
+
+    private static RpcException Unavailable(string detail = "not now") => new(
+        new Status(StatusCode.Unavailable, detail), new Metadata { { "which", "trailer" } });
+
+    private Task<CallRig> StartFailingAsync(RigRetries retries) => StartAsync(
+        new Script
+        {
+            Unary = (request, context) =>
+            {
+                NoteAndFail(context);
+                return Task.FromResult(request);
+            },
+            ServerStream = (request, responses, context) =>
+            {
+                NoteAndFail(context);
+                return responses.WriteAsync(request);
+            },
+            ClientStream = async (requests, context) =>
+            {
+                NoteAndFail(context);
+                List<Payload> all = await requests.ReadAllAsync();
+                return Payloads.Of(string.Concat(all.Select(one => one.Text())));
+            },
+            Duplex = async (requests, responses, context) =>
+            {
+                NoteAndFail(context);
+                while (await requests.MoveNext(CancellationToken.None))
+                {
+                    await responses.WriteAsync(requests.Current);
+                }
+            },
+        },
+        new RigOptions { Retries = retries });
+
+    private void NoteAndFail(ServerCallContext context)
+    {
+        if (_failureOf(Note(context)) is { } failure)
+        {
+            throw failure;
+        }
+    }
+
+    private int Note(ServerCallContext context)
+    {
+        lock (_attempts)
+        {
+            _attempts.Add(context.RequestHeaders.GetValue(PreviousAttempts) ?? "");
+            return _attempts.Count;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+using System.Globalization;
+using System.Text.Json;
+using Grpc.Core;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>A retry policy for the methods of a <see cref="Script"/>, as both kinds of channel take it.</summary>
+/// <param name="MaxAttempts">With the first one.</param>
+/// <param name="Codes">What is tried again.</param>
+internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
+{
+    private const double Multiplier = 2;
+
+    /// <summary>The longest first pause.</summary>
+    public TimeSpan Backoff { get; init; } = TimeSpan.FromMilliseconds(10);
+
+    /// <summary>Null for no throttling.</summary>
+    public int? MaxTokens { get; init; }
+
+    public double TokenRatio { get; init; } = 0.1;
+
+    public ShmServiceConfig ToServiceConfig()
+    {
+        var policy = new ShmRetryPolicy
+        {
+            MaxAttempts = MaxAttempts,
+            InitialBackoff = Backoff,
+            MaxBackoff = Backoff * Multiplier,
+            BackoffMultiplier = Multiplier,
+        };
+        foreach (StatusCode code in Codes)
+        {
+            policy.RetryableStatusCodes.Add(code);
+        }
+
+        var config = new ShmServiceConfig
+        {
+            MethodConfigs = { new ShmMethodConfig { Names = { Name }, RetryPolicy = policy } },
+        };
+        if (MaxTokens is { } tokens)
+        {
+            config.RetryThrottling = new ShmRetryThrottling { MaxTokens = tokens, TokenRatio = TokenRatio };
+        }
+
+        return config;
+    }
+
+    /// <summary>The same as gRPC's service config is written.</summary>
+    public string ToJson()
+    {
+        IEnumerable<string> names = Codes.Select(code => JsonNamingPolicy.SnakeCaseUpper.ConvertName($"{code}"));
+        string codes = string.Join(',', names.Select(name => $"\"{name}\""));
+        string throttling = MaxTokens is { } tokens
+            ? string.Create(
+                CultureInfo.InvariantCulture,
+                $$""", "retryThrottling": { "maxTokens": {{tokens}}, "tokenRatio": {{TokenRatio}} }""")
+            : "";
+        return string.Create(
+            CultureInfo.InvariantCulture,
+            $$"""
+            { "methodConfig": [ { "name": [ { "service": "{{Script.ServiceName}}" } ], "retryPolicy": {
+              "maxAttempts": {{MaxAttempts}}, "initialBackoff": "{{Backoff.TotalSeconds}}s",
+              "maxBackoff": "{{Backoff.TotalSeconds * Multiplier}}s", "backoffMultiplier": {{Multiplier}},
+              "retryableStatusCodes": [ {{codes}} ] } } ]{{throttling}} }
+            """);
+    }
+
+    private static ShmMethodName Name => new() { Service = Script.ServiceName };
+}
