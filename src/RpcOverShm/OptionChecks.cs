@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
@@ -147,6 +148,19 @@ internal static class OptionChecks
                 $"'{name}' is not a codec's name: "
                 + $"1 to {LongestCodecName} letters, digits, '.', '-' or '_', and not 'proto'.");
     }
+
+    /// <summary>Null for none.</summary>
+    public static string? Encoding(string? name, [CallerArgumentExpression(nameof(name))] string optionName = "") =>
+        name switch
+        {
+            null or MessageEncoding.Identity => null,
+            MessageEncoding.Gzip => name,
+            _ => throw new ArgumentException(
+                $"{Short(optionName)} is one of {MessageEncoding.Supported}, or null; not '{name}'."),
+        };
+
+    public static Interceptor[] Interceptors(IEnumerable<Interceptor> interceptors) =>
+        [.. interceptors.Select(one => one ?? throw new ArgumentException("An interceptor is null."))];
 
     // "options.RingCapacity" names the option as its user knows it.
     private static string Short(string expression) => expression[(expression.LastIndexOf('.') + 1)..];

@@ -1,3 +1,6 @@
+using System.IO.Compression;
+using Grpc.Core;
+using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -20,6 +23,7 @@ public sealed class ShmServer : IAsyncDisposable
     private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
 
     private readonly IReadOnlyList<MarshallerSource> _codecs;
+    private readonly Interceptor[] _interceptors;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _hurry = new();
@@ -57,9 +61,12 @@ public sealed class ShmServer : IAsyncDisposable
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             ParsesInPlace = options.ParsesInPlace,
             HasDetailedErrors = options.EnableDetailedErrors,
+            ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
+            ResponseCompressionLevel = options.ResponseCompressionLevel ?? CompressionLevel.Fastest,
             Logger = _logger,
         };
         _codecs = OptionChecks.Codecs(options.Codecs);
+        _interceptors = OptionChecks.Interceptors(options.Interceptors);
         Services = new ShmServiceCollection(this);
     }
 
@@ -169,7 +176,7 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Services, _codecs) };
+            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs) };
             try
             {
                 _running = new CallServer(_address, _connectionSettings, settings);
@@ -182,6 +189,11 @@ public sealed class ShmServer : IAsyncDisposable
 
         ShmLog.Listening(_logger, _address.SocketPath, Address);
     }
+
+    private ServerServiceDefinition[] Intercepted() =>
+    [
+        .. Services.Select(service => InterceptedService.Of(service, _interceptors)),
+    ];
 
     private async Task StopRunningAsync(CallServer running, TimeSpan grace, CancellationToken cancellationToken)
     {

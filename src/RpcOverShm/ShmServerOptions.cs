@@ -1,3 +1,5 @@
+using System.IO.Compression;
+using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm;
@@ -53,6 +55,28 @@ public sealed class ShmServerOptions
     /// false: exceptions can tell what is nobody's business.
     /// </summary>
     public bool EnableDetailedErrors { get; set; }
+
+    /// <summary>
+    /// How responses are compressed unless their call says otherwise: <c>gzip</c>, or null, the default, for not at
+    /// all; <c>identity</c> is the same as null. Over shared memory compression costs more time than it saves. A call's
+    /// own wish is the header <c>grpc-internal-encoding-request</c> of its response; a message's is
+    /// <see cref="Grpc.Core.WriteFlags.NoCompress"/>.
+    /// </summary>
+    public string? ResponseCompressionAlgorithm { get; set; }
+
+    /// <summary>
+    /// How thoroughly responses are compressed, where they are. Default null, which is
+    /// <see cref="CompressionLevel.Fastest"/>.
+    /// </summary>
+    public CompressionLevel? ResponseCompressionLevel { get; set; }
+
+    /// <summary>
+    /// What sees each call before its method and after it. Default: none. The first one is the outermost, as in
+    /// ASP.NET. All of them are further out than those that a service was given itself,
+    /// by <see cref="ShmServiceCollection.Add"/> or by Grpc.Core's <c>Intercept</c>. One object serves all calls, so it
+    /// must be thread-safe.
+    /// </summary>
+    public IList<Interceptor> Interceptors { get; } = [];
 
     /// <summary>
     /// Serialisers that clients may ask for, besides the marshallers that were generated with the services, which are

@@ -1,5 +1,7 @@
 using System.Collections;
 using Grpc.Core;
+using Grpc.Core.Interceptors;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
@@ -21,18 +23,28 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
     /// server interceptors included.
     /// </summary>
     /// <param name="service">The service.</param>
-    /// <exception cref="ArgumentNullException">There is none.</exception>
+    /// <param name="interceptors">
+    /// What sees each call of this service, inside those of <see cref="ShmServerOptions.Interceptors"/>; the first one
+    /// is the outermost. One object serves all calls, so it must be thread-safe.
+    /// </param>
+    /// <exception cref="ArgumentNullException">There is none, or an interceptor is null.</exception>
     /// <exception cref="InvalidOperationException">The server was started already.</exception>
-    public void Add(ServerServiceDefinition service)
+    public void Add(ServerServiceDefinition service, params Interceptor[] interceptors)
     {
         ArgumentNullException.ThrowIfNull(service);
+        ArgumentNullException.ThrowIfNull(interceptors);
+        foreach (Interceptor interceptor in interceptors)
+        {
+            ArgumentNullException.ThrowIfNull(interceptor, nameof(interceptors));
+        }
+
         if (_server.IsStarted)
         {
             throw new InvalidOperationException(
                 $"The server at {_server.Address} was started already; services are added before.");
         }
 
-        _definitions.Add(service);
+        _definitions.Add(InterceptedService.Of(service, interceptors));
     }
 
     /// <inheritdoc/>

@@ -9,21 +9,21 @@ namespace RpcOverShm.Calls;
 /// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
 /// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes;
 /// any thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
-/// A reader that waits is woken as work of its call, never under a lock and never by the thread that adds.
+/// A reader that waits is woken as work of its call, never under a lock nor by the thread that adds.
 /// </summary>
 /// <param name="call">The call: its credit is granted, its reader woken.</param>
-/// <param name="maxMessageBytes">The largest message taken; null for any.</param>
+/// <param name="maxMessageBytes">The largest message taken; null for any. May change before the first.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
 /// <param name="isAlwaysWanted">True where one message is expected and waited for from the start.</param>
 /// <param name="habit">How the messages are taken.</param>
 internal sealed class InboundMessages(
-    ConnectionCall call, int? maxMessageBytes, uint window, bool isAlwaysWanted, TakingHabit habit)
+    ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysWanted, TakingHabit habit)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
     private readonly Queue<Received> _queue = new();
     private ManualResetValueTaskSourceCore<bool> _wait;
-    private bool _isReaderWaiting;  // and was not told yet that it may go on
+    private bool _isReaderWaiting;  // and was not told yet
     private bool _isWakeDue;        // the reader was told; somebody is to complete its wait
     private CancellationToken _cancelledBy;
     private bool _isEnded;          // no message follows those in the queue
@@ -37,6 +37,8 @@ internal sealed class InboundMessages(
     private MessageBytes _partial;  // a message that is not complete
     private int _partialLength;     // what it will be
     private long _partialCost;      // of the partial message, not consumed yet
+
+    public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
     /// <summary>True when every message was taken and none follows.</summary>
     public bool IsAtEnd
@@ -63,13 +65,13 @@ internal sealed class InboundMessages(
         CheckMayCome(isContinuation: false);
         _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
         long cost = Charge(bytes.Length);
-        if (wholeLength > int.MaxValue || wholeLength > maxMessageBytes)
+        if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
         {
             _isRefusing = true;
             return StatusMapping.ReceivedTooLarge;
         }
 
-        // Where one message is waited for, credit comes back as it arrives: a second one must not be kept.
+        // Credit comes back as the one message arrives: a second one must not be kept.
         if (isAlwaysWanted && _hasBegun)
         {
             _isRefusing = true;
@@ -132,9 +134,7 @@ internal sealed class InboundMessages(
         }
     }
 
-    /// <summary>
-    /// The connection is gone, or the call has failed: what is complete can still be read, nothing follows.
-    /// </summary>
+    /// <summary>The call has failed: what is complete can still be read, nothing follows.</summary>
     public void EndAbruptly()
     {
         _partial.Release();

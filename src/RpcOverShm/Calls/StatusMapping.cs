@@ -89,8 +89,23 @@ internal static class StatusMapping
     };
 
     /// <summary>A response that the marshaller could not read.</summary>
-    public static Status FromUnreadableResponse(Exception exception) =>
-        new(StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}", exception);
+    public static Status FromUnreadableResponse(Exception exception) => exception is MessageEncodingException encoding
+        ? encoding.Status
+        : new Status(StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}", exception);
+
+    /// <summary>A message that is not what its encoding says.</summary>
+    public static Status BadEncoding(string what) => new(StatusCode.Internal, what);
+
+    /// <summary>An encoding that this side does not know.</summary>
+    public static Status EncodingUnknown(string encoding) => new(
+        StatusCode.Unimplemented,
+        $"Unsupported grpc-encoding value '{encoding}'. Supported encodings: {MessageEncoding.Supported}");
+
+    /// <summary>An encoding that the caller wants and this side does not have.</summary>
+    public static Status EncodingNotFound(string encoding) => new(
+        StatusCode.Internal,
+        $"{StartFailedDetail}Could not find compression provider for '{encoding}'; "
+        + $"there are {MessageEncoding.Supported}.");
 
     /// <summary>A call that the peer's limit keeps from starting.</summary>
     public static Status TooManyCalls(PeerLimits limits) => new(

@@ -10,6 +10,16 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class AnsweredCall : ClientCall
 {
+    /// <summary>True when responses may be compressed. Set with the headers, ahead of any of them.</summary>
+    protected bool IsEncoded { get; private set; }
+
+    /// <summary>The most bytes that come for a response; null for any.</summary>
+    protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, IsEncoded);
+
+    /// <summary>Reads the call's responses, however they are encoded.</summary>
+    public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
+        IsEncoded ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes) : marshaller;
+
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);
@@ -22,6 +32,12 @@ internal abstract class AnsweredCall : ClientCall
         else if (!HasHeaders)
         {
             IsAnswered = true;
+            if (headers.GetValue(MessageEncoding.ResponseKey) is { } encoding)
+            {
+                NoteEncoding(encoding);
+                headers = [.. headers.Where(entry => entry.Key != MessageEncoding.ResponseKey)];
+            }
+
             SetHeaders(headers);
         }
     }
@@ -95,6 +111,30 @@ internal abstract class AnsweredCall : ClientCall
         NoteAnswer();
     }
 
+    protected override void Reset()
+    {
+        base.Reset();
+        IsEncoded = false;
+    }
+
+    /// <summary>Responses are encoded, one way or another.</summary>
+    protected virtual void OnEncoded()
+    {
+    }
+
+    private void NoteEncoding(string encoding)
+    {
+        if (encoding == MessageEncoding.Gzip)
+        {
+            IsEncoded = true;
+            OnEncoded();
+        }
+        else if (encoding != MessageEncoding.Identity)
+        {
+            Finish(StatusMapping.EncodingUnknown(encoding), isCancel: true);
+        }
+    }
+
     private void NoteAnswer()
     {
         if (!HasHeaders)
@@ -110,8 +150,8 @@ internal abstract class AnsweredCall : ClientCall
     }
 
     /// <summary>
-    /// The call was ended by the server or with the connection: <see cref="ClientCall.End"/> is set. By the holder of the reader
-    /// role, or by the standby after a close.
+    /// The call was ended by the server or with the connection: <see cref="ClientCall.End"/> is set. By the holder of
+    /// the reader role, or by the standby after a close.
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 

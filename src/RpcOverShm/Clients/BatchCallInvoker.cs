@@ -12,12 +12,11 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
     {
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        if (call.TryArm(options)
-            && bound.TrySerialize(call, request, parts: null) is { } context)
+        CallTarget target = CallTarget.Of(bound.FullName, host, options);
+        if (call.TryArm(options) && bound.TrySerialize(call, target, request, parts: null) is { } context)
         {
             using (context)
             {
-                var target = new CallTarget(bound.FullName, host, options.Headers, options.IsWaitForReady);
                 if (!batch.TryRecord(call, target, context.Bytes.WrittenSpan))
                 {
                     call.Dispose();

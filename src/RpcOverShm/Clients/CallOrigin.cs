@@ -8,9 +8,11 @@ internal sealed record CallOrigin(object Request, CallTarget Target)
 {
     /// <summary>What is kept of a call.</summary>
     public static object Of(object request, in CallTarget target) =>
-        target is { Host: null, Headers: null, IsWaitForReady: false } ? request : new CallOrigin(request, target);
+        target is { Host: null, Headers: null, IsWaitForReady: false, Encoding: null }
+            ? request
+            : new CallOrigin(request, target);
 
     /// <summary>What was kept of a call.</summary>
     public static CallOrigin From(object kept, byte[] methodName) =>
-        kept as CallOrigin ?? new CallOrigin(kept, new CallTarget(methodName, null, null, false));
+        kept as CallOrigin ?? new CallOrigin(kept, CallTarget.Of(methodName, null, default));
 }

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
@@ -7,4 +8,21 @@ namespace RpcOverShm.Clients;
 /// <param name="Host">The authority that the caller has set; null for none.</param>
 /// <param name="Headers">The request's metadata; null for none.</param>
 /// <param name="IsWaitForReady">Whether the call waits until there is a server.</param>
-internal readonly record struct CallTarget(byte[] FullName, string? Host, Metadata? Headers, bool IsWaitForReady);
+/// <param name="Encoding">The encoding of the requests; null where none is compressed.</param>
+/// <param name="MayCompress">Whether the one request is compressed, where there is an encoding.</param>
+internal readonly record struct CallTarget(
+    byte[] FullName, string? Host, Metadata? Headers, bool IsWaitForReady, string? Encoding, bool MayCompress)
+{
+    public static CallTarget Of(byte[] fullName, string? host, in CallOptions options)
+    {
+        Metadata? headers = options.Headers is { Count: > 0 } some ? some : null;
+        string? encoding = headers is null ? null : MessageEncoding.TakeWanted(ref headers);
+        return new CallTarget(
+            fullName,
+            host,
+            headers,
+            options.IsWaitForReady,
+            encoding,
+            encoding is not null && MessageEncoding.MayCompress(options.WriteOptions));
+    }
+}

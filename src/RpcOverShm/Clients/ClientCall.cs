@@ -175,7 +175,8 @@ internal abstract class ClientCall : ConnectionCall
     public void Dispose() => Finish(StatusMapping.Disposed, isCancel: true);
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
-    public void Cancel(CancellationToken by) => Finish(CallEnd.Local(StatusMapping.ClientCancelled, by), isCancel: true);
+    public void Cancel(CancellationToken by) =>
+        Finish(CallEnd.Local(StatusMapping.ClientCancelled, by), isCancel: true);
 
     /// <summary>
     /// Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.

@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using System.Runtime.CompilerServices;
 using System.Text;
 using Grpc.Core;
@@ -76,7 +77,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     {
         call.KeepOrigin(CallOrigin.Of(request, target));
         RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
-        if (TrySerialize(call, request, parts) is { } context)
+        if (TrySerialize(call, target, request, parts) is { } context)
         {
             using (context)
             {
@@ -101,7 +102,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         do
         {
             RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
-            if (TrySerialize(call, request, parts) is { } context)
+            if (TrySerialize(call, target, request, parts) is { } context)
             {
                 using (context)
                 {
@@ -116,14 +117,17 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
     /// <summary>Serialises a request; null when the call has ended with that.</summary>
     /// <param name="call">The call.</param>
+    /// <param name="target">Whose encoding it has.</param>
     /// <param name="request">What to serialise.</param>
     /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
-    public FrameSerializationContext? TrySerialize(ClientCall call, TRequest request, IMessageParts? parts)
+    public FrameSerializationContext? TrySerialize(
+        ClientCall call, in CallTarget target, TRequest request, IMessageParts? parts)
     {
         try
         {
-            var context = FrameSerializationContext.Serialize(
-                RequestMarshaller, request, Settings.MaxSendMessageBytes, parts);
+            var context = target.Encoding is null
+                ? FrameSerializationContext.Serialize(RequestMarshaller, request, Settings.MaxSendMessageBytes, parts)
+                : FrameSerializationContext.Serialize(EncodedMarshaller(target), request, limitBytes: null, parts);
             NoteRequest(context.Length);
             return context;
         }
@@ -133,6 +137,9 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             return null;
         }
     }
+
+    private Marshaller<TRequest> EncodedMarshaller(in CallTarget target) => MessageEncoding.Writing(
+        RequestMarshaller, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
     private void NoteRequest(long bytes)
     {

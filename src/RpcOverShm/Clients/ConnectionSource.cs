@@ -85,7 +85,7 @@ internal sealed class ConnectionSource(
                 _current = null;
                 BeginAttempt();
 
-                // On the pool: a caller's synchronization context has no part in this, and the caller does not wait here.
+                // On the pool: a caller's synchronization context has no part in this, nor does the caller wait here.
                 CancellationToken shutdown = _shutdown.Token;
                 _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
             }

@@ -15,7 +15,7 @@ internal sealed class CredentialedCalls(ClientSettings settings)
     /// <summary>Makes a call and blocks for its response, whatever context the thread has.</summary>
     public static TResponse Block<TResponse>(Func<AsyncUnaryCall<TResponse>> make)
     {
-        // The user's code that is asked for metadata may want to go on in this thread's context: which then waits for it.
+        // The user's code that is asked for metadata may want to go on in this thread's context, which waits for it.
         bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
         using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(make).GetAwaiter().GetResult() : make();
         return call.ResponseAsync.GetAwaiter().GetResult();

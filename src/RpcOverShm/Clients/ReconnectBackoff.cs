@@ -16,7 +16,8 @@ internal readonly record struct ReconnectBackoff(TimeSpan Initial, TimeSpan Long
     /// <param name="random">A random number from 0 up to 1, without it.</param>
     public TimeSpan After(int failures, double random)
     {
-        double grown = Math.Min(Initial.TotalMilliseconds * Math.Pow(Multiplier, failures - 1), Longest.TotalMilliseconds);
-        return TimeSpan.FromMilliseconds(grown * (1 - Jitter + (2 * Jitter * random)));
+        double grown = Initial.TotalMilliseconds * Math.Pow(Multiplier, failures - 1);
+        double bounded = Math.Min(grown, Longest.TotalMilliseconds);
+        return TimeSpan.FromMilliseconds(bounded * (1 - Jitter + (2 * Jitter * random)));
     }
 }

@@ -35,6 +35,12 @@ internal static class RequestHeads
             return false;
         }
 
+        if (target.Encoding is { } encoding and not MessageEncoding.Gzip)
+        {
+            call.FinishUnsent(StatusMapping.EncodingNotFound(encoding));
+            return false;
+        }
+
         Metadata? headers = target.Headers is { Count: > 0 } some ? some : null;
         if (headers is not null && FindProblem(headers, connection.PeerLimits.MaxMetadataBytes) is { } problem)
         {
@@ -48,6 +54,7 @@ internal static class RequestHeads
             Timeout = call.Remaining is { } remaining ? Max(remaining, TimeSpan.FromTicks(1)) : null,
             Codec = codec,
             Host = target.Host,
+            Encoding = target.Encoding,
             Metadata = headers,
         };
         content.Encode(to);

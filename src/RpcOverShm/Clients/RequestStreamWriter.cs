@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -18,6 +19,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     private readonly Marshaller<TRequest> _marshaller;
     private readonly int? _limitBytes;
     private readonly Task<Connection?> _started;
+    private readonly bool _isEncoded;
     private int _isWriting;
     private bool _isCompleted;
 
@@ -25,19 +27,19 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     /// <param name="marshaller">Writes the requests.</param>
     /// <param name="limitBytes">The largest request that may be sent; null for any.</param>
     /// <param name="started">The connection that the call was started on; null when it never was.</param>
-    /// <param name="options">What the writer's options are at first.</param>
+    /// <param name="isEncoded">Whether requests may be compressed.</param>
     public RequestStreamWriter(
         ClientCall call,
         Marshaller<TRequest> marshaller,
         int? limitBytes,
         Task<Connection?> started,
-        WriteOptions? options)
+        bool isEncoded)
     {
         _call = call;
         _marshaller = marshaller;
         _limitBytes = limitBytes;
         _started = started;
-        WriteOptions = options;
+        _isEncoded = isEncoded;
     }
 
     public WriteOptions? WriteOptions { get; set; }
@@ -119,7 +121,9 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         FrameSerializationContext context;
         try
         {
-            context = FrameSerializationContext.Serialize(_marshaller, message, _limitBytes, parts: this);
+            context = _isEncoded
+                ? FrameSerializationContext.Serialize(EncodedMarshaller(), message, limitBytes: null, parts: this)
+                : FrameSerializationContext.Serialize(_marshaller, message, _limitBytes, parts: this);
         }
         catch (Exception exception)
         {
@@ -134,6 +138,9 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
                 : SendWhenStartedAsync(TakeOver(context.Bytes));
         }
     }
+
+    private Marshaller<TRequest> EncodedMarshaller() => MessageEncoding.Writing(
+        _marshaller, MessageEncoding.MayCompress(WriteOptions), CompressionLevel.Fastest, _limitBytes);
 
     // A message that was sent was written, even where the call has ended meanwhile: it may be what has ended it.
     private async Task FinishWriteAsync(Task<bool> write)

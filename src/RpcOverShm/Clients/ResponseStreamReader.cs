@@ -77,7 +77,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         {
             try
             {
-                Current = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
+                Current = FrameDeserializationContext.Deserialize(_call.Decoding(_marshaller), ref bytes);
                 return s_true;
             }
             catch (Exception exception)

@@ -165,7 +165,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
         where TRequest : class
         where TResponse : class =>
-        new(method.FullName, host, options.Headers, options.IsWaitForReady);
+        CallTarget.Of(method.FullName, host, options);
 
     private void StartWithRequest<TRequest, TResponse>(
         RenewableCall call,
@@ -207,7 +207,10 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
                 ? StartStreamWithCredentials(call, target, options)
                 : _starter.Start(call, target, request: null);
         return new RequestStreamWriter<TRequest>(
-            call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, options.WriteOptions);
+            call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, target.Encoding is not null)
+        {
+            WriteOptions = options.WriteOptions,
+        };
     }
 
     // Each by itself: what a lambda captures is allocated where its method begins, also for calls without credentials.

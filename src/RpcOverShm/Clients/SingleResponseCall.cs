@@ -96,7 +96,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         NoteMessage();
         _inbound ??= new InboundMessages(
             this,
-            Settings.MaxReceiveMessageBytes,
+            ReceiveLimit,
             Settings.CallWindow,
             isAlwaysWanted: true,
             TakingHabit.Of<TResponse>());
@@ -147,7 +147,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
-        if (hasMessage && message.Length > Settings.MaxReceiveMessageBytes)
+        if (hasMessage && message.Length > ReceiveLimit)
         {
             Finish(StatusMapping.ReceivedTooLarge, isCancel: false);
             return;
@@ -202,7 +202,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         _isParsed = true;
         try
         {
-            _result = FrameDeserializationContext.DeserializeInPlace(_method.ResponseMarshaller, message);
+            _result = FrameDeserializationContext.DeserializeInPlace(Decoding(_method.ResponseMarshaller), message);
         }
         catch (Exception exception)
         {
@@ -227,7 +227,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
         try
         {
-            _result = FrameDeserializationContext.Deserialize(_method.ResponseMarshaller, ref bytes);
+            _result = FrameDeserializationContext.Deserialize(Decoding(_method.ResponseMarshaller), ref bytes);
             return null;
         }
         catch (Exception exception)

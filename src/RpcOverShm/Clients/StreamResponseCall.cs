@@ -58,6 +58,8 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
     public void FinishAtEnd() => TrySettle(End!, isCancel: false);
 
+    protected override void OnEncoded() => _inbound.MaxMessageBytes = ReceiveLimit;
+
     protected override void Start(object origin) => _method.Start(this, origin);
 
     /// <summary>What is awaited besides the headers is a read.</summary>

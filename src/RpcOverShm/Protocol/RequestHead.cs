@@ -5,11 +5,12 @@ namespace RpcOverShm.Protocol;
 /// <summary>
 /// What starts a call: the method, how long it may take, and the request's metadata.
 /// <code>
-/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host; the rest zero
+/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding; the rest zero
 /// u16 length, method      full name with the leading slash, UTF-8
 /// i64 timeout             if flagged: in units of 100 ns, relative, above 0
 /// u16 length, codec       if flagged: the codec's name; absent means the method's own marshallers
 /// u16 length, host        if flagged
+/// u16 length, encoding    if flagged: each request message begins with a byte, 1 for compressed, 0 for not
 /// metadata block          if flagged
 /// </code>
 /// The timeout is relative because the two processes' wall clocks are none of the call's business.
@@ -20,7 +21,8 @@ internal ref struct RequestHead
     private const byte HasMetadata = 2;
     private const byte HasCodec = 4;
     private const byte HasHost = 8;
-    private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost;
+    private const byte HasEncoding = 16;
+    private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding;
 
     /// <summary>UTF-8, a part of the bytes that were decoded.</summary>
     public ReadOnlySpan<byte> Method;
@@ -34,6 +36,9 @@ internal ref struct RequestHead
     /// <summary>Null when the client named no host.</summary>
     public string? Host;
 
+    /// <summary>Null when no request is compressed.</summary>
+    public string? Encoding;
+
     /// <summary>Null when there is none.</summary>
     public Metadata? Metadata;
 
@@ -45,7 +50,8 @@ internal ref struct RequestHead
         byte flags = (byte)((Timeout is null ? 0 : HasTimeout)
             | (Metadata is null ? 0 : HasMetadata)
             | (Codec is null ? 0 : HasCodec)
-            | (Host is null ? 0 : HasHost));
+            | (Host is null ? 0 : HasHost)
+            | (Encoding is null ? 0 : HasEncoding));
         to.WriteByte(flags);
         to.WriteUInt16(checked((ushort)Method.Length));
         to.Write(Method);
@@ -62,6 +68,11 @@ internal ref struct RequestHead
         if (Host is not null)
         {
             to.WriteShortText(Host);
+        }
+
+        if (Encoding is not null)
+        {
+            to.WriteShortText(Encoding);
         }
 
         if (Metadata is not null)
@@ -92,6 +103,7 @@ internal ref struct RequestHead
 
         head.Codec = (flags & HasCodec) != 0 ? from.ReadShortText() : null;
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
+        head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
         head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;
         from.End("a request head");
         return head;

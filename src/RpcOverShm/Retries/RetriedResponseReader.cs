@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>The responses of a streaming call that may need more than one attempt: those of the one that counts.</summary>
+/// <summary>
+/// The responses of a streaming call that may need more than one attempt: those of the one that counts.
+/// </summary>
 internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call) : IAsyncStreamReader<TResponse>
     where TResponse : class
 {

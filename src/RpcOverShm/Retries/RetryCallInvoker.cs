@@ -64,7 +64,8 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             log,
             (attempt, end) =>
             {
-                StreamResponseCall<TResponse> made = invoker.StartServerStream(retried.Raw, host, attempt, message!, end);
+                StreamResponseCall<TResponse> made = invoker.StartServerStream(
+                    retried.Raw, host, attempt, message!, end);
                 return new Attempt<TResponse>(made, Response: null, made.Responses, Requests: null);
             },
             failure);
@@ -143,7 +144,11 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
 
     private RetriedCall<TResponse> Start<TResponse>(
-        RetriedMethod<TResponse> method, in CallOptions options, RequestLog log, AttemptFactory<TResponse> begin, CallEnd? failure)
+        RetriedMethod<TResponse> method,
+        in CallOptions options,
+        RequestLog log,
+        AttemptFactory<TResponse> begin,
+        CallEnd? failure)
         where TResponse : class =>
         new(retries, method.Policy!, options, log, begin, failure);
 

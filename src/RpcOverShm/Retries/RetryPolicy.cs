@@ -2,7 +2,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>Which failures of a method are tried again, how often and after what pauses. Checked where it is made.</summary>
+/// <summary>
+/// Which failures of a method are tried again, how often and after what pauses. Checked where it is made.
+/// </summary>
 /// <param name="MaxAttempts">With the first one.</param>
 /// <param name="InitialBackoff">The longest first pause.</param>
 /// <param name="MaxBackoff">The longest pause.</param>

@@ -1,6 +1,5 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -25,7 +24,7 @@ internal sealed class RequestMessages
         FrameFlags flags,
         MethodHandler handler,
         ServerSettings settings,
-        ConnectionCall call)
+        ServerCall call)
     {
         _hasFirst = (flags & FrameFlags.HasMessage) != 0;
         _first = _hasFirst ? new MessageBytes(message) : default;
@@ -34,7 +33,7 @@ internal sealed class RequestMessages
         {
             _inbound = new InboundMessages(
                 call,
-                settings.MaxReceiveMessageBytes,
+                MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.IsRequestEncoded),
                 settings.CallWindow,
                 isAlwaysWanted: !handler.IsRequestStream,
                 handler.RequestHabit);

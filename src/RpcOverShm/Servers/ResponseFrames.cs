@@ -16,12 +16,20 @@ internal static class ResponseFrames
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
-    /// <exception cref="InvalidOperationException">The metadata has characters that may not be sent.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The metadata has characters that may not be sent, or the encoding is not known.
+    /// </exception>
     /// <exception cref="RpcException">
     /// The metadata is too large: the call ends so unless its method catches it.
     /// </exception>
-    public static void ThrowIfUnsendable(Metadata metadata, long limitBytes)
+    public static void ThrowIfUnsendable(Metadata metadata, string? encoding, long limitBytes)
     {
+        if (encoding is not null and not MessageEncoding.Gzip)
+        {
+            throw new InvalidOperationException(
+                $"There is no compression provider for '{encoding}'; there are {MessageEncoding.Supported}.");
+        }
+
         if (FindProblem(metadata, limitBytes) is { } problem)
         {
             throw problem.StatusCode == StatusCode.ResourceExhausted
@@ -30,10 +38,12 @@ internal static class ResponseFrames
         }
     }
 
-    public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers)
+    public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers, string? encoding)
     {
         PooledBufferWriter head = CleanHead();
-        MetadataCodec.Encode(head, TransportKeys.HideFromClient(headers));
+        Metadata shown = TransportKeys.HideFromClient(headers);
+        MetadataCodec.Encode(
+            head, encoding is null ? shown : [.. shown, new Metadata.Entry(MessageEncoding.ResponseKey, encoding)]);
         connection.Send(call, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
     }
 

@@ -86,7 +86,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
         try
         {
             using FrameSerializationContext serialized =
-                FrameSerializationContext.Serialize(marshaller, message, call.MaxSendMessageBytes, parts: this);
+                FrameSerializationContext.Serialize(
+                    call.Encoding(marshaller, WriteOptions), message, call.MaxSendMessageBytes, parts: this);
             return call.SendMessageAsync(serialized.Bytes);
         }
         catch (Exception exception)

@@ -23,6 +23,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     private int _hasAnswered; // headers or a message went out
     private bool _hasRequest; // one has begun to come; the reader role's own
     private bool _isRefused;  // the method never runs; the reader role's own
+    private volatile bool _isResponseEncoded;
 
     /// <summary>The full name, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -51,7 +52,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     public PeerIdentity Peer => Connection.Peer;
 
-    public int? MaxSendMessageBytes => Settings.MaxSendMessageBytes;
+    public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
+
+    /// <summary>True when requests may be compressed.</summary>
+    public bool IsRequestEncoded { get; private set; }
+
+    /// <summary>Whether the last request was compressed.</summary>
+    public bool IsLastRequestCompressed { get; set; }
 
     /// <summary>True once the call was ended from outside its method. The token may fire a little later.</summary>
     public bool IsStopped => _isStopped;
@@ -59,8 +66,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     /// <summary>True once the client was told how the call ended, or cannot be told any more.</summary>
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
 
+    public ServerSettings Settings => owner.Settings;
+
     private Connection Connection => owner.Connection;
-    private ServerSettings Settings => owner.Settings;
 
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
@@ -70,10 +78,11 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = TransportKeys.HideFromMethod(request.Metadata);
-        if (Refuse(message.Length) is { } refusal)
+        IsRequestEncoded = request.Encoding is not null;
+        if (Admission.Refuse(owner, MethodName, _handler, request, message.Length) is { } refusal)
         {
             _isRefused = true;
-            TryEnd(refusal, null, isNotProcessed: owner.IsRefusing);
+            TryEnd(refusal);
             return;
         }
 
@@ -81,7 +90,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
-            Requests = new RequestMessages(message, flags, _handler, Settings, this);
+            Requests = new RequestMessages(message, flags, _handler!, Settings, this);
         }
 
         if (request.Timeout is { } timeout)
@@ -107,7 +116,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     {
         _isRefused = true;
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
-        TryEnd(status, null, isNotProcessed: true);
+        TryEnd(new StatusTrailer(status, Metadata: null, IsNotProcessed: true));
     }
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
@@ -256,19 +265,30 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
             throw new InvalidOperationException("Can't send the response headers because the request is complete.");
         }
 
-        ResponseFrames.ThrowIfUnsendable(headers, Connection.PeerLimits.MaxMetadataBytes);
+        string? encoding = MessageEncoding.TakeWanted(ref headers) ?? Settings.ResponseEncoding;
+        ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
         if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
         {
             throw new InvalidOperationException("Response headers can only be sent once per call.");
         }
 
-        ResponseFrames.SendHeaders(Connection, this, headers);
+        _isResponseEncoded = encoding is not null;
+        ResponseFrames.SendHeaders(Connection, this, headers, encoding);
     }
 
-    /// <summary>
-    /// Sends a message of a response stream. Completes with true when it is in the ring, with false when it was dropped
-    /// with its call.
-    /// </summary>
+    /// <summary>Writes a response as the call's are encoded. Ahead of the first one, the headers say so.</summary>
+    public Marshaller<T> Encoding<T>(Marshaller<T> marshaller, WriteOptions? options)
+    {
+        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _hasAnswered, 1) == 0)
+        {
+            _isResponseEncoded = true;
+            ResponseFrames.SendHeaders(Connection, this, Metadata.Empty, encoding);
+        }
+
+        return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
+    }
+
+    /// <summary>Sends a message of a response stream; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
@@ -303,7 +323,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         }
 
         using FrameSerializationContext serialized =
-            FrameSerializationContext.Serialize(marshaller, response, Settings.MaxSendMessageBytes, parts: this);
+            FrameSerializationContext.Serialize(
+                Encoding(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
         var trailer = new StatusTrailer(context.Status, context.SetTrailers);
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
@@ -315,7 +336,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     private void EndWith(in Status status, Metadata? trailers)
     {
         bool isBroken = !IsEnded && Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
-        if (TryEnd(isBroken ? StatusMapping.MessageBrokenOff : status, trailers))
+        if (TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers)))
         {
             AfterEnd(isToldMethod: false);
         }
@@ -326,27 +347,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
         ShmLog.MethodFailed(Settings.Logger, MethodName, exception, status.StatusCode, IsEnded);
         EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers));
-    }
-
-    /// <summary>Null when the call may run, and is counted as running; else why it does not.</summary>
-    private Status? Refuse(int messageLength)
-    {
-        if (_handler is null)
-        {
-            return Settings.Methods.Unimplemented(MethodName);
-        }
-
-        if (!_handler.Offers(Codec))
-        {
-            return StatusMapping.CodecUnknown(Codec!, _handler.CodecNames);
-        }
-
-        if (MetadataCodec.MeasureBytes(RequestHeaders) > Settings.MaxMetadataBytes)
-        {
-            return StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
-        }
-
-        return messageLength > Settings.MaxReceiveMessageBytes ? StatusMapping.ReceivedTooLarge : owner.TryRun();
     }
 
     private void StartDeadline(TimeSpan timeout)
@@ -367,14 +367,14 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Stop(StatusMapping.ServerDeadline);
     }
 
-    private bool TryEnd(in Status status, Metadata? trailers, bool isNotProcessed = false)
+    private bool TryEnd(StatusTrailer trailer)
     {
         if (Interlocked.Exchange(ref _ended, 1) != 0)
         {
             return false;
         }
 
-        ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, trailers, isNotProcessed), message: null);
+        ResponseFrames.SendEnd(Connection, this, trailer, message: null);
         return true;
     }
 

@@ -1,4 +1,7 @@
+using System.IO.Compression;
+using Grpc.Core;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
@@ -13,6 +16,11 @@ internal sealed record ServerSettings
 
     /// <summary>Null for any size.</summary>
     public required int? MaxSendMessageBytes { get; init; }
+
+    /// <summary>How responses are encoded unless their call says otherwise; null for not at all.</summary>
+    public string? ResponseEncoding { get; init; }
+
+    public CompressionLevel ResponseCompressionLevel { get; init; } = CompressionLevel.Fastest;
 
     /// <summary>
     /// Bytes of messages that a call takes before it has given credit: what the server announces to clients.
@@ -38,4 +46,10 @@ internal sealed record ServerSettings
     public MethodTable Methods { get; init; } = new([], []);
 
     public required ILogger Logger { get; init; }
+
+    /// <summary>Writes responses of calls that are encoded.</summary>
+    /// <param name="marshaller">The method's.</param>
+    /// <param name="options">Of this response; null for none.</param>
+    public Marshaller<T> Encoded<T>(Marshaller<T> marshaller, WriteOptions? options) => MessageEncoding.Writing(
+        marshaller, MessageEncoding.MayCompress(options), ResponseCompressionLevel, MaxSendMessageBytes);
 }

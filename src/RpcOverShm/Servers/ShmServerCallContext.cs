@@ -16,6 +16,9 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     /// <summary>The trailers that the method has set; null when it never asked for them.</summary>
     public Metadata? SetTrailers => _responseTrailers;
 
+    /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
+    internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
+
     protected override string MethodCore => call.MethodName;
 
     protected override string HostCore => call.Host;

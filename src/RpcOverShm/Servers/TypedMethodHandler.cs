@@ -69,7 +69,8 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 
-    protected Marshaller<TRequest> RequestMarshaller(ServerCall call) => Of(call).Request;
+    protected Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
+        call.IsRequestEncoded ? DecodingMarshaller(call) : Of(call).Request;
 
     protected Marshaller<TResponse> ResponseMarshaller(ServerCall call) => Of(call).Response;
 
@@ -77,6 +78,11 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     protected static T NotNull<T>(T? task)
         where T : Task =>
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");
+
+    private Marshaller<TRequest> DecodingMarshaller(ServerCall call) => MessageEncoding.Reading(
+        Of(call).Request,
+        call.Settings.MaxReceiveMessageBytes,
+        isCompressed => call.IsLastRequestCompressed = isCompressed);
 
     private Marshallers Of(ServerCall call) => call.Codec is null ? _generated : _byCodec[call.Codec];
 

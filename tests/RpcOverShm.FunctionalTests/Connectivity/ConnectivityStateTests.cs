@@ -80,7 +80,8 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
 
         Assert.That(async () => await connecting.Bounded(), Throws.InstanceOf<OperationCanceledException>());
         Assert.That(
-            async () => await rig.ShmChannel.ConnectAsync(cancel.Token), Throws.InstanceOf<OperationCanceledException>());
+            async () => await rig.ShmChannel.ConnectAsync(cancel.Token),
+            Throws.InstanceOf<OperationCanceledException>());
     }
 
     [Test]

@@ -12,7 +12,8 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// </summary>
 internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
-    private static readonly byte[] s_refusal = RawFrames.Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true);
+    private static readonly byte[] s_refusal = RawFrames.Trailer(
+        StatusCode.Unavailable, "leaving", isNotProcessed: true);
 
     public static IEnumerable<int> Sizes => [0, 100, 30_000, 300_000];
 

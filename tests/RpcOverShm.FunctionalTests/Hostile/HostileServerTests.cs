@@ -383,8 +383,8 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(lastWord, Does.Contain(what.Complaint));
     }
 
-    // The next server at the address is an honest one, as far as one call goes. The call waits for it: in the pause after a
-    // lie it would fail as the last one has.
+    // The next server at the address is an honest one, as far as one call goes. The call waits for it: in the pause
+    // after a lie it would fail as the last one has.
     private async Task AssertChannelLivesAsync()
     {
         Task<Payload> call = _client.UnaryAsync(

@@ -21,6 +21,12 @@ internal sealed record RigOptions
 
     public IReadOnlyList<Interceptor> ServerInterceptors { get; init; } = [];
 
+    /// <summary>Shared memory only: those of the server's options.</summary>
+    public IReadOnlyList<Interceptor> OptionInterceptors { get; init; } = [];
+
+    /// <summary>Shared memory only: how responses are compressed.</summary>
+    public string? ResponseCompression { get; init; }
+
     /// <summary>
     /// Whether Grpc.Core's socket is protected: it gives call credentials to no other. Shared memory always is.
     /// </summary>

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
 using RpcOverShm.Testing;
@@ -78,7 +79,13 @@ internal sealed class ShmRig : CallRig
             EnableDetailedErrors = _options.HasDetailedErrors,
             Scheduling = _options.Scheduling,
             ParsesInPlace = _options.ParsesInPlace,
+            ResponseCompressionAlgorithm = _options.ResponseCompression,
         };
+        foreach (Interceptor interceptor in _options.OptionInterceptors)
+        {
+            options.Interceptors.Add(interceptor);
+        }
+
         foreach (ShmCodec codec in _options.ServerCodecs)
         {
             options.Codecs.Add(codec);

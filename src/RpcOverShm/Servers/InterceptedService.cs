@@ -1,0 +1,74 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// Makes a service whose methods run inside interceptors, by binding a service to itself: the package of gRPC's API can
+/// hold interceptors and has nothing that puts them around a definition.
+/// </summary>
+internal sealed class InterceptedService : ServiceBinderBase
+{
+    private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();
+    private readonly IReadOnlyList<Interceptor> _innermostFirst;
+
+    private InterceptedService(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
+
+    /// <summary>The service with interceptors around each method.</summary>
+    /// <param name="service">The service.</param>
+    /// <param name="interceptors">The outermost first.</param>
+    public static ServerServiceDefinition Of(
+        ServerServiceDefinition service, IReadOnlyCollection<Interceptor> interceptors)
+    {
+        if (interceptors.Count == 0)
+        {
+            return service;
+        }
+
+        var binder = new InterceptedService(interceptors);
+        service.BindService(binder);
+        return binder._result.Build();
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler)
+    {
+        if (handler is not null)
+        {
+            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
+                (request, context) => interceptor.UnaryServerHandler(request, context, inner)));
+        }
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        if (handler is not null)
+        {
+            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
+                (requests, context) => interceptor.ClientStreamingServerHandler(requests, context, inner)));
+        }
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        if (handler is not null)
+        {
+            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
+                (request, responses, context) =>
+                    interceptor.ServerStreamingServerHandler(request, responses, context, inner)));
+        }
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        if (handler is not null)
+        {
+            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
+                (requests, responses, context) =>
+                    interceptor.DuplexStreamingServerHandler(requests, responses, context, inner)));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>
+/// C6: what gives a call up on this side is an OperationCanceledException where the channel's option says so. Grpc.Core
+/// has no such option.
+/// </summary>
+internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
+{
+    private static readonly RigOptions s_throwing = new() { ThrowsOperationCanceled = true };
+
+    [Test]
+    public async Task C6_Token_IsInTheException_AndTheStatusStays([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        using var cancel = new CancellationTokenSource();
+        ScriptClient client = rig.Client;
+        var options = new CallOptions(cancellationToken: cancel.Token);
+
+        AsyncUnaryCall<Payload>? call = isBlocking ? null : client.UnaryAsync(Payloads.Empty, options);
+        Task<Payload> response = call?.ResponseAsync ?? Timeouts.OnThread(() => client.Unary(Payloads.Empty, options));
+        await began.Bounded();
+        await cancel.CancelAsync();
+        OperationCanceledException exception = await CancelledAsync(response);
+
+        Assert.That(exception.CancellationToken, Is.EqualTo(cancel.Token));
+        Assert.That(
+            ((RpcException)exception.InnerException!).Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
+        Assert.That(call?.GetStatus().StatusCode ?? StatusCode.Cancelled, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task C6_Deadline_IsACancelledOperationToo()
+    {
+        ShmRig rig = await StartShmAsync(Holding(out _), s_throwing);
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100)));
+        await CancelledAsync(call.ResponseAsync);
+        await CancelledAsync(call.ResponseHeadersAsync);
+
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task C6_Dispose_CancelsWhatIsPending()
+    {
+        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        await began.Bounded();
+        call.Dispose();
+        await CancelledAsync(read);
+
+        Assert.That(call.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "gRPC call disposed.")));
+    }
+
+    [Test]
+    public async Task C6_TokensOfReadAndWrite_AreInTheException()
+    {
+        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        using var cancel = new CancellationTokenSource();
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(cancel.Token);
+        await began.Bounded();
+        await cancel.CancelAsync();
+        OperationCanceledException byRead = await CancelledAsync(read);
+        OperationCanceledException byWrite = await CancelledAsync(call.RequestStream.WriteAsync(Payloads.Empty));
+
+        Assert.That(byRead.CancellationToken, Is.EqualTo(cancel.Token));
+        Assert.That(byWrite.CancellationToken, Is.EqualTo(cancel.Token));
+    }
+
+    [Test]
+    public async Task C6_CancelledByTheServer_IsAnRpcException()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.Cancelled, "by the server")) },
+            s_throwing);
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "by the server")));
+    }
+
+    [Test]
+    public async Task C6_WithoutTheOption_IsAnRpcException()
+    {
+        ShmRig rig = await StartShmAsync(Holding(out Task began));
+        using var cancel = new CancellationTokenSource();
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(cancellationToken: cancel.Token));
+        await began.Bounded();
+        await cancel.CancelAsync();
+
+        Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    private static async Task<OperationCanceledException> CancelledAsync(Task task)
+    {
+        try
+        {
+            await task.Bounded();
+        }
+        catch (OperationCanceledException exception)
+        {
+            return exception;
+        }
+
+        throw new AssertionException("Nothing was cancelled.");
+    }
+
+    private static Script Holding(out Task began)
+    {
+        var source = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        began = source.Task;
+        return new Script
+        {
+            Unary = async (request, context) =>
+            {
+                source.TrySetResult();
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                return request;
+            },
+            Duplex = (_, _, context) =>
+            {
+                source.TrySetResult();
+                return Task.Delay(Timeout.Infinite, context.CancellationToken);
+            },
+        };
+    }
+}
