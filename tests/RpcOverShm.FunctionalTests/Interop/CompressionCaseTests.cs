@@ -6,8 +6,8 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>
-/// gRPC's interop cases of compression, as far as the public API shows them: which messages were compressed on their
-/// way it does not show, so the probes of the two client cases are not made where the service cannot see that.
+/// gRPC's interop cases of compression, as far as the public API shows them: that calls succeed and their messages are
+/// whole. Which of them were compressed on their way is what <see cref="CompressionOnTheWireTests"/> looks at.
 /// </summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
@@ -16,22 +16,16 @@ internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)
     private const int ProbeBytes = 27_182;
     private const int UncompressedBytes = 45_904;
 
-    private static readonly BoolValue s_yes = new() { Value = true };
-    private static readonly BoolValue s_no = new() { Value = false };
-
-    /// <summary>Compression of the call's requests.</summary>
-    private static CallOptions Compressed => new(new Metadata { { InteropTestService.SelectCompressionKey, "gzip" } });
-
-    /// <summary>The same, and no compression of the messages themselves.</summary>
-    private static CallOptions Uncompressed => Compressed.WithWriteOptions(new WriteOptions(WriteFlags.NoCompress));
-
     [Test]
     [Description("client_compressed_unary")]
     public async Task ClientCompressedUnary_IsAnsweredEitherWay()
     {
         TestService.TestServiceClient client = await StartClientAsync();
 
-        foreach ((CallOptions options, BoolValue expected) in new[] { (Compressed, s_yes), (Uncompressed, s_no) })
+        foreach ((CallOptions options, BoolValue expected) in new[]
+        {
+            (Compression.Selected, Compression.Yes), (Compression.Suppressed, Compression.No),
+        })
         {
             SimpleRequest request = LargeRequest;
             request.ExpectCompressed = expected;
@@ -49,7 +43,7 @@ internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)
     {
         TestService.TestServiceClient client = await StartClientAsync();
 
-        foreach (BoolValue compressed in new[] { s_yes, s_no })
+        foreach (BoolValue compressed in new[] { Compression.Yes, Compression.No })
         {
             SimpleRequest request = LargeRequest;
             request.ResponseCompressed = compressed;
@@ -68,10 +62,10 @@ internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)
         TestService.TestServiceClient client = await StartClientAsync();
 
         using AsyncClientStreamingCall<StreamingInputCallRequest, StreamingInputCallResponse> call =
-            client.StreamingInputCall(Compressed);
-        await call.RequestStream.WriteAsync(StreamMessage(ProbeBytes, s_yes)).Bounded();
+            client.StreamingInputCall(Compression.Selected);
+        await call.RequestStream.WriteAsync(StreamMessage(ProbeBytes, Compression.Yes)).Bounded();
         call.RequestStream.WriteOptions = new WriteOptions(WriteFlags.NoCompress);
-        await call.RequestStream.WriteAsync(StreamMessage(UncompressedBytes, s_no)).Bounded();
+        await call.RequestStream.WriteAsync(StreamMessage(UncompressedBytes, Compression.No)).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
         StreamingInputCallResponse response = await call.ResponseAsync.Bounded();
 
@@ -85,8 +79,8 @@ internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)
     {
         TestService.TestServiceClient client = await StartClientAsync();
         var request = new StreamingOutputCallRequest();
-        request.ResponseParameters.Add(new ResponseParameters { Size = 31_415, Compressed = s_yes });
-        request.ResponseParameters.Add(new ResponseParameters { Size = 92_653, Compressed = s_no });
+        request.ResponseParameters.Add(new ResponseParameters { Size = 31_415, Compressed = Compression.Yes });
+        request.ResponseParameters.Add(new ResponseParameters { Size = 92_653, Compressed = Compression.No });
 
         using AsyncServerStreamingCall<StreamingOutputCallResponse> call = client.StreamingOutputCall(request);
         await AssertNextAsync(call.ResponseStream, 31_415);

@@ -19,7 +19,7 @@ internal sealed class StartedCall : IDisposable
         _finish = finish;
     }
 
-    /// <summary>What lives as long as anything still knows the call, in place of the shell that its caller holds.</summary>
+    /// <summary>What lives while anything knows the call, in place of the shell that its caller holds.</summary>
     public object Inside { get; }
 
     public static StartedCall Start(
@@ -125,7 +125,8 @@ internal sealed class StartedCall : IDisposable
 
             await requests.CompleteAsync();
         }
-        catch (Exception exception) when (exception is RpcException or InvalidOperationException or OperationCanceledException)
+        catch (Exception exception)
+            when (exception is RpcException or InvalidOperationException or OperationCanceledException)
         {
             // The call's own end is looked at.
         }
