@@ -1,0 +1,61 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.FunctionalTests.RandomEnds;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Servers;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>
+/// After calls that were cancelled, disposed of, timed out and failed by their handlers at random moments, nothing of
+/// them is left.
+/// </summary>
+internal sealed class RandomEndIdleTests
+{
+    private const int MethodThrew = 301;
+
+    // A few arrays in a thousand go to the collector: what threads that have ended kept for their next call, and
+    // messages that were cut off half-way. A path that forgets its buffers loses many more.
+    private const int RentedForEachLost = 50;
+
+    [Test]
+    public async Task Server_AfterCallsEndedAtRandom_IsIdle()
+    {
+        ProcessFacts before = ProcessFacts.OfSelf();
+        var handlers = new PlannedHandlers();
+        await using (ShmRig rig = await ShmRig.StartAsync(null, handlers.Script.Build()))
+        {
+            rig.Log.Expect(MethodThrew);
+            ConnectWith(rig);
+            ProcessFacts connected = ProcessFacts.OfSelf();
+            using var pool = new PoolWatch();
+
+            CallNotes notes = RandomLoad.Run(rig.Client);
+
+            ServedConnection served = rig.Served.Single();
+            await Timeouts.Eventually(() => served.Connection.ServedCount == 0, "no call is left");
+            await Timeouts.Eventually(() => served.RunningCount == 0, "no handler is left");
+            Assert.That(handlers.Ended, Is.EqualTo(handlers.Began));
+
+            // Half of the calls had a deadline in an hour: a timer that is left would hold its call.
+            await Timeouts.Eventually(() => notes.Calls.CountAlive() == 0, "nothing holds a call of the client");
+            await Timeouts.Eventually(() => handlers.Contexts.CountAlive() == 0, "nothing holds a call of the server");
+            await Timeouts.Eventually(
+                () => pool.Outstanding <= pool.RentedCount / RentedForEachLost,
+                $"buffers are given back; {pool.RentedCount} rented, {pool.Outstanding} not given back");
+            Assert.That(pool.RentedCount, Is.GreaterThan(RandomLoad.Calls), "the pool was watched");
+            Assert.That(BytePromise.Outstanding, Is.Zero);
+            Assert.That(
+                ProcessFacts.OfSelf() with { Threads = 0 }, Is.EqualTo(connected with { Threads = 0 }),
+                "no descriptor is left");
+            Assert.That(served.Connection.BackstopsWithData, Is.Zero);
+        }
+
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));
+    }
+
+    // What a connection keeps for as long as it lives is there from the first call on.
+    private static void ConnectWith(ShmRig rig) =>
+        rig.Client.Unary(Payloads.Empty, new CallOptions(CallPlan.SuccessHeaders));
+}

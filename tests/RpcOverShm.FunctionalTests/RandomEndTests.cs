@@ -1,0 +1,36 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.RandomEnds;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests;
+
+/// <summary>
+/// Calls that are cancelled, disposed of, timed out and failed by their handlers at random moments, from many threads.
+/// </summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
+{
+    private const int MethodThrew = 301;
+
+    [Test]
+    public async Task Calls_EndedAtRandom_EndWithExactlyOneStatusEach()
+    {
+        var handlers = new PlannedHandlers();
+        CallRig rig = await StartAsync(handlers.Script);
+        rig.Log.Expect(MethodThrew);
+
+        CallNotes notes = RandomLoad.Run(rig.Client);
+        await Timeouts.Eventually(() => handlers.Ended == handlers.Began);
+
+        Assert.That(notes.Problems, Is.Empty);
+        Assert.That(notes.Statuses, Has.Count.EqualTo(RandomLoad.Calls));
+
+        // Every way to end was taken, so the load is what it says.
+        Assert.That(notes.Statuses.Distinct(), Is.EquivalentTo(new[]
+        {
+            StatusCode.OK, StatusCode.Aborted, StatusCode.Unknown, StatusCode.Cancelled, StatusCode.DeadlineExceeded,
+        }));
+    }
+}

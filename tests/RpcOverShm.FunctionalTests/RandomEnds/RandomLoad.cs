@@ -1,0 +1,40 @@
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.RandomEnds;
+
+/// <summary>Many threads that make random calls at the same time.</summary>
+internal static class RandomLoad
+{
+    public const int Calls = Threads * CallsPerThread;
+
+    private const int Threads = 16;
+    private const int CallsPerThread = 625;
+
+    /// <summary>Makes the calls and returns when all have ended.</summary>
+    public static CallNotes Run(ScriptClient client)
+    {
+        int seed = TestSeed.Next();
+        var notes = new CallNotes();
+        RandomCaller[] callers =
+            [.. Enumerable.Range(0, Threads).Select(i => new RandomCaller(client, new Random(seed + i), notes))];
+        TestThread[] threads =
+        [
+            .. callers.Select((caller, i) => TestThread.Start($"caller {i}", () => caller.MakeCalls(CallsPerThread))),
+        ];
+        try
+        {
+            foreach (TestThread thread in threads)
+            {
+                thread.Join();
+            }
+        }
+        catch (TimeoutException exception)
+        {
+            IEnumerable<string> plans = callers.Zip(threads).Where(pair => pair.Second.IsAlive)
+                .Select(pair => $"{pair.First.Current}");
+            throw new TimeoutException($"These calls have not ended: {string.Join("; ", plans)}", exception);
+        }
+
+        return notes;
+    }
+}
