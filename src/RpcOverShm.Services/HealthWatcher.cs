@@ -41,9 +41,14 @@ internal sealed class HealthWatcher
                 }
             }
         }
-        catch (Exception) when (callToken.IsCancellationRequested)
+        catch (Exception exception) when (callToken.IsCancellationRequested || IsOfAnEndedCall(exception))
         {
-            // The client has gone, which is how a watch ends. What a write to it throws is up to the transport.
+            // The client has gone, which is how a watch ends.
         }
     }
+
+    // What a write throws when its call has ended is up to the transport, and it may do so before the token fires.
+    // Nothing else makes a write of ours throw these: none overlaps another, and none is of null.
+    private static bool IsOfAnEndedCall(Exception exception) =>
+        exception is InvalidOperationException or IOException;
 }
