@@ -14,11 +14,11 @@ internal sealed class ReflectionServiceTests
     [Test]
     public void Service_OfNull_Throws()
     {
-        Assert.That(() => new ShmReflectionService((IEnumerable<ServiceDescriptor>)null!), Throws.ArgumentNullException);
+        Assert.That(
+            () => new ShmReflectionService((IEnumerable<ServiceDescriptor>)null!), Throws.ArgumentNullException);
         Assert.That(() => new ShmReflectionService(Reflected.Descriptor, null!), Throws.ArgumentNullException);
         Assert.That(() => new ShmReflectionService([], [null!]), Throws.ArgumentNullException);
-        Assert.That(
-            () => new ShmReflectionService().BindServices(null!), Throws.ArgumentNullException);
+        Assert.That(() => new ShmReflectionService().BindServices(null!), Throws.ArgumentNullException);
     }
 
     [Test]

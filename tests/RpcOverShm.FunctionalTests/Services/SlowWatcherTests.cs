@@ -7,7 +7,9 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>Clients that watch and do not read cost the server next to nothing, and miss nothing that still holds.</summary>
+/// <summary>
+/// Clients that watch and do not read cost the server next to nothing, and miss nothing that still holds.
+/// </summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
