@@ -1,0 +1,37 @@
+using Grpc.Core;
+using Grpc.Health.V1;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Services;
+using RpcOverShm.Testing;
+using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
+
+namespace RpcOverShm.FunctionalTests.Services;
+
+/// <summary>A health service on a rig, and how the tests of it read a watch.</summary>
+internal abstract class HealthFixture(RigKind kind) : RigFixture(kind)
+{
+    protected const string Service = "tests.Service";
+
+    protected static ShmHealthService ServiceWith(ServingStatus status)
+    {
+        var health = new ShmHealthService();
+        health.SetStatus(Service, status);
+        return health;
+    }
+
+    protected async Task<Health.HealthClient> StartAsync(ShmHealthService health) =>
+        new((await StartAsync(null, Health.BindService(health))).Channel);
+
+    protected static AsyncServerStreamingCall<HealthCheckResponse> Watch(
+        Health.HealthClient client, string service = Service) =>
+        client.Watch(new HealthCheckRequest { Service = service });
+
+    protected static async Task<ServingStatus> NextAsync(AsyncServerStreamingCall<HealthCheckResponse> call)
+    {
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), "The watch has ended.");
+        return call.ResponseStream.Current.Status;
+    }
+
+    protected static Task AllGoneAsync(ShmHealthService health) =>
+        Timeouts.Eventually(() => health.Watchers.Length == 0, "nobody watches");
+}
