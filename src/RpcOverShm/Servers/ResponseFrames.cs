@@ -33,7 +33,7 @@ internal static class ResponseFrames
     public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers)
     {
         PooledBufferWriter head = CleanHead();
-        MetadataCodec.Encode(head, headers);
+        MetadataCodec.Encode(head, TransportKeys.HideFromClient(headers));
         connection.Send(call, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
     }
 
@@ -52,10 +52,11 @@ internal static class ResponseFrames
         PooledBufferWriter? message,
         bool isRest = false)
     {
-        if (trailer.Metadata is { Count: > 0 } metadata
-            && FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem)
+        if (trailer.Metadata is { Count: > 0 } metadata)
         {
-            trailer = new StatusTrailer(problem, null);
+            trailer = FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem
+                ? new StatusTrailer(problem, null)
+                : trailer with { Metadata = TransportKeys.HideFromClient(metadata) };
         }
 
         PooledBufferWriter head = CleanHead();

@@ -69,7 +69,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
         Host = request.Host ?? Host;
         Codec = request.Codec;
-        RequestHeaders = request.Metadata ?? Metadata.Empty;
+        RequestHeaders = TransportKeys.HideFromMethod(request.Metadata);
         if (Refuse(message.Length) is { } refusal)
         {
             _isRefused = true;
