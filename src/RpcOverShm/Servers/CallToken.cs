@@ -28,6 +28,10 @@ internal sealed class CallToken : IThreadPoolWorkItem
         return token._source.Token;
     }
 
+    /// <summary>True when somebody has asked for the token and it has fired since: the method can know.</summary>
+    public static bool HasTold(CallToken? token) =>
+        token is not null && token != s_fired && token._source.IsCancellationRequested;
+
     /// <summary>Cancels the token of a call, or the one that will be asked for.</summary>
     /// <param name="field">Where the call keeps it.</param>
     public static void Fire(ref CallToken? field)

@@ -8,6 +8,8 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     : IAsyncStreamReader<TRequest>
     where TRequest : class
 {
+    private const string IsCompleteText = "Can't read messages after the request is complete.";
+
     private static readonly Task<bool> s_true = Task.FromResult(true);
     private static readonly Task<bool> s_false = Task.FromResult(false);
 
@@ -21,6 +23,12 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         if (cancellationToken.IsCancellationRequested)
         {
             return Task.FromCanceled<bool>(cancellationToken);
+        }
+
+        if (call.HasToldMethod)
+        {
+            // Reading on is the method's mistake. One that cannot know yet is told by its read that it was cancelled.
+            return Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
         }
 
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
@@ -89,7 +97,6 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         return call.IsStopped
             ? Task.FromException<bool>(
                 new OperationCanceledException("The call was cancelled.", call.CancellationToken))
-            : Task.FromException<bool>(
-                new InvalidOperationException("Can't read messages after the request is complete."));
+            : Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
     }
 }

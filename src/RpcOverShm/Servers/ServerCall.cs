@@ -40,12 +40,12 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     public ParsedMessage? Parsed { get; private set; }
 
-    /// <summary>
-    /// The requests, but for a call that has just one and had it in its first frame. Set before the method runs.
-    /// </summary>
+    /// <summary>Null for a call that has just one and had it in its first frame. Set before the method runs.</summary>
     public RequestMessages? Requests { get; private set; }
 
     public CancellationToken CancellationToken => CallToken.Get(ref _token);
+
+    public bool HasToldMethod => CallToken.HasTold(Volatile.Read(ref _token));
 
     public override InlineBudget Budget => _handler!.Budget;
 
