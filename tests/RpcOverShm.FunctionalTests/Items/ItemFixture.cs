@@ -41,7 +41,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         }
     }
 
-    /// <summary>A rig of the script, and of a service besides that tells when all is over that calls still pass.</summary>
+    /// <summary>A rig of the script, and of a service besides that shows in the end that calls still pass.</summary>
     protected Task<CallRig> UseAsync(Script script, RigOptions? options = null) => UseAsync(options, script.Build());
 
     /// <summary>The same with a service of the test's own.</summary>

@@ -30,7 +30,8 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
     public async Task L01_MethodThatThrew_WithDetailedErrors()
     {
         CallRig rig = await UseAsync(
-            Everywhere(_ => throw new InvalidOperationException("public")), new RigOptions { HasDetailedErrors = true });
+            Everywhere(_ => throw new InvalidOperationException("public")),
+            new RigOptions { HasDetailedErrors = true });
         rig.Log.Expect(MethodThrew);
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
@@ -269,7 +270,9 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(
             failure.Status.Detail,
-            IsShm ? Does.StartWith("Error starting gRPC call. ") : Does.StartWith("failed to connect to all addresses"));
+            IsShm
+                ? Does.StartWith("Error starting gRPC call. ")
+                : Does.StartWith("failed to connect to all addresses"));
         Assert.That(failure.Status.DebugException, Is.Not.Null);
     }
 

@@ -5,14 +5,15 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Items;
 
-/// <summary>What travels beside the messages: request metadata, response headers, trailers. M01 to M08, and M11.</summary>
+/// <summary>What travels beside the messages, as methods and clients see it: M01 to M08, and M11.</summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
 {
     private static readonly byte[] s_binary = [0, 1, 2, 127, 128, 254, 255, 0];
 
-    private static readonly string s_printable = string.Concat(Enumerable.Range(0x21, 0x7E - 0x20).Select(c => (char)c));
+    private static readonly string s_printable =
+        string.Concat(Enumerable.Range(0x21, 0x7E - 0x20).Select(c => (char)c));
 
     [Test]
     public async Task M01_Keys_AreLowerCaseEverywhere()

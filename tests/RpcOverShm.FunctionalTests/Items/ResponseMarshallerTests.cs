@@ -5,7 +5,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Items;
 
-/// <summary>Marshallers of responses that do not do as they should: their call is Unknown, and nothing else happens.</summary>
+/// <summary>Marshallers of responses that do not do as they should: their call is Unknown, and no other.</summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)

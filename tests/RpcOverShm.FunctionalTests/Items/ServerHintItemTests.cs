@@ -6,8 +6,8 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>
-/// Writes with BufferHint, which a method awaits: S17. Shared memory only: a write completes when it is accepted, and in
-/// Grpc.Core one with the hint does not before another has pushed it out, which nobody can start meanwhile.
+/// Writes with BufferHint, which a method awaits: S17. Shared memory only: a write completes when it is accepted, and
+/// in Grpc.Core one with the hint does not before another has pushed it out, which nobody can start meanwhile.
 /// </summary>
 internal sealed class ServerHintItemTests() : ItemFixture(RigKind.Shm)
 {

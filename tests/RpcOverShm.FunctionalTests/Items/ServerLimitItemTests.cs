@@ -5,7 +5,7 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Items;
 
-/// <summary>The server's limits on the size of messages: S15. What is over one costs its call, and nothing else.</summary>
+/// <summary>The server's limits on the size of messages: S15. What is over one costs its call only.</summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class ServerLimitItemTests(RigKind kind) : ItemFixture(kind)
