@@ -176,40 +176,6 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task Handler_ReadingRequests_IsToldOfTheCancel([Values] bool hasAskedForItsToken)
-    {
-        var read = new TaskCompletionSource<Exception?>();
-        CallRig rig = await StartAsync(new Script
-        {
-            ClientStream = async (requests, context) =>
-            {
-                // The token fires by itself; the read must not wait for that to know why it ended.
-                _ = hasAskedForItsToken && context.CancellationToken.CanBeCanceled;
-                _handlerBegan.SetResult();
-                try
-                {
-                    await requests.MoveNext(CancellationToken.None);
-                    read.SetResult(null);
-                }
-                catch (Exception exception)
-                {
-                    read.SetResult(exception);
-                }
-
-                return Payloads.Empty;
-            },
-        });
-
-        AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
-        await _handlerBegan.Task.Bounded();
-        call.Dispose();
-        Exception? exception = await read.Task.Bounded();
-
-        // Grpc.Core returns false, which reads like a normal end; grpc-dotnet throws, and so do we.
-        Assert.That(exception, IsShm ? Is.InstanceOf<OperationCanceledException>() : Is.Null);
-    }
-
-    [Test]
     public async Task ManyAtOnce_EachHandlerHearsOfIt()
     {
         int began = 0;

@@ -73,49 +73,6 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task Handler_SeesTheDeadlineAndItsTokenFires()
-    {
-        var seen = new TaskCompletionSource<DateTime>();
-        var fired = new TaskCompletionSource();
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = (_, context) =>
-            {
-                seen.SetResult(context.Deadline);
-                context.CancellationToken.Register(fired.SetResult);
-                return new TaskCompletionSource<Payload>().Task;
-            },
-        });
-
-        DateTime deadline = Soon;
-        RpcException failure = await FailureOf(
-            rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
-        await fired.Task.Bounded();
-
-        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That((await seen.Task - deadline).Duration(), Is.LessThan(TimeSpan.FromSeconds(10)));
-        Assert.That((await seen.Task).Kind, Is.EqualTo(DateTimeKind.Utc));
-    }
-
-    [Test]
-    public async Task Handler_WithoutADeadline_SeesTheLargestTime()
-    {
-        var seen = new TaskCompletionSource<DateTime>();
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = (request, context) =>
-            {
-                seen.SetResult(context.Deadline);
-                return Task.FromResult(request);
-            },
-        });
-
-        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
-
-        Assert.That(await seen.Task.Bounded(), Is.EqualTo(DateTime.MaxValue));
-    }
-
-    [Test]
     public async Task AlreadyPast_IsDeadlineExceededWithoutAHandler([Values] bool isBlocking, [Values] bool isMinValue)
     {
         int handled = 0;
@@ -152,67 +109,6 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
         Assert.That(() => rig.Client.ServerStream(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.ClientStream(options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.Duplex(options), Throws.TypeOf(expected));
-    }
-
-    [Test]
-    public async Task FarAway_IsNoDeadline([Values] bool isMaxValue)
-    {
-        CallRig rig = await StartAsync(new Script());
-        var options = new CallOptions(deadline: isMaxValue ? DateTime.MaxValue : DateTime.UtcNow.AddYears(500));
-
-        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded();
-        Payload awaited = await rig.Client.UnaryAsync(Payloads.Of("b"), options).ResponseAsync.Bounded();
-
-        Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
-    }
-
-    [Test]
-    public async Task NotReached_DoesNotCancelTheHandler()
-    {
-        CancellationToken token = default;
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = (request, context) =>
-            {
-                token = context.CancellationToken;
-                return Task.FromResult(request);
-            },
-        });
-
-        var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(1500));
-        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
-
-        Assert.That(token.CanBeCanceled);
-        Assert.That(token.IsCancellationRequested, Is.False);
-    }
-
-    [Test]
-    public async Task Handler_ThatIgnoresIt_RunsOnAndItsResultIsDropped()
-    {
-        var mayEnd = new TaskCompletionSource();
-        var ended = new TaskCompletionSource();
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = async (request, _) =>
-            {
-                if (request.Text() == "slow")
-                {
-                    await mayEnd.Task;
-                    ended.SetResult();
-                }
-
-                return request;
-            },
-        });
-
-        RpcException failure = await FailureOf(
-            rig.Client.UnaryAsync(Payloads.Of("slow"), new CallOptions(deadline: Soon)));
-        mayEnd.SetResult();
-        await ended.Task.Bounded();
-        Payload next = await rig.Client.UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
-
-        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(next.Text(), Is.EqualTo("next"));
     }
 
     [Test]

@@ -133,7 +133,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Stop_WithGrace_LetsCallsFinishAndRefusesNewOnes()
+    public async Task S18_StopWithGrace_LetsCallsFinishAndRefusesNewOnes()
     {
         ShmRig rig = await StartShmAsync(HoldingScript());
 
@@ -152,7 +152,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Stop_AfterItsGrace_CancelsWhatStillRuns()
+    public async Task S18_StopAfterItsGrace_CancelsWhatStillRuns()
     {
         ShmRig rig = await StartShmAsync(HoldingScript());
 
@@ -166,7 +166,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Stop_WithoutGrace_EndsEveryShapeUnavailable()
+    public async Task S18_StopWithoutGrace_EndsEveryShapeUnavailable()
     {
         int began = 0;
         Task NeverAsync(ServerCallContext context)
@@ -237,7 +237,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Kill_DoesNotWaitForAMethodThatIgnoresItsToken()
+    public async Task S18_Kill_DoesNotWaitForAMethodThatIgnoresItsToken()
     {
         ShmRig rig = await StartShmAsync(new Script
         {

@@ -31,7 +31,7 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
 
     [TestCase(1)]
     [TestCase(8)]
-    public async Task Method_ThatBlocks_StallsNoOtherCall(int blocked)
+    public async Task S19_MethodThatBlocks_StallsNoOtherCall(int blocked)
     {
         ShmRig rig = await StartShmAsync(BlockingScript(), _options);
         Task<Payload>[] held =

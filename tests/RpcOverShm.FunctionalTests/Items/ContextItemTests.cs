@@ -1,0 +1,305 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>What a method sees of its call: every member of ServerCallContext.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
+{
+    [Test]
+    public async Task X_Method_IsTheFullNameInEveryShape()
+    {
+        var seen = new List<string>();
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            lock (seen)
+            {
+                seen.Add(context.Method);
+            }
+
+            return Task.CompletedTask;
+        }));
+
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await rig.Client.ClientStream().ResponseAsync.Bounded();
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync();
+        await rig.Client.Duplex().ResponseStream.ReadAllAsync();
+
+        Assert.That(seen, Is.EqualTo(new[]
+        {
+            "/rpcovershm.testing.Script/Unary",
+            "/rpcovershm.testing.Script/ClientStream",
+            "/rpcovershm.testing.Script/ServerStream",
+            "/rpcovershm.testing.Script/Duplex",
+        }));
+    }
+
+    [Test]
+    public async Task X_Host_IsTheAuthority()
+    {
+        string host = await SeenAsync(context => context.Host);
+
+        Assert.That(host, IsShm ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1"));
+    }
+
+    [Test]
+    public async Task X_Host_IsWhatTheCallNames()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.Of(context.Host)),
+        });
+
+        Payload host = await rig.Invoker.AsyncUnaryCall(
+            Script.UnaryMethod, "another.host", default, Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(host.Text(), Is.EqualTo("another.host"));
+    }
+
+    [Test]
+    public async Task X_Peer_NamesTheClient()
+    {
+        string peer = await SeenAsync(context => context.Peer);
+
+        Assert.That(peer, IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId}") : Does.StartWith("ipv4:127.0.0.1:"));
+    }
+
+    [Test]
+    public async Task X_Deadline_WithoutOne_IsTheLargestTime()
+    {
+        DateTime deadline = await SeenAsync(context => context.Deadline);
+
+        Assert.That(deadline, Is.EqualTo(DateTime.MaxValue));
+    }
+
+    [Test]
+    public async Task X_Deadline_OfACall_IsUtc()
+    {
+        DateTime sent = DateTime.UtcNow.AddMinutes(10);
+
+        DateTime deadline = await SeenAsync(context => context.Deadline, new CallOptions(deadline: sent));
+
+        Assert.That(deadline.Kind, Is.EqualTo(DateTimeKind.Utc));
+        Assert.That((deadline - sent).Duration(), Is.LessThan(TimeSpan.FromMinutes(1)));
+    }
+
+    [Test]
+    public async Task X_RequestHeaders_AreTheRequestsMetadata()
+    {
+        string? value = await SeenAsync(
+            context => context.RequestHeaders.GetValue("key"), new CallOptions(new Metadata { { "key", "value" } }));
+
+        Assert.That(value, Is.EqualTo("value"));
+    }
+
+    [TestCase("cancel")]
+    [TestCase("dispose")]
+    [TestCase("deadline")]
+    public async Task X_CancellationToken_FiresWhenTheCallIsOver(string end)
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var fired = new TaskCompletionSource();
+        CallRig rig = await UseAsync(Everywhere(async context =>
+        {
+            context.CancellationToken.Register(fired.SetResult);
+            began.SetResult();
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }));
+        using var cancellation = new CancellationTokenSource();
+
+        DateTime? deadline = end == "deadline" ? DateTime.UtcNow.AddMilliseconds(300) : null;
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: deadline, cancellationToken: cancellation.Token));
+        if (end != "deadline")
+        {
+            await began.Task.Bounded();
+            Assert.That(fired.Task.IsCompleted, Is.False);
+        }
+
+        if (end == "cancel")
+        {
+            await cancellation.CancelAsync();
+        }
+        else if (end == "dispose")
+        {
+            call.Dispose();
+        }
+
+        await FailureOf(call);
+        await fired.Task.Bounded();
+    }
+
+    [Test]
+    public async Task X_ResponseTrailers_AreOneCollectionThatMayBeChanged()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                context.ResponseTrailers.Add("dropped", "1");
+                context.ResponseTrailers.Add("kept", "2");
+                context.ResponseTrailers.RemoveAt(0);
+                return Task.FromResult(request);
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        await call.ResponseAsync.Bounded();
+
+        Assert.That(call.GetTrailers().Select(entry => entry.Key), Is.EqualTo(new[] { "kept" }));
+    }
+
+    [Test]
+    public async Task X_Status_IsOkAndKeepsWhatIsSet()
+    {
+        (Status first, Status second) = await SeenAsync(context =>
+        {
+            Status before = context.Status;
+            context.Status = new Status(StatusCode.OK, "fine");
+            return (before, context.Status);
+        });
+
+        Assert.That(first.Plain(), Is.EqualTo(new Status(StatusCode.OK, "")));
+        Assert.That(second.Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
+    }
+
+    [Test]
+    public async Task X_Status_OkWithADetail_ReachesTheClientAsSuccess()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                context.Status = new Status(StatusCode.OK, "fine");
+                return Task.FromResult(request);
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("x"));
+
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("x"));
+        Assert.That(call.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
+    }
+
+    [Test]
+    public async Task X_WriteOptions_AreThoseOfTheWriter()
+    {
+        var seen = new TaskCompletionSource<(bool IsNull, WriteOptions? Writer, WriteOptions? Context)>();
+        var hint = new WriteOptions(WriteFlags.BufferHint);
+        var noCompress = new WriteOptions(WriteFlags.NoCompress);
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = (_, responses, context) =>
+            {
+                bool isNull = context.WriteOptions is null && responses.WriteOptions is null;
+                context.WriteOptions = hint;
+                WriteOptions? ofWriter = responses.WriteOptions;
+                responses.WriteOptions = noCompress;
+                seen.SetResult((isNull, ofWriter, context.WriteOptions));
+                return Task.CompletedTask;
+            },
+        });
+
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync();
+        (bool isNull, WriteOptions? writer, WriteOptions? context) = await seen.Task.Bounded();
+
+        Assert.That(isNull, "None are set at first.");
+        Assert.That(writer, Is.SameAs(hint));
+        Assert.That(context, Is.SameAs(noCompress));
+    }
+
+    [Test]
+    public async Task X_AuthContext_IsReadable()
+    {
+        AuthContext context = await SeenAsync(context => context.AuthContext);
+
+        // Over an insecure socket Grpc.Core knows nothing of its peer.
+        Assert.That(context.IsPeerAuthenticated, Is.EqualTo(IsShm));
+        Assert.That(
+            context.FindPropertiesByName("pid").Select(property => property.Value),
+            Is.EqualTo(IsShm ? new[] { $"{Environment.ProcessId}" } : []));
+    }
+
+    [Test]
+    public async Task X_CreatePropagationToken_IsNotSupported()
+    {
+        Exception? thrown = await SeenAsync(context =>
+        {
+            try
+            {
+                context.CreatePropagationToken();
+                return (Exception?)null;
+            }
+            catch (Exception exception)
+            {
+                return exception;
+            }
+        });
+
+        // Only Grpc.Core can make one.
+        Assert.That(thrown, IsShm ? Is.TypeOf<NotImplementedException>() : Is.Null);
+    }
+
+    [Test]
+    public async Task X_WriteResponseHeaders_SendsThem()
+    {
+        CallRig rig = await UseAsync(Everywhere(
+            context => context.WriteResponseHeadersAsync(new Metadata { { "key", "value" } })));
+
+        using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
+        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream();
+        using AsyncServerStreamingCall<Payload> serverStream = rig.Client.ServerStream(Payloads.Empty);
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
+        Metadata[] headers =
+        [
+            await unary.ResponseHeadersAsync.Bounded(),
+            await clientStream.ResponseHeadersAsync.Bounded(),
+            await serverStream.ResponseHeadersAsync.Bounded(),
+            await duplex.ResponseHeadersAsync.Bounded(),
+        ];
+
+        Assert.That(headers.Select(metadata => metadata.GetValue("key")), Is.All.EqualTo("value"));
+    }
+
+    [Test]
+    public async Task X_UserState_IsOfOneCall()
+    {
+        int Count(ServerCallContext context)
+        {
+            context.UserState[context.UserState.Count] = "kept";
+            return context.UserState.Count;
+        }
+
+        var counts = new List<int>();
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            counts.Add(Count(context));
+            counts.Add(Count(context));
+            return Task.CompletedTask;
+        }));
+
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(counts, Is.EqualTo(new[] { 1, 2, 1, 2 }));
+    }
+
+    private async Task<T> SeenAsync<T>(Func<ServerCallContext, T> look, CallOptions options = default)
+    {
+        var seen = new TaskCompletionSource<T>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(look(context));
+                return Task.FromResult(request);
+            },
+        });
+        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
+        return await seen.Task.Bounded();
+    }
+}

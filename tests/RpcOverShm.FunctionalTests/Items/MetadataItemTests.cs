@@ -1,0 +1,304 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>What travels beside the messages, as methods and clients see it: M01 to M08, and M11.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
+{
+    private static readonly byte[] s_binary = [0, 1, 2, 127, 128, 254, 255, 0];
+
+    private static readonly string s_printable =
+        string.Concat(Enumerable.Range(0x21, 0x7E - 0x20).Select(c => (char)c));
+
+    [Test]
+    public async Task M01_Keys_AreLowerCaseEverywhere()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata
+        {
+            { "MixedCase.1-2_3", "Value" },
+            { "MixedCase-Bin", s_binary },
+        });
+
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Assert.That(
+                metadata.Single(entry => !entry.IsBinary && entry.Value == "Value").Key, Is.EqualTo("mixedcase.1-2_3"));
+            Assert.That(metadata.Single(entry => entry.IsBinary).Key, Is.EqualTo("mixedcase-bin"));
+        }
+    }
+
+    [TestCase("with space")]
+    [TestCase("with:colon")]
+    [TestCase("sch\u00f6n")]
+    public void M01_KeysOfOtherCharacters_AreRefusedByTheEntry(string key) =>
+        Assert.That(() => new Metadata.Entry(key, "value"), Throws.InstanceOf<ArgumentException>());
+
+    [Test]
+    public void M01_ValuesOfTheOtherKind_AreRefusedByTheEntry()
+    {
+        Assert.That(() => new Metadata.Entry("key-bin", "text"), Throws.ArgumentException);
+        Assert.That(() => new Metadata.Entry("key", s_binary), Throws.ArgumentException);
+    }
+
+    [Test]
+    public async Task M02_ReceivedEntries_AreReadAsAnyOthers()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata
+        {
+            { "key", "first" },
+            { "key-bin", s_binary },
+            { "key", "last" },
+        });
+
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Metadata.Entry binary = metadata.Get("key-bin")!;
+            Assert.That(() => binary.Value, Throws.InvalidOperationException);
+            binary.ValueBytes[0] = 77;
+            Assert.That(binary.ValueBytes, Is.EqualTo(s_binary), "What it gives is a copy.");
+            Assert.That(metadata.Get("key")!.Value, Is.EqualTo("last"));
+            Assert.That(
+                metadata.GetAll("key").Select(entry => entry.Value), Is.EqualTo(new[] { "first", "last" }));
+            Assert.That(metadata.Get("absent"), Is.Null);
+        }
+    }
+
+    [Test]
+    public async Task M03_TrailersOfAFailure_AreNeverNull()
+    {
+        CallRig rig = await UseAsync(Everywhere(_ => throw new RpcException(new Status(StatusCode.NotFound, ""))));
+
+        RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
+        RpcException local = await FailureOf(
+            rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: DateTime.MinValue)));
+
+        Assert.That(failures.Append(local).Select(failure => failure.Trailers), Is.All.Not.Null.And.All.Empty);
+        Assert.That(() => Metadata.Empty.Add("key", "value"), Throws.InvalidOperationException);
+    }
+
+    [Test]
+    public async Task M03_MetadataOfARequestWithout_IsEmptyAndNotNull()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(null);
+
+        // Grpc.Core adds its user-agent.
+        Assert.That(seen.Select(entry => entry.Key), Is.All.EqualTo("user-agent"));
+        Assert.That(headers.Concat(trailers).Select(entry => entry.Key), Is.All.EqualTo("user-agent"));
+    }
+
+    [Test]
+    public async Task M04_PrintableAscii_ArrivesExactly()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata
+        {
+            { "text", s_printable },
+            { "spaces", "in the middle" },
+            { "empty", "" },
+            { "data-bin", s_binary },
+            { "none-bin", [] },
+        });
+
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Assert.That(metadata.GetValue("text"), Is.EqualTo(s_printable));
+            Assert.That(metadata.GetValue("spaces"), Is.EqualTo("in the middle"));
+            Assert.That(metadata.GetValue("empty"), Is.Empty);
+            Assert.That(metadata.GetValueBytes("data-bin"), Is.EqualTo(s_binary));
+            Assert.That(metadata.GetValueBytes("none-bin"), Is.Empty);
+        }
+    }
+
+    [Test]
+    public async Task M04_SpacesAtTheEdges_MayBeStripped()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(
+            new Metadata { { "edges", "  between  " } });
+
+        // Neither transport strips them, which HTTP/2 would allow.
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Assert.That(metadata.GetValue("edges"), Is.EqualTo("  between  "));
+        }
+    }
+
+    [Test]
+    public async Task M04_ReservedKeysThatMeanNothing_ArePassedOn()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(
+            new Metadata { { "grpc-of-tomorrow", "value" } });
+
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Assert.That(metadata.GetValue("grpc-of-tomorrow"), Is.EqualTo("value"));
+        }
+    }
+
+    [TestCase("grpc-encoding", "identity")]
+    [TestCase("grpc-accept-encoding", "identity")]
+    [TestCase("grpc-timeout", "5000000u")]
+    [TestCase("content-encoding", "identity")]
+    [TestCase("content-type", "application/grpc")]
+    [TestCase("te", "trailers")]
+    [TestCase("host", "elsewhere")]
+    [TestCase("accept-encoding", "identity")]
+    public async Task M05_KeysOfTheTransport_AreHiddenFromTheMethod(string key, string value)
+    {
+        Metadata seen = await MethodsViewAsync(new Metadata { { "before", "1" }, { key, value }, { "after", "2" } });
+
+        // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
+        Assert.That(
+            seen.Get(key),
+            IsShm || key is not ("content-encoding" or "host" or "accept-encoding") ? Is.Null : Is.Not.Null);
+        Assert.That(seen.GetValue("before"), Is.EqualTo("1"));
+        Assert.That(seen.GetValue("after"), Is.EqualTo("2"));
+    }
+
+    [TestCase("grpc-status", "0")]
+    [TestCase("grpc-message", "words")]
+    [TestCase("grpc-encoding", "identity")]
+    [TestCase("grpc-accept-encoding", "identity")]
+    [TestCase("content-encoding", "identity")]
+    [TestCase("content-type", "application/grpc")]
+    public async Task M06_KeysOfTheTransport_AreHiddenFromTheClient(string key, string value)
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await context.WriteResponseHeadersAsync(new Metadata { { key, value }, { "kept", "1" } });
+                context.ResponseTrailers.Add(key, value);
+                context.ResponseTrailers.Add("kept", "1");
+                return request;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("x"));
+        Payload response = await call.ResponseAsync.Bounded();
+        Metadata headers = await call.ResponseHeadersAsync.Bounded();
+
+        // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
+        bool isHidden = IsShm || key != "content-encoding";
+        Assert.That(response.Text(), Is.EqualTo("x"));
+        Assert.That(headers.Get(key), isHidden ? Is.Null : Is.Not.Null);
+        Assert.That(call.GetTrailers().Get(key), isHidden ? Is.Null : Is.Not.Null);
+        Assert.That(headers.GetValue("kept"), Is.EqualTo("1"));
+        Assert.That(call.GetTrailers().GetValue("kept"), Is.EqualTo("1"));
+    }
+
+    [Test]
+    public async Task M07_TimeoutAmongTheHeaders_IsNoDeadline()
+    {
+        var seen = new TaskCompletionSource<DateTime>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(context.Deadline);
+                return Task.FromResult(request);
+            },
+        });
+
+        var options = new CallOptions(new Metadata { { "grpc-timeout", "100S" } });
+        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
+
+        // Grpc.Core sends it as its own.
+        Assert.That(await seen.Task, IsShm ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
+    }
+
+    [Test]
+    public async Task M08_Duplicates_StayApartAndInOrder()
+    {
+        (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata
+        {
+            { "key", "one" },
+            { "key-bin", [1] },
+            { "other", "x" },
+            { "key", "two, with a comma" },
+            { "key-bin", [] },
+            { "key", "three" },
+            { "key-bin", [3, 3, 3] },
+        });
+
+        foreach (Metadata metadata in new[] { seen, headers, trailers })
+        {
+            Assert.That(
+                metadata.GetAll("key").Select(entry => entry.Value),
+                Is.EqualTo(new[] { "one", "two, with a comma", "three" }));
+            Assert.That(
+                metadata.GetAll("key-bin").Select(entry => entry.ValueBytes.Length), Is.EqualTo(new[] { 1, 0, 3 }));
+        }
+    }
+
+    [Test]
+    public async Task M11_StatusDetails_ReachTheClientByEveryWay()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (_, _) => throw new RpcException(
+                new Status(StatusCode.Aborted, "plain"), new Metadata { { "grpc-status-details-bin", s_binary } }),
+            ServerStream = async (request, responses, _) =>
+            {
+                await responses.WriteAsync(request);
+                throw new RpcException(
+                    new Status(StatusCode.Aborted, "plain"), new Metadata { { "grpc-status-details-bin", s_binary } });
+            },
+        });
+
+        RpcException[] failures =
+        [
+            await FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
+            await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+            await FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
+        ];
+
+        foreach (RpcException failure in failures)
+        {
+            Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Aborted, "plain")));
+            Assert.That(failure.Trailers.GetValueBytes("grpc-status-details-bin"), Is.EqualTo(s_binary));
+        }
+    }
+
+    /// <summary>What a method sees, and what its client sees when the method sends it back both ways.</summary>
+    private async Task<(Metadata Seen, Metadata Headers, Metadata Trailers)> EchoAsync(Metadata? metadata)
+    {
+        var seen = new TaskCompletionSource<Metadata>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                seen.SetResult(context.RequestHeaders);
+                await context.WriteResponseHeadersAsync([.. context.RequestHeaders]);
+                foreach (Metadata.Entry entry in context.RequestHeaders)
+                {
+                    context.ResponseTrailers.Add(entry);
+                }
+
+                return request;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(metadata));
+        await call.ResponseAsync.Bounded();
+        return (await seen.Task, await call.ResponseHeadersAsync.Bounded(), call.GetTrailers());
+    }
+
+    private async Task<Metadata> MethodsViewAsync(Metadata headers)
+    {
+        var seen = new TaskCompletionSource<Metadata>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(context.RequestHeaders);
+                return Task.FromResult(request);
+            },
+        });
+        await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers)).ResponseAsync.Bounded();
+        return await seen.Task.Bounded();
+    }
+}

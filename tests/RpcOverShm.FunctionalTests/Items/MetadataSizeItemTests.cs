@@ -1,0 +1,130 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>
+/// Metadata that is too much, text that is no ASCII, and status details: M09, M10 and M12. What is over a limit costs
+/// its call and nothing else.
+/// </summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
+{
+    // Grpc.Core's limit is 8 KiB.
+    private int TooMany => IsShm ? 64 << 10 : 20_000;
+
+    [Test]
+    public async Task M09_TextThatIsNoAscii_IsNotPassedOn()
+    {
+        string? seen = null;
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            seen = context.RequestHeaders.GetValue("key");
+            return Task.CompletedTask;
+        }));
+        var options = new CallOptions(new Metadata { { "key", "caf\u00e9" } });
+
+        Exception? exception = await CatchAsync(() => rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync);
+
+        // Grpc.Core puts a question mark for what it cannot send.
+        Assert.That((exception as RpcException)?.StatusCode, Is.EqualTo(IsShm ? StatusCode.Internal : null));
+        Assert.That(seen, Is.EqualTo(IsShm ? null : "caf?"));
+    }
+
+    [Test]
+    public async Task M10_RequestMetadataOverTheLimit_IsResourceExhausted()
+    {
+        CallRig rig = await UseAsync(new Script());
+        _ = rig.Client.Unary(Payloads.Empty);
+        var options = new CallOptions(new Metadata { { "big-bin", new byte[TooMany] } });
+
+        RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+        RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options));
+        RpcException stream = await FailureOf(rig.Client.Duplex(options).ResponseStream.ReadAllAsync());
+
+        Assert.That(
+            new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode },
+            Is.All.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(awaited.Status.Detail, Does.Contain(IsShm ? "65536" : "limit"));
+    }
+
+    [Test]
+    public async Task M10_ManyEntriesOverTheLimit_AreResourceExhausted()
+    {
+        CallRig rig = await UseAsync(new Script());
+        var headers = new Metadata();
+        for (int i = 0; i < 2000; i++)
+        {
+            headers.Add("k" + i, "");
+        }
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers)));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+    }
+
+    [TestCase("headers")]
+    [TestCase("trailers")]
+    [TestCase("exception")]
+    [TestCase("many trailers")]
+    public async Task M10_ResponseMetadataOverTheLimit_IsResourceExhausted(string where)
+    {
+        var big = new Metadata { { "big-bin", new byte[TooMany] } };
+        CallRig rig = await UseAsync(Everywhere(async context =>
+        {
+            switch (where)
+            {
+                case "headers":
+                    await context.WriteResponseHeadersAsync(big);
+                    break;
+                case "trailers":
+                    context.ResponseTrailers.Add(big[0]);
+                    break;
+                case "exception":
+                    throw new RpcException(new Status(StatusCode.NotFound, ""), big);
+                default:
+                    for (int i = 0; i < 2000; i++)
+                    {
+                        context.ResponseTrailers.Add("k" + i, "");
+                    }
+
+                    break;
+            }
+        }));
+
+        RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
+
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.ResourceExhausted));
+    }
+
+    [TestCase("")]
+    [TestCase("plain")]
+    [TestCase("100% sure, or %20, or %zz")]
+    [TestCase("\t\ntest with whitespace\r\nand Unicode BMP \u263a and non-BMP \U0001F608\t\n")]
+    public async Task M12_StatusDetailOfAnyText_ArrivesExactly(string detail)
+    {
+        CallRig rig = await UseAsync(Everywhere(
+            _ => throw new RpcException(new Status(StatusCode.Unknown, detail))));
+
+        RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
+
+        Assert.That(failures.Select(failure => failure.Status.Detail), Is.All.EqualTo(detail));
+    }
+
+    [TestCase('\uD83D')]
+    [TestCase('\uDE08')]
+    public async Task M12_UnpairedSurrogatesInAStatusDetail_AreReplaced(char half)
+    {
+        string detail = $"a{half}b";
+        CallRig rig = await UseAsync(Everywhere(
+            _ => throw new RpcException(new Status(StatusCode.Aborted, detail))));
+
+        RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
+
+        Assert.That(
+            failures.Select(failure => failure.Status.Plain()),
+            Is.All.EqualTo(new Status(StatusCode.Aborted, "a\uFFFDb")));
+    }
+}

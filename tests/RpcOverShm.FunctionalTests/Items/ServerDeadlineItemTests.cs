@@ -1,0 +1,160 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>
+/// The deadline as the server has it: S14. What only the frames show is in <see cref="ServerFrameItemTests"/>.
+/// </summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
+{
+    // Short enough not to be waited for, long enough for a call to reach its handler before.
+    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);
+
+    private static DateTime Soon => DateTime.UtcNow + s_short;
+
+    [Test]
+    public async Task S14_Method_SeesTheDeadlineAndItsTokenFires()
+    {
+        var seen = new TaskCompletionSource<DateTime>();
+        var fired = new TaskCompletionSource();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (_, context) =>
+            {
+                seen.SetResult(context.Deadline);
+                context.CancellationToken.Register(fired.SetResult);
+                return new TaskCompletionSource<Payload>().Task;
+            },
+        });
+
+        DateTime deadline = Soon;
+        RpcException failure = await FailureOf(
+            rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
+        await fired.Task.Bounded();
+
+        // It was sent as what is left, and recomputed on arrival.
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That((await seen.Task - deadline).Duration(), Is.LessThan(TimeSpan.FromSeconds(10)));
+        Assert.That((await seen.Task).Kind, Is.EqualTo(DateTimeKind.Utc));
+    }
+
+    [Test]
+    public async Task S14_ResultsAfterTheDeadline_AreDropped([Values] bool isThrowing)
+    {
+        var mayEnd = new TaskCompletionSource();
+        var ended = new TaskCompletionSource();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await mayEnd.Task;
+                context.ResponseTrailers.Add("late", "yes");
+                ended.SetResult();
+                return isThrowing ? throw new RpcException(new Status(StatusCode.DataLoss, "late")) : request;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: Soon));
+        RpcException failure = await FailureOf(call);
+        mayEnd.SetResult();
+        await ended.Task.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(failure.Trailers.GetValue("late"), Is.Null);
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task S14_WritesAfterTheDeadline_Throw()
+    {
+        var result = new TaskCompletionSource<Exception?>();
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                var fired = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                context.CancellationToken.Register(fired.SetResult);
+                await fired.Task;
+                result.SetResult(await CatchAsync(() => responses.WriteAsync(request)));
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(
+            Payloads.Empty, new CallOptions(deadline: Soon));
+        RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
+        Exception? exception = await result.Task.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(exception, Is.InstanceOf<InvalidOperationException>());
+    }
+
+    [Test]
+    public async Task S14_ErrorOfTheMethodThatCameFirst_Wins()
+    {
+        var ended = new TaskCompletionSource<CancellationToken>();
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            ended.TrySetResult(context.CancellationToken);
+            throw new RpcException(new Status(StatusCode.DataLoss, "first"));
+        }));
+        DateTime deadline = Soon;
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(5)));
+        RpcException failure = await FailureOf(call);
+        await Timeouts.Eventually(() => DateTime.UtcNow > deadline);
+
+        Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
+        Assert.That(call.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
+    }
+
+    [Test]
+    public async Task S14_DeadlineNotReached_DoesNotCancelTheMethod()
+    {
+        CancellationToken token = default;
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                token = context.CancellationToken;
+                return Task.FromResult(request);
+            },
+        });
+
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddMinutes(5));
+        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
+
+        Assert.That(token.CanBeCanceled);
+        Assert.That(token.IsCancellationRequested, Is.False);
+    }
+
+    [Test]
+    public async Task S14_DeadlineBeyondTheUpperBound_IsFarAway([Values] bool isMaxValue, [Values] bool isBlocking)
+    {
+        var seen = new TaskCompletionSource<DateTime>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(context.Deadline);
+                return Task.FromResult(request);
+            },
+        });
+        var options = new CallOptions(deadline: isMaxValue ? DateTime.MaxValue : DateTime.UtcNow.AddYears(500));
+
+        Payload response = isBlocking
+            ? await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded()
+            : await rig.Client.UnaryAsync(Payloads.Of("a"), options).ResponseAsync.Bounded();
+
+        // Both transports cut what is beyond their reach, which is years: Grpc.Core's is 27,000 hours.
+        Assert.That(response.Text(), Is.EqualTo("a"));
+        Assert.That(
+            await seen.Task,
+            isMaxValue ? Is.EqualTo(DateTime.MaxValue) : Is.GreaterThan(DateTime.UtcNow.AddYears(3)));
+    }
+}

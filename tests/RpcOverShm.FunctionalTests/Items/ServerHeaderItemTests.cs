@@ -1,0 +1,162 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>When response headers and trailers go out, and who may write them when: S7 to S9.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
+{
+    [Test]
+    public async Task S7_HeadersWritten_AreThereBeforeAnyMessage()
+    {
+        var mayWrite = new TaskCompletionSource();
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                await context.WriteResponseHeadersAsync(new Metadata { { "early", "yes" } });
+                await mayWrite.Task;
+                await responses.WriteAsync(request);
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        Task<bool> first = call.ResponseStream.MoveNext(CancellationToken.None);
+        Metadata headers = await call.ResponseHeadersAsync.Bounded();
+
+        Assert.That(headers.GetValue("early"), Is.EqualTo("yes"));
+        Assert.That(first.IsCompleted, Is.False);
+        mayWrite.SetResult();
+        Assert.That(await first.Bounded());
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+    }
+
+    [Test]
+    public async Task S7_HeadersNotWritten_AreThereWithTheFirstMessage()
+    {
+        var mayEnd = new TaskCompletionSource();
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = async (request, responses, _) =>
+            {
+                await responses.WriteAsync(request);
+                await mayEnd.Task;
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        Metadata headers = await call.ResponseHeadersAsync.Bounded();
+
+        Assert.That(headers.GetValue("early"), Is.Null);
+        mayEnd.SetResult();
+        Assert.That(await call.ResponseStream.ReadAllAsync(), Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task S7_Headers_BeforeTheMethodAnswers_AreNotThere()
+    {
+        var mayEnd = new TaskCompletionSource();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                await mayEnd.Task;
+                return request;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        Assert.That(call.ResponseHeadersAsync.IsCompleted, Is.False);
+        mayEnd.SetResult();
+        await call.ResponseAsync.Bounded();
+
+        Assert.That(await call.ResponseHeadersAsync.Bounded(), Is.Not.Null);
+    }
+
+    [Test]
+    public async Task S7_HeadersWrittenTwice_Throw()
+    {
+        Exception? exception = await InMethodAsync(async (_, context) =>
+        {
+            await context.WriteResponseHeadersAsync([]);
+            await context.WriteResponseHeadersAsync([]);
+        });
+
+        Assert.That(exception, Is.InstanceOf<InvalidOperationException>());
+        Assert.That(exception!.Message, Is.EqualTo(IsShm
+            ? "Response headers can only be sent once per call."
+            : "Response headers can only be sent once per call."));
+    }
+
+    [Test]
+    public async Task S7_HeadersAfterAMessage_Throw()
+    {
+        Exception? exception = await InMethodAsync(async (responses, context) =>
+        {
+            await responses.WriteAsync(Payloads.Empty);
+            await context.WriteResponseHeadersAsync([]);
+        });
+
+        Assert.That(exception, Is.InstanceOf<InvalidOperationException>());
+    }
+
+    [Test]
+    public async Task S7_HeadersNull_Throw()
+    {
+        Exception? exception = await InMethodAsync((_, context) => context.WriteResponseHeadersAsync(null!));
+
+        // Grpc.Core's native code takes null as no headers, and says that by the same type.
+        Assert.That(exception, Is.InstanceOf<ArgumentNullException>());
+    }
+
+    [Test]
+    public async Task S8_FailureBeforeHeaders_LetsTheClientsHeadersComplete()
+    {
+        CallRig rig = await UseAsync(Everywhere(_ => throw new RpcException(
+            new Status(StatusCode.NotFound, "nothing"), new Metadata { { "why", "because" } })));
+
+        using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
+        using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
+        RpcException failed = await FailureOf(unary);
+        RpcException streamed = await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None));
+        Metadata[] headers = [await unary.ResponseHeadersAsync.Bounded(), await stream.ResponseHeadersAsync.Bounded()];
+
+        Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.Null);
+        Assert.That(failed.Trailers.GetValue("why"), Is.EqualTo("because"));
+        Assert.That(streamed.Trailers.GetValue("why"), Is.EqualTo("because"));
+        Assert.That(unary.GetTrailers().GetValue("why"), Is.EqualTo("because"));
+    }
+
+    [Test]
+    public async Task S9_TrailersSetAfterHeadersAndMessages_AreDeliveredWithTheStatus()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await context.WriteResponseHeadersAsync(new Metadata { { "early", "yes" } });
+                context.ResponseTrailers.Add("late", "yes");
+                return request;
+            },
+            ServerStream = async (request, responses, context) =>
+            {
+                await context.WriteResponseHeadersAsync([]);
+                await responses.WriteAsync(request);
+                context.ResponseTrailers.Add("late", "yes");
+            },
+        });
+
+        using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
+        await unary.ResponseAsync.Bounded();
+        using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
+        await stream.ResponseStream.ReadAllAsync();
+
+        Assert.That((await unary.ResponseHeadersAsync.Bounded()).GetValue("early"), Is.EqualTo("yes"));
+        Assert.That(unary.GetTrailers().GetValue("late"), Is.EqualTo("yes"));
+        Assert.That(stream.GetTrailers().GetValue("late"), Is.EqualTo("yes"));
+    }
+}

@@ -1,0 +1,82 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>A server that stops: S18.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ServerStopItemTests(RigKind kind) : RigFixture(kind)
+{
+    [Test]
+    public async Task S18_Shutdown_LetsRunningCallsEndAndRefusesNewOnes()
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var mayEnd = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                began.SetResult();
+                await mayEnd.Task;
+                Assert.That(context.CancellationToken.IsCancellationRequested, Is.False);
+                await responses.WriteAsync(request);
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> running = rig.Client.ServerStream(Payloads.Of("running"));
+        await began.Task.Bounded();
+        Task stopping = rig.ShutDownServerAsync();
+        RpcException refused = await FailureOf(CallUntilRefusedAsync(rig));
+        Assert.That(stopping.IsCompleted, Is.False);
+        mayEnd.SetResult();
+        List<Payload> responses = await running.ResponseStream.ReadAllAsync();
+        await stopping.Bounded();
+
+        // A call that Grpc.Core's server has, and no method yet, is reset.
+        Assert.That(
+            refused.StatusCode,
+            IsShm
+                ? Is.EqualTo(StatusCode.Unavailable)
+                : Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.Cancelled));
+        Assert.That(responses.Single().Text(), Is.EqualTo("running"));
+    }
+
+    [Test]
+    public async Task S18_Kill_FiresTheTokensAndClientsSeeUnavailable()
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var fired = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                context.CancellationToken.Register(fired.SetResult);
+                began.SetResult();
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                return request;
+            },
+        });
+
+        Task<RpcException> running = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+        await began.Task.Bounded();
+        await rig.KillServerAsync().Bounded();
+        RpcException failure = await running;
+        await fired.Task.Bounded();
+        RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    // A stop takes effect a moment after it was asked for.
+    private static async Task CallUntilRefusedAsync(CallRig rig)
+    {
+        for (int i = 0; i < 100_000; i++)
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty);
+        }
+    }
+}
