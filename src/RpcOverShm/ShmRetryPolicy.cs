@@ -4,9 +4,9 @@ namespace RpcOverShm;
 
 /// <summary>
 /// Which failures of a call are tried again by the channel (gRFC A6). Only failures before a method has answered are:
-/// as soon as headers or a message came, the call is what it is. Before a further attempt the channel waits for a random
-/// part of the back-off, or for as long as the server says in the trailer <c>grpc-retry-pushback-ms</c>. The call's
-/// deadline covers all attempts.
+/// as soon as headers or a message came, the call is what it is. Before a further attempt the channel waits for a
+/// random part of the back-off, or for as long as the server says in the trailer <c>grpc-retry-pushback-ms</c>. The
+/// call's deadline covers all attempts.
 /// </summary>
 public sealed class ShmRetryPolicy
 {
