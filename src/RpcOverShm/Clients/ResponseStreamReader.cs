@@ -83,8 +83,13 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         {
             try
             {
-                Current = FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
-                return s_true;
+                if (FrameDeserializationContext.Deserialize(_marshaller, ref bytes) is { } message)
+                {
+                    Current = message;
+                    return s_true;
+                }
+
+                _call.Finish(new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail), isCancel: true);
             }
             catch (Exception exception)
             {
