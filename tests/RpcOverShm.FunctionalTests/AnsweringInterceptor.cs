@@ -5,8 +5,8 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>
-/// Replaces the responses of unary calls, or fails in the place of them; asks the server as often as it is told to. Only
-/// for calls of payloads.
+/// Replaces the responses of unary calls, or fails in the place of them; asks the server as often as it is told to.
+/// Only for calls of payloads.
 /// </summary>
 /// <param name="calls">How often it goes on with a call.</param>
 /// <param name="answer">Makes the response from that of the last call; null of a call that never went on.</param>
