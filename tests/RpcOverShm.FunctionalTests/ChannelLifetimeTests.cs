@@ -1,73 +1,12 @@
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>How a channel begins and ends, and what its calls see of that.</summary>
 internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
 {
-    [Test]
-    public async Task Dispose_WithLiveCalls_CancelsThem()
-    {
-        int began = 0;
-        int fired = 0;
-        async Task NeverAsync(ServerCallContext context)
-        {
-            Interlocked.Increment(ref began);
-            try
-            {
-                await Task.Delay(Timeout.Infinite, context.CancellationToken);
-            }
-            finally
-            {
-                Interlocked.Increment(ref fired);
-            }
-        }
-
-        ShmRig rig = await StartShmAsync(new Script
-        {
-            Unary = async (request, context) =>
-            {
-                await NeverAsync(context);
-                return request;
-            },
-            Duplex = (_, _, context) => NeverAsync(context),
-        });
-
-        Task<RpcException>[] calls =
-        [
-            FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
-            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-            FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
-        ];
-        await Timeouts.Eventually(() => Volatile.Read(ref began) == calls.Length);
-        await rig.ShmChannel.DisposeAsync().Bounded();
-        RpcException[] failures = await Task.WhenAll(calls);
-        await Timeouts.Eventually(() => Volatile.Read(ref fired) == calls.Length, "the handlers' tokens fire");
-
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Cancelled));
-    }
-
-    [Test]
-    public async Task AfterDispose_EveryCallThrows()
-    {
-        ShmRig rig = await StartShmAsync(new Script());
-        ScriptClient client = rig.Client;
-        client.Unary(Payloads.Empty);
-
-        rig.ShmChannel.Dispose();
-
-        Assert.That(() => rig.ShmChannel.CreateCallInvoker(), Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(() => client.Unary(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(() => client.UnaryAsync(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(() => client.ServerStream(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(() => client.ClientStream(), Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(() => client.Duplex(), Throws.TypeOf<ObjectDisposedException>());
-    }
-
     [Test]
     public async Task Dispose_InEveryWay_AndTwice_DoesNothingMore()
     {
@@ -152,69 +91,6 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
             int[] odd = await Task.WhenAll(callers).Bounded();
 
             Assert.That(odd.Sum(), Is.Zero, "a call ends well, Cancelled, or is refused as disposed");
-        }
-    }
-
-    [Test]
-    public async Task Exceptions_OfCallsThatNobodyLooksAt_AreNeverUnobserved()
-    {
-        var unobserved = new List<Exception>();
-        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
-        {
-            lock (unobserved)
-            {
-                unobserved.Add(arguments.Exception);
-            }
-        }
-
-        Collect();
-        TaskScheduler.UnobservedTaskException += Note;
-        try
-        {
-            ShmRig rig = await StartShmAsync(new Script
-            {
-                Unary = (_, _) => throw new RpcException(new Status(StatusCode.Aborted, "nobody looks")),
-                Duplex = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
-            });
-            await DropCallsAsync(rig.Client);
-            await rig.KillServerAsync().Bounded();
-            await DropCallsAsync(rig.Client);
-            rig.ShmChannel.Dispose();
-            Collect();
-        }
-        finally
-        {
-            TaskScheduler.UnobservedTaskException -= Note;
-        }
-
-        Assert.That(unobserved, Is.Empty);
-    }
-
-    private static async Task DropCallsAsync(ScriptClient client)
-    {
-        for (int i = 0; i < 20; i++)
-        {
-            _ = client.UnaryAsync(Payloads.Empty);
-            _ = client.UnaryAsync(Payloads.Empty).ResponseHeadersAsync;
-            AsyncUnaryCall<Payload> cancelled = client.UnaryAsync(
-                Payloads.Empty, new CallOptions(deadline: DateTime.MinValue));
-            _ = cancelled.ResponseHeadersAsync;
-            client.UnaryAsync(Payloads.Empty).Dispose();
-            AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();
-            _ = duplex.ResponseHeadersAsync;
-            duplex.Dispose();
-        }
-
-        // One that is looked at, behind all the others.
-        await FailureOf(client.UnaryAsync(Payloads.Empty));
-    }
-
-    private static void Collect()
-    {
-        for (int i = 0; i < 3; i++)
-        {
-            GC.Collect();
-            GC.WaitForPendingFinalizers();
         }
     }
 

@@ -102,29 +102,6 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task NobodyThere_EndsEveryShapeWithItsHeaders()
-    {
-        await using ShmChannel channel = Open("nobody");
-        var client = new ScriptClient(channel.CreateCallInvoker());
-
-        var unary = client.UnaryAsync(Payloads.Empty);
-        var duplex = client.Duplex();
-        var clientStream = client.ClientStream();
-        RpcException[] failures =
-        [
-            await FailureOf(unary), await FailureOf(unary.ResponseHeadersAsync),
-            await FailureOf(duplex.ResponseStream.ReadAllAsync()),
-            await FailureOf(duplex.RequestStream.WriteAsync(Payloads.Empty)),
-            await FailureOf(clientStream.ResponseAsync), await FailureOf(clientStream.ResponseHeadersAsync),
-            await FailureOf(client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
-        ];
-
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
-        Assert.That(unary.GetStatus().StatusCode, Is.EqualTo(StatusCode.Unavailable));
-        Assert.That(() => unary.GetTrailers(), Throws.InvalidOperationException);
-    }
-
-    [Test]
     public async Task NobodyThere_ThenSomebody_IsFound()
     {
         ShmRig rig = await StartShmAsync(new Script());

@@ -23,18 +23,6 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task Responses_None_EndsWithoutAMessage()
-    {
-        CallRig rig = await StartAsync(new Script { ServerStream = (_, _, _) => Task.CompletedTask });
-
-        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-
-        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
-        Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
-        Assert.That(call.GetTrailers(), Is.Empty);
-    }
-
-    [Test]
     public async Task Responses_EmptyOnes_AreCounted()
     {
         CallRig rig = await StartAsync(new Script

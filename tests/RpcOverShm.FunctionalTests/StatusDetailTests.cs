@@ -33,28 +33,6 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task UnserialisableRequest_FailsItsCallOnly()
-    {
-        ShmRig rig = await StartShmAsync(new Script());
-        var broken = new Method<Payload, Payload>(
-            MethodType.Unary,
-            Script.ServiceName,
-            "Unary",
-            Marshallers.Create<Payload>(
-                (Payload _) => throw new FormatException("no bytes for this"), _ => new Payload()),
-            Script.UnaryMethod.ResponseMarshaller);
-
-        RpcException awaited = await FailureOf(rig.Invoker.AsyncUnaryCall(broken, null, default, Payloads.Empty));
-        RpcException blocking = await CallFailure.OfBlocking(
-            () => rig.Invoker.BlockingUnaryCall(broken, null, default, Payloads.Empty));
-
-        Assert.That(awaited.StatusCode, Is.EqualTo(StatusCode.Internal));
-        Assert.That(awaited.Status.Detail, Does.Contain("no bytes for this"));
-        Assert.That(blocking.StatusCode, Is.EqualTo(StatusCode.Internal));
-        Assert.That(rig.Client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));
-    }
-
-    [Test]
     public async Task UnreadableResponse_IsInternal()
     {
         ShmRig rig = await StartShmAsync(new Script());

@@ -46,26 +46,6 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
         Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
     }
 
-    [Test]
-    public async Task EmptyMessages_BothWays_AreMessages()
-    {
-        int requestBytes = -1;
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = (request, _) =>
-            {
-                requestBytes = request.CalculateSize();
-                return Task.FromResult(Payloads.Empty);
-            },
-        });
-
-        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Empty)).Bounded();
-        Payload awaited = await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
-
-        Assert.That(requestBytes, Is.Zero);
-        Assert.That(blocking.Data.Length + awaited.Data.Length, Is.Zero);
-    }
-
     // Around every border there is: records, the inline limit, chunks, the window of a call, the ring.
     [Test]
     public async Task Echo_OfAnySize_IsByteForByteTheSame(

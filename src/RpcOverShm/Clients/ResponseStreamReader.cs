@@ -14,6 +14,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     private readonly InboundMessages _inbound;
     private readonly Marshaller<TResponse> _marshaller;
     private int _isReading;
+    private bool _isEndRead;
 
     public ResponseStreamReader(
         StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
@@ -25,8 +26,13 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     public TResponse Current { get; private set; } = null!;
 
+    // A call that has ended otherwise stays as it is when it is disposed; nobody else's status is this very text.
+    private bool IsDisposed =>
+        !_isEndRead && _call.IsFinished && ReferenceEquals(_call.Status.Detail, StatusMapping.DisposedDetail);
+
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
+        ObjectDisposedException.ThrowIf(IsDisposed, _call);
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
         {
             return Task.FromException<bool>(new InvalidOperationException(
@@ -77,8 +83,13 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         {
             try
             {
-                Current = FrameDeserializationContext.Deserialize(_call.Decoding(_marshaller), ref bytes);
-                return s_true;
+                if (FrameDeserializationContext.Deserialize(_call.Decoding(_marshaller), ref bytes) is { } message)
+                {
+                    Current = message;
+                    return s_true;
+                }
+
+                _call.Finish(new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail), isCancel: true);
             }
             catch (Exception exception)
             {
@@ -93,6 +104,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
                 return null;
             }
 
+            _isEndRead = true;
             _call.FinishAtEnd();
         }
 

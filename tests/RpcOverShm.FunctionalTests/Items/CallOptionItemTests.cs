@@ -1,0 +1,281 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>What a call does with each of its options: the table of <see cref="CallOptions"/>, O1 to O8.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
+{
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task O1_Headers_AreTheRequestsMetadataInEveryShape(MethodType shape)
+    {
+        var seen = new TaskCompletionSource<string?>();
+        CallRig rig = await StartAsync(Noting(context => seen.SetResult(context.RequestHeaders.GetValue("key"))));
+
+        using AnyCall call = AnyCall.Start(
+            rig.Invoker, shape, new CallOptions(new Metadata { { "key", "value" } }));
+
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo("value"));
+    }
+
+    [Test]
+    public async Task O1_Headers_OfTheCaller_AreNeitherChangedNorFrozen()
+    {
+        CallRig rig = await StartAsync(new Script());
+        var headers = new Metadata { { "key", "value" } };
+
+        await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers)).ResponseAsync.Bounded();
+        headers.Add("another", "value");
+        await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers)).ResponseAsync.Bounded();
+
+        Assert.That(headers.Select(entry => entry.Key), Is.EqualTo(new[] { "key", "another" }));
+    }
+
+    [Test]
+    public async Task O1_Headers_ThatAreNullOrTheFrozenEmptyOnes_AreNone()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.OfSize(context.RequestHeaders.Count)),
+        });
+
+        Payload none = await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers: null));
+        Payload empty = await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(Metadata.Empty));
+
+        // The transport's own, as a user-agent, are the same for both.
+        Assert.That(empty.Data.Length, Is.EqualTo(none.Data.Length));
+        Assert.That(() => Metadata.Empty.Add("key", "value"), Throws.Exception, "They are frozen still.");
+    }
+
+    [Test]
+    public async Task O2_Deadline_OfAnotherKindThanUtc_ThrowsFromTheInvokingMethod(
+        [Values(DateTimeKind.Local, DateTimeKind.Unspecified)] DateTimeKind kind)
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
+
+        // Of grpc-dotnet's type; Grpc.Core throws an ArgumentException.
+        Type expected = IsShm ? typeof(InvalidOperationException) : typeof(ArgumentException);
+        Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.Unary(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.ServerStream(Payloads.Empty, options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.ClientStream(options), Throws.TypeOf(expected));
+        Assert.That(() => rig.Client.Duplex(options), Throws.TypeOf(expected));
+        Assert.That(rig.Client.Unary(Payloads.Of("alive")).Text(), Is.EqualTo("alive"));
+    }
+
+    [Test]
+    public async Task O2_Deadline_MaxValueOrFarAway_IsNone([Values] bool isMaxValue)
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(deadline: isMaxValue ? DateTime.MaxValue : DateTime.UtcNow.AddYears(500));
+
+        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded();
+        Payload awaited = await rig.Client.UnaryAsync(Payloads.Of("b"), options).ResponseAsync.Bounded();
+
+        Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
+    }
+
+    [TestCase(DateTimeKind.Utc)]
+    [TestCase(DateTimeKind.Local)]
+    [TestCase(DateTimeKind.Unspecified)]
+    public async Task O2_Deadline_MinValueOfAnyKind_HasPassed(DateTimeKind kind)
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.MinValue, kind));
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task O3_CancellationToken_CancelledBefore_EndsTheCallWithoutAMethod(MethodType shape)
+    {
+        var held = new HeldMethods();
+        held.Release();
+        CallRig rig = await StartAsync(held.Script);
+        var options = new CallOptions(cancellationToken: new CancellationToken(canceled: true));
+
+        RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape, options).Outcome);
+        RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options));
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(blocking.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(held.Begun, Is.EqualTo(1), "No method ran but the last call's.");
+    }
+
+    [Test]
+    public async Task O3_CancellationToken_CancelledAfterTheEnd_MeansNothing()
+    {
+        CallRig rig = await StartAsync(new Script());
+        using var cancellation = new CancellationTokenSource();
+
+        using AnyCall call = AnyCall.Start(
+            rig.Invoker, MethodType.Unary, new CallOptions(cancellationToken: cancellation.Token));
+        await call.Outcome.Bounded();
+        await cancellation.CancelAsync();
+
+        Assert.That(call.Status, Is.EqualTo(Status.DefaultSuccess));
+    }
+
+    [Test]
+    public async Task O4_WriteOptions_AreTheWritersAtFirst()
+    {
+        CallRig rig = await StartAsync(new Script());
+        var given = new WriteOptions(WriteFlags.NoCompress);
+        var others = new WriteOptions(WriteFlags.BufferHint);
+
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex(
+            new CallOptions(writeOptions: given));
+        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream(
+            new CallOptions(writeOptions: given));
+        using AsyncDuplexStreamingCall<Payload, Payload> plain = rig.Client.Duplex();
+
+        Assert.That(duplex.RequestStream.WriteOptions, Is.SameAs(given));
+        Assert.That(clientStream.RequestStream.WriteOptions, Is.SameAs(given));
+        Assert.That(plain.RequestStream.WriteOptions, Is.Null);
+        duplex.RequestStream.WriteOptions = others;
+        Assert.That(duplex.RequestStream.WriteOptions, Is.SameAs(others));
+    }
+
+    [Test]
+    public async Task O4_WriteOptions_NoCompress_IsHonouredByDoingNothing()
+    {
+        CallRig rig = await StartAsync(new Script());
+        var options = new CallOptions(writeOptions: new WriteOptions(WriteFlags.NoCompress));
+
+        Payload response = await rig.Client.UnaryAsync(Payloads.OfSize(5000), options).ResponseAsync.Bounded();
+
+        Assert.That(response.IsOfSize(5000));
+    }
+
+    [Test]
+    public async Task O4_WriteOptions_BufferHint_KeepsNoMessageBack()
+    {
+        CallRig rig = await StartAsync(new Script());
+        var hint = new WriteOptions(WriteFlags.BufferHint);
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex(new CallOptions(writeOptions: hint));
+        Task write = call.RequestStream.WriteAsync(Payloads.Of("one"));
+        if (!IsShm)
+        {
+            // The C core takes the hint: something must follow. grpc-dotnet's client does not.
+            await write.Bounded();
+            call.RequestStream.WriteOptions = null;
+            write = call.RequestStream.WriteAsync(Payloads.Of("two"));
+        }
+
+        await write.Bounded();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("one"));
+    }
+
+    [Test]
+    public async Task O5_PropagationToken_CannotBeMade()
+    {
+        var thrown = new TaskCompletionSource<Exception?>();
+        CallRig rig = await StartAsync(Noting(context =>
+        {
+            try
+            {
+                context.CreatePropagationToken();
+                thrown.SetResult(null);
+            }
+            catch (Exception exception)
+            {
+                thrown.SetResult(exception);
+            }
+        }));
+
+        await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(propagationToken: null)).ResponseAsync.Bounded();
+
+        // Grpc.Core is the only one that can.
+        Assert.That(await thrown.Task.Bounded(), IsShm ? Is.TypeOf<NotImplementedException>() : Is.Null);
+    }
+
+    [Test]
+    public async Task O5_PropagationToken_OfGrpcCore_IsIgnored()
+    {
+        var seen = new TaskCompletionSource<ContextPropagationToken>();
+        CallRig foreign = await CallRig.StartAsync(
+            RigKind.GrpcCore, null, Noting(context => seen.SetResult(context.CreatePropagationToken())).Build());
+        await using CallRig atTheEnd = foreign;
+        CallRig rig = await StartAsync(new Script());
+        await foreign.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        ContextPropagationToken token = await seen.Task.Bounded();
+
+        Exception? thrown = await Thrown.InAllAsync(() => rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(propagationToken: token)).ResponseAsync);
+
+        // That call has ended meanwhile: Grpc.Core looks for it, and here it is nobody's parent.
+        Assert.That(thrown, IsShm ? Is.Null : Is.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task O7_WaitForReady_WithAServerThatIsThere_IsACallAsAnyOther()
+    {
+        CallRig rig = await StartAsync(new Script());
+        CallOptions options = default(CallOptions).WithWaitForReady();
+
+        Payload response = await rig.Client.UnaryAsync(Payloads.Of("x"), options).ResponseAsync.Bounded();
+
+        Assert.That(options.IsWaitForReady);
+        Assert.That(options.WithWaitForReady(false).IsWaitForReady, Is.False);
+        Assert.That(response.Text(), Is.EqualTo("x"));
+    }
+
+    [Test]
+    public async Task O8_OptionsThatAnInterceptorChanges_AreThoseOfTheCallAndNotOfTheCaller()
+    {
+        var seen = new TaskCompletionSource<(string? Header, DateTime Deadline)>();
+        CallRig rig = await StartAsync(
+            Noting(context => seen.SetResult((context.RequestHeaders.GetValue("key"), context.Deadline))));
+        var change = new ChangingInterceptor(options => options
+            .WithHeaders(new Metadata { { "key", "changed" } })
+            .WithDeadline(DateTime.UtcNow.AddHours(1))
+            .WithWaitForReady()
+            .WithWriteOptions(new WriteOptions(WriteFlags.NoCompress)));
+        var options = new CallOptions(new Metadata { { "key", "original" } });
+
+        await new ScriptClient(rig.Channel.Intercept(change)).UnaryAsync(Payloads.Empty, options)
+            .ResponseAsync.Bounded();
+
+        (string? header, DateTime deadline) = await seen.Task.Bounded();
+        Assert.That(header, Is.EqualTo("changed"));
+        Assert.That(deadline, Is.LessThan(DateTime.MaxValue));
+        Assert.That(options.Headers!.GetValue("key"), Is.EqualTo("original"));
+        Assert.That(options.Deadline, Is.Null);
+    }
+
+    /// <summary>Methods that note something of their context and end.</summary>
+    private static Script Noting(Action<ServerCallContext> note) => new()
+    {
+        Unary = (request, context) =>
+        {
+            note(context);
+            return Task.FromResult(request);
+        },
+        ClientStream = (_, context) =>
+        {
+            note(context);
+            return Task.FromResult(Payloads.Empty);
+        },
+        ServerStream = (_, _, context) =>
+        {
+            note(context);
+            return Task.CompletedTask;
+        },
+        Duplex = (_, _, context) =>
+        {
+            note(context);
+            return Task.CompletedTask;
+        },
+    };
+}

@@ -1,0 +1,190 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>What Dispose does to calls, unfinished and finished ones: item C5.</summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ClientDisposeItemTests(RigKind kind) : RigFixture(kind)
+{
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C5_DisposeOfUnfinishedCall_CancelsItOnBothSides(MethodType shape)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape);
+        await held.Began.Bounded();
+        call.Dispose();
+        RpcException failure = await FailureOf(call.Outcome);
+        await held.Cancelled.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task C5_DisposeOfUnfinishedCall_FailsReadAndWriteThatArePending()
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script, RigOptions.AnySize);
+
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        await held.Began.Bounded();
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        Task write = call.RequestStream.WriteAsync(Payloads.OfSize(20_000_000));
+        Task<Metadata> headers = call.ResponseHeadersAsync;
+        Assert.That(read.IsCompleted || write.IsCompleted || headers.IsCompleted, Is.False);
+        call.Dispose();
+
+        Assert.That((await FailureOf(read)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await FailureOf(write)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task C5_DisposeOfUnfinishedCall_FailsResponseAndWriteThatArePending()
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script, RigOptions.AnySize);
+
+        AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        await held.Began.Bounded();
+        Task write = call.RequestStream.WriteAsync(Payloads.OfSize(20_000_000));
+        Assert.That(call.ResponseAsync.IsCompleted || write.IsCompleted, Is.False);
+        call.Dispose();
+
+        Assert.That((await FailureOf(call.ResponseAsync)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await FailureOf(write)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C5_DisposeOfFinishedCall_ChangesNothing(MethodType shape)
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        (AnyCall call, IClientStreamWriter<Payload>? requests) = AnyCall.Start(
+            rig.Invoker, AnyCall.MethodOf(shape), Payloads.Of("x"));
+        if (requests is not null)
+        {
+            await requests.CompleteAsync().Bounded();
+        }
+
+        await call.Outcome.Bounded();
+        call.Dispose();
+        call.Dispose();
+
+        Assert.That(call.Outcome.IsCompletedSuccessfully);
+        Assert.That(call.Status, Is.EqualTo(Status.DefaultSuccess));
+        Assert.That(call.Trailers, Is.Empty);
+        Assert.That(await call.Headers.Bounded(), Is.Not.Null);
+    }
+
+    [Test]
+    public async Task C5_DisposeOfFailedCall_ChangesNothing()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (_, _) => throw new RpcException(
+                new Status(StatusCode.NotFound, "nothing"), new Metadata { { "why", "because" } }),
+        });
+
+        AnyCall call = AnyCall.Start(rig.Invoker, MethodType.Unary);
+        await FailureOf(call.Outcome);
+        call.Dispose();
+
+        Assert.That(call.Status.Plain(), Is.EqualTo(new Status(StatusCode.NotFound, "nothing")));
+        Assert.That(call.Trailers.GetValue("why"), Is.EqualTo("because"));
+    }
+
+    [Test]
+    public async Task C5_MoveNextAfterDispose_ThrowsItself([Values] bool isDuplex)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+        IAsyncStreamReader<Payload> responses = await StartAndDisposeAsync(rig, held, isDuplex);
+
+        Exception? thrown = Thrown.By(() => responses.MoveNext(CancellationToken.None));
+
+        // Grpc.Core reads on, and tells through the task how the call has ended.
+        Assert.That(thrown, IsShm ? Is.TypeOf<ObjectDisposedException>() : Is.Null);
+        if (!IsShm)
+        {
+            RpcException failure = await FailureOf(responses.MoveNext(CancellationToken.None));
+            Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        }
+    }
+
+    [Test]
+    public async Task C5_CompleteAsyncAfterDispose_ThrowsItself()
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+        AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        await held.Began.Bounded();
+        call.Dispose();
+        await FailureOf(call.ResponseAsync);
+
+        Exception? thrown = Thrown.By(call.RequestStream.CompleteAsync);
+
+        // Grpc.Core does as if it were done.
+        Assert.That(thrown, IsShm ? Is.TypeOf<ObjectDisposedException>() : Is.Null);
+    }
+
+    [Test]
+    public async Task C5_WriteAsyncAfterDispose_FailsItsTask()
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+        AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        await held.Began.Bounded();
+        call.Dispose();
+        await FailureOf(call.ResponseAsync);
+
+        Exception? failure = await Thrown.ThroughTaskAsync(() => call.RequestStream.WriteAsync(Payloads.Empty));
+
+        // Grpc.Core was seen to cancel the task.
+        Assert.That(failure, IsShm ? Is.TypeOf<ObjectDisposedException>() : Is.TypeOf<TaskCanceledException>());
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C5_GetTrailersAfterDispose_ThrowsWhereNoneCame(MethodType shape)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape);
+        await held.Began.Bounded();
+        call.Dispose();
+        await FailureOf(call.Outcome);
+
+        // Grpc.Core was seen to return none.
+        Assert.That(() => call.Trailers, IsShm ? Throws.InvalidOperationException : Is.Empty);
+    }
+
+    private static async Task<IAsyncStreamReader<Payload>> StartAndDisposeAsync(
+        CallRig rig, HeldMethods held, bool isDuplex)
+    {
+        IAsyncStreamReader<Payload> responses;
+        IDisposable call;
+        if (isDuplex)
+        {
+            AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
+            (call, responses) = (duplex, duplex.ResponseStream);
+        }
+        else
+        {
+            AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
+            (call, responses) = (stream, stream.ResponseStream);
+        }
+
+        await held.Began.Bounded();
+        Task<bool> pending = responses.MoveNext(CancellationToken.None);
+        call.Dispose();
+        await FailureOf(pending);
+        return responses;
+    }
+}

@@ -1,0 +1,197 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>
+/// Marshallers of clients that break the rules: each costs its call and nothing else, in every shape of call.
+/// </summary>
+[TestFixture(RigKind.Shm)]
+[TestFixture(RigKind.GrpcCore)]
+internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
+{
+    private static readonly byte[] s_message = [1, 2, 3, 4, 5];
+
+    private CallRig? _rig;
+
+    public static IEnumerable<TestCaseData> Serializers => LyingSerializers.All;
+
+    [TearDown]
+    public async Task ConnectionLivesAsync()
+    {
+        if (_rig is { } rig)
+        {
+            _rig = null;
+            byte[] echoed = await rig.Invoker.AsyncUnaryCall(
+                BytesService.Method(MethodType.Unary), null, default, s_message).ResponseAsync.Bounded();
+            Assert.That(echoed, Is.EqualTo(s_message));
+            if (rig is ShmRig shm)
+            {
+                Assert.That(shm.Log.Of(100), Has.Count.LessThanOrEqualTo(2), "one connection, logged by both sides");
+            }
+        }
+    }
+
+    [TestCaseSource(nameof(Serializers))]
+    public async Task Serializer(Action<byte[], SerializationContext> serialize, Type here, Type? core)
+    {
+        _rig = await StartAsync(null, BytesService.Build());
+
+        foreach (MethodType shape in AnyCall.Shapes)
+        {
+            Exception? thrown = await Thrown.InAllAsync(
+                () => CallAsync(BytesService.Writing(shape, serialize)));
+            AssertRefused(thrown, here, core, shape.ToString());
+        }
+
+        Exception? blocking = await Thrown.InAllAsync(() => Timeouts.OnThread(() => _rig.Invoker.BlockingUnaryCall(
+            BytesService.Writing(MethodType.Unary, serialize), null, default, s_message)));
+        AssertRefused(blocking, here, core, "blocking");
+    }
+
+    [TestCase(MethodType.ClientStreaming)]
+    [TestCase(MethodType.DuplexStreaming)]
+    public async Task Serializer_ThatThrowsInMidStream_FailsTheWriteAndItsCall(MethodType shape)
+    {
+        _rig = await StartAsync(null, BytesService.Build());
+        Method<byte[], byte[]> method = BytesService.Writing(shape, static (message, context) =>
+        {
+            if (message.Length == 0)
+            {
+                throw new FormatException("no bytes for this");
+            }
+
+            context.Complete(message);
+        });
+
+        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(_rig.Invoker, method, s_message);
+        await requests!.WriteAsync(s_message).Bounded();
+        Exception? write = await Thrown.InAllAsync(() => requests.WriteAsync([]));
+
+        if (IsShm)
+        {
+            RpcException outcome = await FailureOf(call.Outcome);
+            Assert.That(outcome.StatusCode, Is.EqualTo(StatusCode.Internal));
+            Assert.That((write as RpcException)?.Status, Is.EqualTo(outcome.Status));
+            Assert.That(outcome.Status.DebugException, Is.TypeOf<FormatException>());
+        }
+        else
+        {
+            // Grpc.Core lets the exception out, and the call goes on.
+            Assert.That(write, Is.TypeOf<FormatException>());
+            await requests.CompleteAsync().Bounded();
+            await call.Outcome.Bounded();
+        }
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C20_Deserializer_ThatThrows_IsInternalWithTheReason(MethodType shape) =>
+        await AssertUnreadableAsync(
+            shape, static _ => throw new FormatException("not what was sent"), typeof(FormatException));
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Z5_Deserializer_ThatTakesThePayloadTwice_IsInternal(MethodType shape) =>
+        await AssertUnreadableAsync(
+            shape,
+            static context =>
+            {
+                context.PayloadAsReadOnlySequence();
+                return context.PayloadAsNewBuffer();
+            },
+            typeof(InvalidOperationException));
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Z5_Deserializer_ThatTakesNothing_IsTakenAtItsWord(MethodType shape)
+    {
+        _rig = await StartAsync(null, BytesService.Build());
+        Method<byte[], byte[]> method = BytesService.Reading(shape, static _ => [9]);
+
+        Exception? thrown = await Thrown.InAllAsync(() => CallAsync(method));
+
+        Assert.That(thrown, Is.Null);
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C20_Deserializer_ThatReturnsNull_IsInternal(MethodType shape)
+    {
+        if (IsShm && shape is (MethodType.Unary or MethodType.ClientStreaming))
+        {
+            Assert.Ignore("SingleResponseCall.ReadResponse completes the response with null.");
+        }
+
+        _rig = await StartAsync(null, BytesService.Build());
+        Exception? thrown = await Thrown.InAllAsync(
+            () => CallAsync(BytesService.Reading(shape, static _ => null!)));
+
+        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then.
+        Assert.That(thrown, IsShm ? Is.TypeOf<RpcException>() : Is.Null);
+        if (IsShm)
+        {
+            Assert.That(
+                ((RpcException)thrown!).Status.Plain(),
+                Is.EqualTo(new Status(StatusCode.Internal, "Failed to deserialize response message.")));
+        }
+    }
+
+    private async Task AssertUnreadableAsync(
+        MethodType shape, Func<DeserializationContext, byte[]> read, Type reason)
+    {
+        _rig = await StartAsync(null, BytesService.Build());
+        Task call = CallAsync(BytesService.Reading(shape, read));
+        if (!IsShm && shape == MethodType.ServerStreaming && await Thrown.InAllAsync(() => call) is null)
+        {
+            // Grpc.Core cancels the call for it, and may find that it has ended well.
+            return;
+        }
+
+        RpcException failure = await FailureOf(call);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        if (IsShm)
+        {
+            Exception exception = failure.Status.DebugException!;
+            Assert.That(exception, Is.TypeOf(reason));
+            Assert.That(
+                failure.Status.Detail,
+                Is.EqualTo($"Failed to deserialize response message. {reason.Name}: {exception.Message}"));
+        }
+        else
+        {
+            Assert.That(failure.Status.Detail, Does.StartWith("Failed to deserialize response message"));
+        }
+    }
+
+    private void AssertRefused(Exception? thrown, Type here, Type? core, string shape)
+    {
+        if (!IsShm)
+        {
+            Assert.That(thrown?.GetType(), Is.EqualTo(core), shape);
+            return;
+        }
+
+        Assert.That(thrown, Is.TypeOf<RpcException>(), shape);
+        Status status = ((RpcException)thrown!).Status;
+        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.Internal), shape);
+        Assert.That(status.DebugException, Is.TypeOf(here), shape);
+        Assert.That(
+            status.Detail,
+            Is.EqualTo($"Error starting gRPC call. {here.Name}: {status.DebugException!.Message}"),
+            shape);
+    }
+
+    /// <summary>Makes a call with one request; ends as it does, or as its write does.</summary>
+    private async Task CallAsync(Method<byte[], byte[]> method)
+    {
+        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(_rig!.Invoker, method, s_message);
+        using (call)
+        {
+            if (requests is not null)
+            {
+                await requests.WriteAsync(s_message);
+                await requests.CompleteAsync();
+            }
+
+            await call.Outcome;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Items;
+
+/// <summary>
+/// The parts of the client items that need this transport's own means to be seen, or that Grpc.Core does not have.
+/// </summary>
+internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
+{
+    private static CallOptions Expired => new(deadline: DateTime.MinValue);
+
+    [Test]
+    public async Task C1_InvokingMethod_WhileTheConnectionIsBeingMade_Returns()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        using var silent = new SilentListener(rig.SocketPath);
+
+        AnyCall[] calls = [.. AnyCall.Shapes.Select(shape => AnyCall.Start(rig.Invoker, shape))];
+        await silent.Accepted.Bounded();
+
+        Assert.That(calls.Select(call => call.Outcome.IsCompleted), Is.All.False);
+        foreach (AnyCall call in calls)
+        {
+            call.Dispose();
+            Assert.That((await FailureOf(call.Outcome)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        }
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C2_DeadlineInThePast_DoesNotEvenConnect(MethodType shape)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape, Expired).Outcome);
+
+        Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
+        Assert.That(rig.Served, Is.Empty);
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C14_SomethingElseThere_IsInternalWithTheReason(MethodType shape)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        using var foreign = new SilentListener(rig.SocketPath, "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
+
+        RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape).Outcome);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(failure.Status.DebugException, Is.Not.Null);
+        Assert.That(failure.Status.Detail, Does.StartWith("Error starting gRPC call. "));
+        Assert.That(failure.Status.Detail, Does.Contain(failure.Status.DebugException!.Message));
+    }
+
+    [Test]
+    [Ignore("StatusMapping.FromConnectFailure leaves out the exceptions inside the first one.")]
+    public async Task C14_StatusText_RepeatsTheWholeChainOfExceptions()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+
+        Status status = (await FailureOf(AnyCall.Start(rig.Invoker, MethodType.Unary).Outcome)).Status;
+
+        Assert.That(status.DebugException!.InnerException, Is.Not.Null);
+        for (Exception? exception = status.DebugException; exception is not null; exception = exception.InnerException)
+        {
+            Assert.That(status.Detail, Does.Contain(exception.Message));
+        }
+    }
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    [Ignore("ClientCall.OnEnd sets the headers of a call that this side has ended when the server's End comes.")]
+    public async Task C9_Headers_ReadAfterALocalFailureWasAnswered_FailAsTheCallDoes(MethodType shape)
+    {
+        var held = new HeldMethods();
+        ShmRig rig = await StartShmAsync(held.Script);
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape);
+        await held.Began.Bounded();
+        call.Dispose();
+        RpcException failure = await FailureOf(call.Outcome);
+        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the call");
+        held.Release();
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That((await FailureOf(call.Headers)).Status, Is.EqualTo(failure.Status));
+    }
+
+    [Test]
+    public async Task C17_ShutdownOfTheChannel_CancelsItsCalls([Values] bool isDispose)
+    {
+        // Grpc.Core warns that calls are active, and leaves them to themselves.
+        var held = new HeldMethods();
+        ShmRig rig = await StartShmAsync(held.Script);
+
+        Task<RpcException>[] failures =
+        [
+            .. AnyCall.Shapes.Select(shape => FailureOf(AnyCall.Start(rig.Invoker, shape).Outcome)),
+            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+        ];
+        await Timeouts.Eventually(() => held.Begun == failures.Length, "all methods have begun");
+        await (isDispose ? Timeouts.OnThread(rig.ShmChannel.Dispose) : rig.ShmChannel.ShutdownAsync()).Bounded();
+
+        Assert.That(
+            (await Task.WhenAll(failures)).Select(failure => failure.StatusCode),
+            Is.All.EqualTo(StatusCode.Cancelled));
+        await Timeouts.Eventually(() => held.Ended == failures.Length, "the tokens of all methods fire");
+    }
+
+    [Test]
+    public async Task C22_CompleteAsyncAndDisposeAtOnce_SendTheHalfCloseAheadOfTheCancel()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        using var server = new RawServer(rig.SocketPath);
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        using RawPeer peer = await server.AcceptAsync();
+        await peer.ReceiveAsync(FrameKind.CallStart);
+
+        Task completing = call.RequestStream.CompleteAsync();
+        call.Dispose();
+
+        Assert.That((await peer.ReceiveAsync()).Kind, Is.EqualTo(FrameKind.HalfClose));
+        Assert.That((await peer.ReceiveAsync()).Kind, Is.EqualTo(FrameKind.Cancel));
+        await completing.Bounded();
+    }
+}
