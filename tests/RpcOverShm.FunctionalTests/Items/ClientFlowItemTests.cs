@@ -136,12 +136,22 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task C19_ContinuationThatBlocks_StallsNoOtherCall()
     {
-        CallRig rig = await StartAsync(new Script());
+        var mayAnswer = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                // The answer must not be there before somebody awaits it.
+                await (request.Text() == "awaited" ? mayAnswer.Task : Task.CompletedTask);
+                return request;
+            },
+        });
         using var mayGoOn = new ManualResetEventSlim();
         var blocks = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using AsyncDuplexStreamingCall<Payload, Payload> stream = rig.Client.Duplex();
 
-        Task blocked = BlockAfterAsync(rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync);
+        Task blocked = BlockAfterAsync(rig.Client.UnaryAsync(Payloads.Of("awaited")).ResponseAsync);
+        mayAnswer.SetResult();
         await blocks.Task.Bounded();
         await UnaryCallsAsync(rig, 50);
         for (int i = 0; i < 50; i++)
