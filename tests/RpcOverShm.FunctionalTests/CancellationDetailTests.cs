@@ -6,12 +6,9 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests;
 
-/// <summary>What grpc-dotnet says and does of cancellation where Grpc.Core says or does something else.</summary>
-[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+/// <summary>What is left of calls that were given up while their answer was on its way.</summary>
 internal sealed class CancellationDetailTests() : RigFixture(RigKind.Shm)
 {
-    private readonly TaskCompletionSource _began = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
     // The method has ended by then, and its answer waits for credit that a client which has given up never gives.
     [Test]
     public async Task LargeResponse_OfACallThatIsDisposed_FreesTheCallOnBothSides()

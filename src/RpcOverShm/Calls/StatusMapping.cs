@@ -66,7 +66,7 @@ internal static class StatusMapping
             or ConnectFailure.Stopping or ConnectFailure.Refused or ConnectFailure.SystemError
             ? StatusCode.Unavailable
             : StatusCode.Internal;
-        return new Status(code, StartFailedDetail + exception.Message, exception);
+        return new Status(code, StartFailedDetail + Describe(exception), exception);
     }
 
     /// <summary>A request that could not be turned into bytes.</summary>

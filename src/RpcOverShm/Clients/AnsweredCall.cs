@@ -29,7 +29,7 @@ internal abstract class AnsweredCall : ClientCall
         {
             OnHeadTooLarge(FrameKind.Headers);
         }
-        else if (!HasHeaders)
+        else if (!HasHeaders && !IsFinished)
         {
             IsAnswered = true;
             if (headers.GetValue(MessageEncoding.ResponseKey) is { } encoding)
@@ -137,7 +137,8 @@ internal abstract class AnsweredCall : ClientCall
 
     private void NoteAnswer()
     {
-        if (!HasHeaders)
+        // The server's answer to a cancel is none: who asks for the headers is told how this side has ended the call.
+        if (!HasHeaders && !IsFinished)
         {
             SetHeaders(Metadata.Empty);
         }
@@ -160,9 +161,10 @@ internal abstract class AnsweredCall : ClientCall
     // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
     // same.
     private Status Localize(in Status status) =>
-        status.StatusCode == StatusCode.DeadlineExceeded
-        && status.Detail == StatusMapping.ServerDeadlineDetail
-        && Remaining <= TimeSpan.Zero
+        Remaining <= TimeSpan.Zero
+        && (status.StatusCode == StatusCode.Cancelled
+            || (status.StatusCode == StatusCode.DeadlineExceeded
+                && status.Detail == StatusMapping.ServerDeadlineDetail))
             ? StatusMapping.ClientDeadline
             : status;
 

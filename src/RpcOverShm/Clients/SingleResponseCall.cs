@@ -215,24 +215,28 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     {
         if (_isParsed)
         {
-            return _unreadable is null ? null : StatusMapping.FromUnreadableResponse(_unreadable);
+            return _unreadable is null ? Missing(_result) : StatusMapping.FromUnreadableResponse(_unreadable);
         }
 
         MessageBytes bytes = _message;
         _message = default;
         if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)
         {
-            return new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail);
+            return Missing(response: null);
         }
 
         try
         {
             _result = FrameDeserializationContext.Deserialize(Decoding(_method.ResponseMarshaller), ref bytes);
-            return null;
+            return Missing(_result);
         }
         catch (Exception exception)
         {
             return StatusMapping.FromUnreadableResponse(exception);
         }
     }
+
+    /// <summary>Null when there is a response, else what is wrong with that.</summary>
+    private static Status? Missing(TResponse? response) =>
+        response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
 }

@@ -14,6 +14,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
 {
     private readonly AnsweredMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
+    private bool _hasMessage; // one has come; the reader role's own
 
     public StreamResponseCall(AnsweredMethod<TResponse> method)
     {
@@ -41,6 +42,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
         }
 
         NoteMessage();
+        _hasMessage = true;
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
@@ -67,9 +69,9 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
 
     protected override void CheckEnd(in Status status, bool hasMessage)
     {
-        if (hasMessage)
+        if (hasMessage && _hasMessage)
         {
-            throw new ProtocolException($"A message in the end of call {Id}, whose responses are a stream.");
+            throw new ProtocolException($"A message in the end of call {Id}, which had others before.");
         }
 
         // A call that fails may end in the middle of a message.
@@ -81,6 +83,13 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
+        // The server's method has one response: read as a stream, it is the only one.
+        if (hasMessage && _inbound.Add((uint)message.Length, message, FrameFlags.Single) is { } problem)
+        {
+            Finish(problem, isCancel: false);
+            return;
+        }
+
         if (Connection!.CloseReason is null && End!.IsOk)
         {
             _inbound.End();

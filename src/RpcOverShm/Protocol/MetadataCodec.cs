@@ -53,9 +53,9 @@ internal static class MetadataCodec
                     + "use a key that ends in -bin for anything else.";
             }
 
-            if (entry.Key.Length > MaxKeyBytes)
+            if (entry.Key.Length is 0 or > MaxKeyBytes)
             {
-                return $"A metadata key has {entry.Key.Length} characters; at most {MaxKeyBytes} are allowed.";
+                return $"A metadata key has {entry.Key.Length} characters; 1 to {MaxKeyBytes} are allowed.";
             }
         }
 

@@ -42,6 +42,9 @@ internal sealed class RequestMessages
 
     public bool IsAtEnd => !_hasFirst && (_inbound is null || _inbound.IsAtEnd);
 
+    /// <summary>True when the client had half-closed and everything was taken before the call was ended.</summary>
+    public bool WasAtEnd { get; private set; }
+
     /// <summary>Where further messages go.</summary>
     /// <exception cref="ProtocolException">No further messages may come.</exception>
     public InboundMessages Inbound => _inbound ?? throw new ProtocolException("A message after the end of messages.");
@@ -89,7 +92,11 @@ internal sealed class RequestMessages
     public void CompleteWait() => _inbound?.CompleteWait();
 
     /// <summary>Drops what waits and what still comes.</summary>
-    public void Abort() => _inbound?.Abort();
+    public void Abort()
+    {
+        WasAtEnd |= IsAtEnd;
+        _inbound?.Abort();
+    }
 
     private async ValueTask<MessageBytes> TakeSingleLaterAsync()
     {

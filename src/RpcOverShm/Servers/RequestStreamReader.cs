@@ -54,6 +54,13 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             {
                 // A token that fires here takes back this read, not the call.
                 await _requests.WaitAsync(cancellationToken).ConfigureAwait(false);
+                if (_requests.WasAtEnd)
+                {
+                    // The half-close came first, and what ended the call only before this read went on.
+                    Current = null!;
+                    return false;
+                }
+
                 if (TryRead() is { } read)
                 {
                     return await read.ConfigureAwait(false);

@@ -11,7 +11,7 @@ namespace RpcOverShm.FunctionalTests.Credentials;
 internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
-    public async Task Credentials_OfTheCall_AddTheirMetadata_InEveryShape()
+    public async Task O6_Credentials_OfTheCall_AddTheirMetadata_InEveryShape()
     {
         CallRig rig = await StartNotingAsync();
         ScriptClient client = rig.Client;

@@ -67,8 +67,11 @@ internal static class ServerViolations
     /// <summary>The same for a client that waits for a stream of responses.</summary>
     public static IEnumerable<Violation> OfStreams =>
     [
-        new("end with a message", peer => peer.Send(
-            FrameKind.End, First, FrameFlags.HasMessage, body: Message("x")), "A message in the end of call"),
+        new("end with a message behind a message", peer =>
+        {
+            peer.Send(FrameKind.Message, First, 0, body: Message("x"), argument: (uint)Message("x").Length);
+            peer.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
+        }, "A message in the end of call"),
         new("good end in the middle of a message", peer =>
         {
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);

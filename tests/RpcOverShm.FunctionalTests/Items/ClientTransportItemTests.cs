@@ -59,7 +59,6 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    [Ignore("StatusMapping.FromConnectFailure leaves out the exceptions inside the first one.")]
     public async Task C14_StatusText_RepeatsTheWholeChainOfExceptions()
     {
         ShmRig rig = await StartShmAsync(new Script());
@@ -75,7 +74,6 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
-    [Ignore("ClientCall.OnEnd sets the headers of a call that this side has ended when the server's End comes.")]
     public async Task C9_Headers_ReadAfterALocalFailureWasAnswered_FailAsTheCallDoes(MethodType shape)
     {
         var held = new HeldMethods();

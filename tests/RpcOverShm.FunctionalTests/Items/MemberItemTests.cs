@@ -14,7 +14,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
-    public async Task M1_Target_IsTheAddressThatWasGiven()
+    public async Task B1_Target_IsTheAddressThatWasGiven()
     {
         CallRig rig = await StartAsync(new Script());
 
@@ -22,7 +22,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M2_CreateCallInvoker_AgainAndAgain_CallsOnOneConnection()
+    public async Task B2_CreateCallInvoker_AgainAndAgain_CallsOnOneConnection()
     {
         CallRig rig = await StartAsync(new Script());
 
@@ -39,7 +39,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M3_ShutdownAsync_EndsTheChannelAndMayBeRepeated()
+    public async Task B3_ShutdownAsync_EndsTheChannelAndMayBeRepeated()
     {
         CallRig rig = await StartAsync(new Script());
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
@@ -53,7 +53,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M4_BlockingUnaryCall_ThrowsTheRpcExceptionItself()
+    public async Task B4_BlockingUnaryCall_ThrowsTheRpcExceptionItself()
     {
         CallRig rig = await StartAsync(
             new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.NotFound, "nothing")) });
@@ -66,7 +66,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M5_AsyncUnaryCall_IsAwaitedItself()
+    public async Task B5_AsyncUnaryCall_IsAwaitedItself()
     {
         CallRig rig = await StartAsync(new Script());
 
@@ -77,7 +77,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M6_AsyncServerStreamingCall_SendsItsRequestAndIsHalfClosedAtOnce()
+    public async Task B6_AsyncServerStreamingCall_SendsItsRequestAndIsHalfClosedAtOnce()
     {
         var seen = new TaskCompletionSource<(string Request, bool HasMore)>();
         CallRig rig = await StartAsync(new Script
@@ -99,7 +99,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
 
     [TestCase(MethodType.ClientStreaming)]
     [TestCase(MethodType.DuplexStreaming)]
-    public async Task M7_M8_CallsWithoutARequest_BeginBeforeAnythingIsWritten(MethodType shape)
+    public async Task B7_B8_CallsWithoutARequest_BeginBeforeAnythingIsWritten(MethodType shape)
     {
         var held = new HeldMethods();
         CallRig rig = await StartAsync(held.Script);
@@ -111,7 +111,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
-    public async Task M9_Host_IsSeenByTheMethod(MethodType shape)
+    public async Task B9_Host_IsSeenByTheMethod(MethodType shape)
     {
         var seen = new TaskCompletionSource<string>();
         CallRig rig = await StartAsync(NotingHost(seen));
@@ -123,7 +123,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task M9_WithHostOfAGeneratedClient_FillsTheHost()
+    public async Task B9_WithHostOfAGeneratedClient_FillsTheHost()
     {
         var service = new HostService();
         CallRig rig = await StartAsync(null, ConformanceContract.BindService(service));

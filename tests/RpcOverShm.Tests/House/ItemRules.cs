@@ -47,6 +47,6 @@ internal static partial class ItemRules
     [GeneratedRegex("`([^`]+)`")]
     private static partial Regex Name();
 
-    [GeneratedRegex(@"^(?<item>[SCML]\d+|X_[A-Za-z]+)_")]
+    [GeneratedRegex(@"^(?<item>[SCMLBIOZ]\d+|X_[A-Za-z]+)_")]
     private static partial Regex Item();
 }

@@ -24,9 +24,9 @@ public class ItemTests
         }
         """;
 
-    // How many items there are of what a server does, of metadata, and of literal values. C, of clients, has 23.
+    // How many items there are of what servers and clients do, of metadata, literal values, interfaces and call options.
     private static readonly (string Letter, int Count, string Digits)[] s_items =
-        [("S", 19, "0"), ("M", 12, "00"), ("L", 15, "00")];
+        [("S", 19, "0"), ("C", 23, "0"), ("M", 12, "00"), ("L", 15, "00"), ("I", 3, "0"), ("O", 8, "0")];
 
     private static readonly string[] s_members =
     [
