@@ -214,9 +214,9 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(status.DebugException, Is.Not.Null);
         Assert.That(
             status.Detail,
-            Is.EqualTo(IsShm
-                ? "Error starting gRPC call. " + status.DebugException!.Message
-                : "failed to connect to all addresses"));
+            IsShm
+                ? Does.StartWith("Error starting gRPC call. ConnectException: " + status.DebugException!.Message)
+                : Is.EqualTo("failed to connect to all addresses"));
     }
 
     private async Task AssertHeadersFailAsync(AnyCall call, StatusCode code)

@@ -46,7 +46,7 @@ internal sealed class GrpcCoreRig : CallRig
             server.Ports.Single().BoundPort,
             ClientCredentials(options),
             [
-                new ChannelOption(ChannelOptions.SslTargetNameOverride, ServerName),
+                .. TargetName(options),
                 .. Limits(options.ClientMaxReceive, options.ClientMaxSend),
                 .. Retries(options.Retries),
             ]);
@@ -76,6 +76,10 @@ internal sealed class GrpcCoreRig : CallRig
             : ChannelCredentials.Insecure;
         return options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own;
     }
+
+    // The certificate is for a name; without one, the name would show as the host.
+    private static ChannelOption[] TargetName(RigOptions options) =>
+        options.IsSecure ? [new ChannelOption(ChannelOptions.SslTargetNameOverride, ServerName)] : [];
 
     private static ChannelOption[] Retries(RigRetries? retries) => retries is null
         ? []

@@ -24,7 +24,7 @@ public class ItemTests
         }
         """;
 
-    // How many items there are of what servers and clients do, of metadata, literal values, interfaces and call options.
+    // How many items there are of servers, clients, metadata, literal values, interfaces and call options.
     private static readonly (string Letter, int Count, string Digits)[] s_items =
         [("S", 19, "0"), ("C", 23, "0"), ("M", 12, "00"), ("L", 15, "00"), ("I", 3, "0"), ("O", 8, "0")];
 
