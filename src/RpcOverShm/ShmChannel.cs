@@ -48,7 +48,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         _connections = new ConnectionSource(address, connection, _settings.Scheduling, backoff);
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
-            ? new RetryCallInvoker(_direct, retries, _settings.MaxSendMessageBytes)
+            ? new RetryCallInvoker(
+                _direct,
+                retries with { ChannelShutdown = _connections.ShutdownToken },
+                _settings.MaxSendMessageBytes)
             : _direct;
     }
 

@@ -36,13 +36,13 @@ internal static class MessageEncoding
 
     /// <summary>The most bytes that come for a message that may have so many; null for any.</summary>
     public static long? WireLimit(int? limitBytes, bool isEncoded) => isEncoded
-        ? limitBytes + FixedOverheadBytes + (limitBytes / BytesPerOverheadByte)
+        ? (long?)limitBytes + FixedOverheadBytes + (limitBytes / BytesPerOverheadByte)
         : limitBytes;
 
     /// <summary>Whether the options of a write allow its message to be compressed.</summary>
     public static bool MayCompress(WriteOptions? options) => ((options?.Flags ?? 0) & WriteFlags.NoCompress) == 0;
 
-    /// <summary>Takes the wish for an encoding out of metadata: null for none, or none but identity.</summary>
+    /// <summary>Takes the wish for an encoding out of metadata: null for none.</summary>
     public static string? TakeWanted(ref Metadata metadata)
     {
         if (metadata.GetValue(WantedKey) is not { } wanted)
@@ -51,7 +51,7 @@ internal static class MessageEncoding
         }
 
         metadata = [.. metadata.Where(entry => entry.Key != WantedKey)];
-        return wanted == Identity ? null : wanted;
+        return wanted;
     }
 
     /// <summary>A marshaller that writes messages as calls with an encoding have them.</summary>
@@ -83,25 +83,27 @@ internal static class MessageEncoding
     /// <summary>A marshaller that reads messages as calls with an encoding have them.</summary>
     /// <param name="inner">Reads the message.</param>
     /// <param name="limitBytes">The most bytes of the message, decompressed; null for any.</param>
+    /// <param name="mayBeCompressed">Whether the encoding is more than identity.</param>
     /// <param name="note">Hears whether a message was compressed; null for nobody.</param>
     public static Marshaller<T> Reading<T>(
-        Marshaller<T> inner, int? limitBytes, Action<bool>? note = null) => Marshallers.Create(
+        Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) => Marshallers.Create(
         inner.ContextualSerializer,
         context =>
         {
             ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
-            using PooledBufferWriter bytes = Decode(payload, limitBytes);
+            using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
             note?.Invoke(payload.FirstSpan[0] == Compressed);
             var message = new MessageBytes(bytes.WrittenSpan);
             return FrameDeserializationContext.Deserialize(inner, ref message);
         });
 
-    private static PooledBufferWriter Decode(in ReadOnlySequence<byte> payload, int? limitBytes)
+    private static PooledBufferWriter Decode(
+        in ReadOnlySequence<byte> payload, int? limitBytes, bool mayBeCompressed)
     {
         byte flag = payload.IsEmpty ? byte.MaxValue : payload.FirstSpan[0];
-        if (flag > Compressed)
+        if (flag > (mayBeCompressed ? Compressed : Plain))
         {
-            throw new MessageEncodingException(StatusMapping.BadEncoding("A message has no mark of its encoding."));
+            throw new MessageEncodingException(StatusMapping.BadEncoding("A message has no mark of its encoding, or one that the encoding does not have."));
         }
 
         ReadOnlySequence<byte> rest = payload.Slice(1);

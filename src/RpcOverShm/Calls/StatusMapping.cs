@@ -83,6 +83,7 @@ internal static class StatusMapping
     {
         RpcException rpc => new Status(rpc.StatusCode, rpc.Status.Detail, exception),
         OperationCanceledException => new Status(StatusCode.Cancelled, "", exception),
+        ObjectDisposedException => Disposed,
         IOException or SocketException or HttpRequestException =>
             new Status(StatusCode.Unavailable, $"{StartFailedDetail}{Describe(exception)}", exception),
         _ => FromUnexpected(exception),

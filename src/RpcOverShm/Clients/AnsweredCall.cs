@@ -63,6 +63,11 @@ internal abstract class AnsweredCall : ClientCall
         if (head.IsEmpty)
         {
             CheckUnlessFinished(Status.DefaultSuccess, hasMessage);
+            if (hasMessage)
+            {
+                IsAnswered = true;
+            }
+
             NoteAnswer();
             SetEnd(CallEnd.Success, message, hasMessage);
             return;

@@ -13,11 +13,12 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         CallTarget target = CallTarget.Of(bound.FullName, host, options);
-        if (call.TryArm(options) && bound.TrySerialize(call, target, request, parts: null) is { } context)
+        bool needsCredentials = batch.Credentials.AreNeeded(options);
+        if (call.TryArm(options, isLongBegun: needsCredentials) && bound.TrySerialize(call, target, request, parts: null) is { } context)
         {
             using (context)
             {
-                if (!batch.TryRecord(call, target, context.Bytes.WrittenSpan))
+                if (!batch.TryRecord(call, target, options.Credentials, context.Bytes.WrittenSpan))
                 {
                     call.Dispose();
                     throw new InvalidOperationException(

@@ -15,8 +15,15 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
     private readonly PooledBufferWriter _requests = new();
     private List<Recorded>? _recorded = [];
 
+    public CredentialedCalls Credentials { get; } = new(settings);
+
     /// <summary>Records a call. False when the batch was sent or given up.</summary>
-    public bool TryRecord(ClientCall call, in CallTarget target, ReadOnlySpan<byte> request)
+    /// <param name="call">The call.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="credentials">Its own; null for none.</param>
+    /// <param name="request">Its request, serialised.</param>
+    public bool TryRecord(
+        ClientCall call, in CallTarget target, CallCredentials? credentials, ReadOnlySpan<byte> request)
     {
         lock (_gate)
         {
@@ -25,7 +32,7 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
                 return false;
             }
 
-            _recorded.Add(new Recorded(call, target, _requests.Length, request.Length));
+            _recorded.Add(new Recorded(call, target, credentials, _requests.Length, request.Length));
             _requests.Write(request);
             return true;
         }
@@ -91,7 +98,35 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
 
         if (connection is not null)
         {
-            await Task.WhenAll(Send(connection, recorded)).ConfigureAwait(false);
+            Recorded?[] ready = await Task.WhenAll(recorded.Select(WithCredentialsAsync)).ConfigureAwait(false);
+            await Task.WhenAll(Send(connection, [.. ready.OfType<Recorded>()])).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>The call with the metadata that its credentials add; null when it has ended with that.</summary>
+    private async Task<Recorded?> WithCredentialsAsync(Recorded one)
+    {
+        if (one.Credentials is null && settings.Credentials.Count == 0)
+        {
+            return one;
+        }
+
+        CallTarget target = one.Target;
+        await Credentials.StartAsync(one.Call, target, one.Credentials, withMetadata =>
+        {
+            target = withMetadata;
+            return CallStarter.None;
+        }).ConfigureAwait(false);
+        return one.Call.IsFinished ? null : one with { Target = target };
+    }
+
+    // Calls that wait for ready tell of their end.
+    private static async Task WhenEndedAsync(Recorded one)
+    {
+        var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        using (one.Call.Ended.UnsafeRegister(static source => ((TaskCompletionSource)source!).SetResult(), ended))
+        {
+            await ended.Task.ConfigureAwait(false);
         }
     }
 
@@ -100,7 +135,10 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
     {
         try
         {
-            return await connections.GetAsync(isWaitForReady).ConfigureAwait(false);
+            Task<Connection> connecting = connections.GetAsync(isWaitForReady).AsTask();
+            Task ended = isWaitForReady ? Task.WhenAll(recorded.Select(WhenEndedAsync)) : connecting;
+            await Task.WhenAny(connecting, ended).ConfigureAwait(false);
+            return connecting.IsCompleted ? await connecting.ConfigureAwait(false) : null;
         }
         catch (Exception exception)
         {
@@ -185,5 +223,6 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         return connection.SendRequestAsync(one.Call, request);
     }
 
-    private readonly record struct Recorded(ClientCall Call, CallTarget Target, int Offset, int Length);
+    private readonly record struct Recorded(
+        ClientCall Call, CallTarget Target, CallCredentials? Credentials, int Offset, int Length);
 }

@@ -27,7 +27,7 @@ internal sealed class CallGuards
             CancellationTokenSource ended = Interlocked.CompareExchange(ref _ended, made, null) ?? made;
             if (_call.IsFinished)
             {
-                ended.Cancel();
+                Fire(ended);
             }
 
             return ended.Token;
@@ -47,6 +47,25 @@ internal sealed class CallGuards
     {
         _deadline?.Dispose();
         _cancellation.Unregister();
-        Volatile.Read(ref _ended)?.Cancel();
+        if (Volatile.Read(ref _ended) is { } ended)
+        {
+            Fire(ended);
+        }
     }
+
+    // On the pool: what hangs on it is code of users too, which must not run on the thread that ends the call.
+    private static void Fire(CancellationTokenSource ended) => ThreadPool.UnsafeQueueUserWorkItem(
+        static source =>
+        {
+            try
+            {
+                source.Cancel();
+            }
+            catch (AggregateException)
+            {
+                // What a user's callback throws has nobody to go to.
+            }
+        },
+        ended,
+        preferLocal: false);
 }

@@ -16,7 +16,8 @@ internal readonly record struct CallTarget(
     public static CallTarget Of(byte[] fullName, string? host, in CallOptions options)
     {
         Metadata? headers = options.Headers is { Count: > 0 } some ? some : null;
-        string? encoding = headers is null ? null : MessageEncoding.TakeWanted(ref headers);
+        string? wanted = headers is null ? null : MessageEncoding.TakeWanted(ref headers);
+        string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
         return new CallTarget(
             fullName,
             host,

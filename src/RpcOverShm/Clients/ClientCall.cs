@@ -15,6 +15,8 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class ClientCall : ConnectionCall
 {
+    private static readonly InlineBudget s_budgetOfNone = new();
+
     private CallEnd? _outcome;      // how the call has ended for its user; set once
     private volatile CallEnd? _end; // how the server, or the connection, has ended it
     private ResponseHeaders _headers;
@@ -34,7 +36,8 @@ internal abstract class ClientCall : ConnectionCall
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
-    public override InlineBudget Budget => _connection!.Budget;
+    // A call that is being taken to another connection has none for a moment.
+    public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
 
     /// <summary>True once headers or a message came: a method has seen the call.</summary>
     public bool IsAnswered
@@ -239,7 +242,7 @@ internal abstract class ClientCall : ConnectionCall
             return false;
         }
 
-        ResetForReuse();
+        ResetForRenewal();
         return true;
     }
 

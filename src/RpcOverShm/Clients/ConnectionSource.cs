@@ -27,6 +27,9 @@ internal sealed class ConnectionSource(
 
     public Connectivity Connectivity { get; } = new();
 
+    /// <summary>Fires when the channel is shut down. To be asked for before that.</summary>
+    public CancellationToken ShutdownToken => _shutdown.Token;
+
     public static CloseReason ChannelDisposed => new(CloseCause.Local, "The channel was disposed.");
 
     /// <summary>The connection to start a call on.</summary>

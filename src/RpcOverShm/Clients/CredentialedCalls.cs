@@ -24,24 +24,29 @@ internal sealed class CredentialedCalls(ClientSettings settings)
     /// <summary>Gathers the metadata and starts the call with it.</summary>
     /// <param name="call">The call; armed.</param>
     /// <param name="target">What its head is made of.</param>
-    /// <param name="options">The caller's.</param>
+    /// <param name="own">The call's own credentials; null for none.</param>
     /// <param name="start">Starts the call.</param>
     /// <returns>What <paramref name="start"/> returns; null when the call has ended before.</returns>
     public async Task<Connection?> StartAsync(
-        ClientCall call, CallTarget target, CallOptions options, Func<CallTarget, Task<Connection?>> start)
+        ClientCall call, CallTarget target, CallCredentials? own, Func<CallTarget, Task<Connection?>> start)
     {
-        Metadata headers;
         try
         {
-            headers = await GatherAsync(call, target.Headers, options.Credentials).ConfigureAwait(false);
+            // Whoever answers too late, or never, keeps nobody from learning how the call has ended.
+            Task<Metadata> gathering = GatherAsync(call, target.Headers, own);
+            _ = gathering.ContinueWith(
+                static failed => _ = failed.Exception,
+                CancellationToken.None,
+                TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+                TaskScheduler.Default);
+            Metadata headers = await gathering.WaitAsync(call.Ended).ConfigureAwait(false);
+            return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
         }
         catch (Exception exception)
         {
             call.FinishUnsent(StatusMapping.FromCredentialsFailure(exception));
             return null;
         }
-
-        return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
     }
 
     private async Task<Metadata> GatherAsync(ClientCall call, Metadata? headers, CallCredentials? own)

@@ -1,3 +1,5 @@
+using RpcOverShm.Calls;
+
 namespace RpcOverShm.Clients;
 
 /// <summary>
@@ -36,15 +38,29 @@ internal abstract class RenewableCall : AnsweredCall
     /// <summary>Starts a call anew that was refused.</summary>
     public void StartAnew()
     {
-        object origin = _origin!;
-        if (TryRenew())
+        if (_origin is not { } origin || !TryRenew())
+        {
+            return;
+        }
+
+        try
         {
             Start(origin);
+        }
+        catch (Exception exception)
+        {
+            // The channel may have been shut down meanwhile; nobody else is there to be told.
+            FinishUnsent(StatusMapping.FromStartFailure(exception));
         }
     }
 
     /// <summary>Starts the call once more, from what was kept of it.</summary>
     protected abstract void Start(object origin);
+
+    /// <summary>The call can't be made again any more.</summary>
+    protected void ForgetOrigin() => _origin = null;
+
+    protected override void OnFinished() => ForgetOrigin();
 
     protected override bool TryNoteRefusal()
     {

@@ -88,7 +88,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         StartWithRequest(call, bound, host, options, request, end);
         return call;
@@ -100,7 +100,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
         var call = new StreamResponseCall<TResponse>(bound);
         StartWithRequest(call, bound, host, options, request, end);
         return call;
@@ -116,7 +116,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         requests = StartWithStream(call, bound, host, options, end);
         return call;
@@ -132,7 +132,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
         var call = new StreamResponseCall<TResponse>(bound);
         requests = StartWithStream(call, bound, host, options, end);
         return call;
@@ -156,8 +156,13 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        return ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
+        return Known(method);
     }
+
+    private ClientMethod<TRequest, TResponse> Known<TRequest, TResponse>(Method<TRequest, TResponse> method)
+        where TRequest : class
+        where TResponse : class =>
+        ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
 
     private static bool HasEnded(ClientCall call, CallEnd? end) => end is not null && call.Finish(end, isCancel: false);
 
@@ -228,7 +233,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         TRequest request)
         where TRequest : class
         where TResponse : class =>
-        _ = _credentials.StartAsync(call, target, options, withMetadata =>
+        _ = _credentials.StartAsync(call, target, options.Credentials, withMetadata =>
         {
             method.Start(call, withMetadata, request);
             return CallStarter.None;
@@ -236,5 +241,5 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
 
     private Task<Connection?> StartStreamWithCredentials(ClientCall call, CallTarget target, CallOptions options) =>
         _credentials.StartAsync(
-            call, target, options, withMetadata => _starter.Start(call, withMetadata, request: null));
+            call, target, options.Credentials, withMetadata => _starter.Start(call, withMetadata, request: null));
 }

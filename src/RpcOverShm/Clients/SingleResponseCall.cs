@@ -178,7 +178,11 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         }
     }
 
-    protected override void OnFinished() => _inbound?.Abort();
+    protected override void OnFinished()
+    {
+        base.OnFinished();
+        _inbound?.Abort();
+    }
 
     private void TakeEnd()
     {

@@ -42,6 +42,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
         }
 
         NoteMessage();
+        ForgetOrigin();
         _hasMessage = true;
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
@@ -103,5 +104,9 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
         Connection.DropQueued(this);
     }
 
-    protected override void OnFinished() => _inbound.Abort();
+    protected override void OnFinished()
+    {
+        base.OnFinished();
+        _inbound.Abort();
+    }
 }

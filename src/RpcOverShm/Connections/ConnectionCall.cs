@@ -161,11 +161,20 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Makes the call as new. It has ended on both sides, and nothing of it waits to be sent or run.</summary>
     protected void ResetForReuse()
     {
+        _work = 0;
+        _written = null;
+        ResetForRenewal();
+    }
+
+    /// <summary>
+    /// Makes the call as one that was not sent. The peer has ended it and nothing of it waits to be sent; that its user
+    /// has ended it meanwhile may be about to be told.
+    /// </summary>
+    protected void ResetForRenewal()
+    {
         _isDone = false;
         _isEndedByPeer = false;
         IsAllSent = false;
-        _work = 0;
-        _written = null;
         MessagesDue = 0;
         Id = CallId.None;
         PartialHead = null;

@@ -16,6 +16,8 @@ internal sealed class RequestLog(RetryBudget budget)
     private TaskCompletionSource? _more; // of an attempt that has sent all
     private long _keptBytes;
     private int _dropped;                // entries that were dropped from the front
+    private int _sent;                   // entries that the attempt has taken
+    private int _sender;                 // which attempt is sending; earlier ones have nothing to say any more
     private bool _isComplete;
     private bool _isFinal;               // no other attempt follows
     private Exception? _failure;         // why the sending attempt takes no more
@@ -84,6 +86,7 @@ internal sealed class RequestLog(RetryBudget budget)
             _isFinal = true;
             budget.GiveBack(_keptBytes);
             _keptBytes = 0;
+            DropSent();
             failure = _failure;
         }
 
@@ -93,37 +96,61 @@ internal sealed class RequestLog(RetryBudget budget)
         }
     }
 
-    /// <summary>Sends an attempt all requests, those that are still to come too, until it takes no more.</summary>
+    /// <summary>
+    /// Sends an attempt all requests, those that are still to come too, until it takes no more or the next one sends.
+    /// </summary>
     public async Task SendAsync(RequestStreamWriter<SerializedMessage> to)
     {
-        lock (_gate)
-        {
-            _failure = null;
-        }
-
+        int sender = Begin();
         try
         {
-            for (int next = 0; await NextAsync(next).ConfigureAwait(false) is { } entry; next++)
+            for (int next = 0; await NextAsync(sender, next).ConfigureAwait(false) is { } entry; next++)
             {
                 to.WriteOptions = entry.Options;
                 await to.WriteAsync(entry.Message).ConfigureAwait(false);
                 entry.Written.TrySetResult();
-                DropTaken(next);
+                NoteSent(sender, next + 1);
             }
 
-            if (_end is null)
+            if (IsToBeCompleted(sender))
             {
                 await to.CompleteAsync().ConfigureAwait(false);
             }
         }
-        catch (Exception exception) when (exception is RpcException or OperationCanceledException)
+        catch (Exception exception)
         {
-            NoteFailure(exception);
+            // The attempt has ended; whatever it says, those who write are to hear of it, if it is the last one.
+            NoteFailure(sender, exception);
+        }
+    }
+
+    private int Begin()
+    {
+        int sender;
+        TaskCompletionSource? more;
+        lock (_gate)
+        {
+            sender = ++_sender;
+            _sent = 0;
+            _failure = null;
+            more = _more;
+            _more = null;
+        }
+
+        more?.SetResult();
+        return sender;
+    }
+
+    private bool IsToBeCompleted(int sender)
+    {
+        lock (_gate)
+        {
+            return sender == _sender && _end is null;
         }
     }
 
     /// <summary>Null when there are no more.</summary>
-    private async Task<Entry?> NextAsync(int index)
+    private async Task<Entry?> NextAsync(int sender, int index)
     {
         while (true)
         {
@@ -131,7 +158,7 @@ internal sealed class RequestLog(RetryBudget budget)
             lock (_gate)
             {
                 int place = index - _dropped;
-                if (_end is not null || (place == _entries.Count && _isComplete))
+                if (sender != _sender || _end is not null || (place == _entries.Count && _isComplete))
                 {
                     return null;
                 }
@@ -173,31 +200,46 @@ internal sealed class RequestLog(RetryBudget budget)
         }
     }
 
-    private void NoteFailure(Exception exception)
+    private void NoteFailure(int sender, Exception exception)
     {
-        bool isFinal;
+        bool isLast;
         lock (_gate)
         {
+            if (sender != _sender)
+            {
+                return;
+            }
+
             _failure = exception;
-            isFinal = _isFinal;
+            isLast = _isFinal;
         }
 
-        if (isFinal)
+        if (isLast)
         {
             End(exception);
         }
     }
 
-    private void DropTaken(int index)
+    private void NoteSent(int sender, int count)
     {
         lock (_gate)
         {
-            if ((_isFinal || IsOverflowing) && _entries.Count > 0)
+            if (sender == _sender)
             {
-                int count = Math.Min(index + 1 - _dropped, _entries.Count);
-                _entries.RemoveRange(0, count);
-                _dropped += count;
+                _sent = count;
+                DropSent();
             }
+        }
+    }
+
+    // Under the gate. What no other attempt will need is let go of.
+    private void DropSent()
+    {
+        if (_isFinal || IsOverflowing)
+        {
+            int count = Math.Clamp(_sent - _dropped, 0, _entries.Count);
+            _entries.RemoveRange(0, count);
+            _dropped += count;
         }
     }
 

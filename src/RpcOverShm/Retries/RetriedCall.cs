@@ -15,6 +15,9 @@ internal sealed class RetriedCall<TResponse>
 {
     private const string PreviousAttemptsKey = "grpc-previous-rpc-attempts";
 
+    // A timer may end that much early, and what begins then would still reach the server.
+    private static readonly TimeSpan s_clockStep = TimeSpan.FromMilliseconds(1);
+
     private readonly RetrySettings _settings;
     private readonly RetryPolicy _policy;
     private readonly CallOptions _options;
@@ -48,7 +51,16 @@ internal sealed class RetriedCall<TResponse>
         _begin = begin;
         Requests = log;
         _end = end;
-        Begin(attempts: 0);
+        try
+        {
+            Begin(attempts: 0);
+        }
+        catch
+        {
+            log.NoteFinal();
+            throw;
+        }
+
         _ = RunAsync();
         ResponseAsync = Observed(TakeResponseAsync());
     }
@@ -59,6 +71,7 @@ internal sealed class RetriedCall<TResponse>
     public Task<TResponse> ResponseAsync { get; }
 
     public Status Status => Committed?.Call.Status
+        ?? Volatile.Read(ref _end)?.Status
         ?? throw new InvalidOperationException("Unable to get the status because the call is not complete.");
 
     public Metadata Trailers => Committed?.Call.Trailers
@@ -67,6 +80,9 @@ internal sealed class RetriedCall<TResponse>
 
     private Attempt<TResponse>? Committed =>
         _committed.Task.IsCompletedSuccessfully ? _committed.Task.Result : null;
+
+    /// <summary>True when the user has disposed the call before it had ended.</summary>
+    public bool IsDisposed => ReferenceEquals(Volatile.Read(ref _end)?.Status.Detail, StatusMapping.DisposedDetail);
 
     /// <summary>The attempt that has become the call.</summary>
     public Task<Attempt<TResponse>> WhenCommittedAsync() => _committed.Task;
@@ -143,11 +159,11 @@ internal sealed class RetriedCall<TResponse>
             {
                 Begin(attempts);
             }
-            catch (ObjectDisposedException)
+            catch (Exception exception)
             {
-                // The channel was shut down in the pause: the last failure stands.
-                Commit(attempt);
-                return;
+                // The channel was shut down in the pause, or what the call is made from can't be used any more.
+                GiveUp(CallEnd.Local(StatusMapping.FromStartFailure(exception)));
+                Begin(attempts);
             }
         }
     }
@@ -157,11 +173,11 @@ internal sealed class RetriedCall<TResponse>
     {
         if (attempt.Call.IsAnswered || attempt.Call.WaitForEnd() is not { IsOk: false } end)
         {
-            _settings.Throttle?.NoteSuccess();
+            NoteSuccess(attempt);
             return null;
         }
 
-        bool isGivenUp = _givenUp.Task.IsCompleted || _options.CancellationToken.IsCancellationRequested
+        bool isGivenUp = Volatile.Read(ref _end) is not null || _options.CancellationToken.IsCancellationRequested
             || TimeLeft <= TimeSpan.Zero;
         string? pushback = end.KnownTrailers?.GetValue(RetryPolicy.PushbackKey);
         bool isRefused = pushback is not null && !IsDelay(pushback);
@@ -192,10 +208,11 @@ internal sealed class RetriedCall<TResponse>
     private async Task PauseAsync(TimeSpan pause)
     {
         TimeSpan left = TimeLeft;
-        TimeSpan length = left < pause ? left : pause;
+        TimeSpan length = left < pause ? left + s_clockStep : pause;
         if (length > TimeSpan.Zero)
         {
-            using var end = CancellationTokenSource.CreateLinkedTokenSource(_options.CancellationToken);
+            using var end = CancellationTokenSource.CreateLinkedTokenSource(
+                _options.CancellationToken, _settings.ChannelShutdown);
             await Task.WhenAny(Task.Delay(length, end.Token), _givenUp.Task).ConfigureAwait(false);
             await end.CancelAsync().ConfigureAwait(false);
         }
@@ -203,12 +220,18 @@ internal sealed class RetriedCall<TResponse>
 
     private void Begin(int attempts)
     {
-        Attempt<TResponse> attempt;
+        // One that was given up is made as it has ended, and never sent. Not under the gate: user code runs in there.
+        CallEnd? end = Volatile.Read(ref _end);
+        Attempt<TResponse> attempt = _begin(end is null ? OptionsOf(attempts) : default, end);
         lock (_gate)
         {
-            // One that was given up meanwhile is made as it has ended, and never sent.
-            attempt = _begin(OptionsOf(attempts), _end);
             _current = attempt;
+            end = _end;
+        }
+
+        if (end is not null)
+        {
+            attempt.Call.Finish(end, isCancel: true);
         }
 
         if (attempt.Requests is not null)
@@ -229,15 +252,34 @@ internal sealed class RetriedCall<TResponse>
 
     private void GiveUp(CallEnd end)
     {
+        Attempt<TResponse>? committed = Committed;
+        if (committed is not null)
+        {
+            committed.Call.Finish(end, isCancel: true);
+            return;
+        }
+
         Attempt<TResponse> current;
         lock (_gate)
         {
-            _end ??= end;
+            Volatile.Write(ref _end, _end ?? end);
             current = _current!;
         }
 
-        current.Call.Finish(end, isCancel: true);
+        if (current.Call.Finish(end, isCancel: true))
+        {
+            Commit(current);
+        }
+
         _givenUp.TrySetResult();
+    }
+
+    private void NoteSuccess(Attempt<TResponse> attempt)
+    {
+        if (attempt.Call.IsFinished && attempt.Call.Status.StatusCode == StatusCode.OK)
+        {
+            _settings.Throttle?.NoteSuccess();
+        }
     }
 
     private void Commit(Attempt<TResponse> attempt)

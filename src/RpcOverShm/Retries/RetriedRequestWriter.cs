@@ -25,7 +25,16 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
 
     public Task WriteAsync(TRequest message, CancellationToken cancellationToken)
     {
-        ArgumentNullException.ThrowIfNull(message);
+        if (message is null)
+        {
+            return Task.FromException(new ArgumentNullException(nameof(message)));
+        }
+
+        if (call.IsDisposed)
+        {
+            return Task.FromException(new ObjectDisposedException(nameof(RetriedCall<>)));
+        }
+
         if (!_lastWrite.IsCompleted)
         {
             return Task.FromException(new InvalidOperationException(
@@ -42,6 +51,7 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
 
     public Task CompleteAsync()
     {
+        ObjectDisposedException.ThrowIf(call.IsDisposed, call);
         if (!_lastWrite.IsCompleted)
         {
             return Task.FromException(new InvalidOperationException(

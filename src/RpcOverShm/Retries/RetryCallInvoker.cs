@@ -22,13 +22,39 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             : Block(method, host, options, request);
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-    {
-        if (Find(method) is not { } retried)
-        {
-            return invoker.AsyncUnaryCall(method, host, options, request);
-        }
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        Find(method) is { } retried
+            ? RetryUnary(retried, method, host, options, request)
+            : invoker.AsyncUnaryCall(method, host, options, request);
 
+    public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
+        Find(method) is { } retried
+            ? RetryServerStream(retried, method, host, options, request)
+            : invoker.AsyncServerStreamingCall(method, host, options, request);
+
+    public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
+        Find(method) is { } retried
+            ? RetryClientStream(retried, method, host, options)
+            : invoker.AsyncClientStreamingCall(method, host, options);
+
+    public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
+        Find(method) is { } retried
+            ? RetryDuplex(retried, method, host, options)
+            : invoker.AsyncDuplexStreamingCall(method, host, options);
+
+    // Each by itself: what a lambda captures is allocated where its method begins, also for what is not retried.
+    private AsyncUnaryCall<TResponse> RetryUnary<TRequest, TResponse>(
+        RetriedMethod<TResponse> retried,
+        Method<TRequest, TResponse> method,
+        string? host,
+        CallOptions options,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
         SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
         RetriedCall<TResponse> call = Start(
             retried,
@@ -49,14 +75,15 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             call);
     }
 
-    public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    private AsyncServerStreamingCall<TResponse> RetryServerStream<TRequest, TResponse>(
+        RetriedMethod<TResponse> retried,
+        Method<TRequest, TResponse> method,
+        string? host,
+        CallOptions options,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class
     {
-        if (Find(method) is not { } retried)
-        {
-            return invoker.AsyncServerStreamingCall(method, host, options, request);
-        }
-
         SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
         RetriedCall<TResponse> call = Start(
             retried,
@@ -78,14 +105,14 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             call);
     }
 
-    public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    private AsyncClientStreamingCall<TRequest, TResponse> RetryClientStream<TRequest, TResponse>(
+        RetriedMethod<TResponse> retried,
+        Method<TRequest, TResponse> method,
+        string? host,
+        CallOptions options)
+        where TRequest : class
+        where TResponse : class
     {
-        if (Find(method) is not { } retried)
-        {
-            return invoker.AsyncClientStreamingCall(method, host, options);
-        }
-
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
@@ -107,14 +134,14 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             call);
     }
 
-    public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    private AsyncDuplexStreamingCall<TRequest, TResponse> RetryDuplex<TRequest, TResponse>(
+        RetriedMethod<TResponse> retried,
+        Method<TRequest, TResponse> method,
+        string? host,
+        CallOptions options)
+        where TRequest : class
+        where TResponse : class
     {
-        if (Find(method) is not { } retried)
-        {
-            return invoker.AsyncDuplexStreamingCall(method, host, options);
-        }
-
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
@@ -136,7 +163,6 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             call);
     }
 
-    // By itself: what a lambda captures is allocated where its method begins, also for methods that are not retried.
     private TResponse Block<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
@@ -187,7 +213,12 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
     {
         object found = _methods.TryGetValue(method, out object? known)
             ? known
-            : _methods.GetValue(method, _ => RetriedMethod<TResponse>.Of(method, retries.Find(method)));
+            : Make(method);
         return (RetriedMethod<TResponse>)found is { Policy: not null } retried ? retried : null;
     }
+
+    private object Make<TRequest, TResponse>(Method<TRequest, TResponse> method)
+        where TRequest : class
+        where TResponse : class =>
+        _methods.GetValue(method, _ => RetriedMethod<TResponse>.Of(method, retries.Find(method)));
 }

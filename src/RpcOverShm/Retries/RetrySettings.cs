@@ -3,7 +3,7 @@ using Grpc.Core;
 namespace RpcOverShm.Retries;
 
 /// <summary>What a channel's service config says of retries. Made by the channel from its checked options.</summary>
-internal sealed class RetrySettings
+internal sealed record RetrySettings
 {
     /// <summary>
     /// By "service/method", "service/" and "/": a method's own policy goes before its service's, and that before the
@@ -15,6 +15,9 @@ internal sealed class RetrySettings
     public required RetryThrottle? Throttle { get; init; }
 
     public required RetryBudget Budget { get; init; }
+
+    /// <summary>Fires when the channel is shut down: nothing is tried again after that.</summary>
+    public CancellationToken ChannelShutdown { get; init; }
 
     /// <summary>The policy of a method; null when failures are final.</summary>
     public RetryPolicy? Find(IMethod method) =>

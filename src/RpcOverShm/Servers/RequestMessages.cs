@@ -13,6 +13,8 @@ internal sealed class RequestMessages
     private readonly InboundMessages? _inbound;
     private MessageBytes _first;
     private bool _hasFirst;
+    private volatile bool _isAborted;
+    private bool _wasAtEnd; // when it was aborted
 
     /// <param name="message">The request in the first frame.</param>
     /// <param name="flags">The flags of the first frame.</param>
@@ -33,7 +35,7 @@ internal sealed class RequestMessages
         {
             _inbound = new InboundMessages(
                 call,
-                MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.IsRequestEncoded),
+                MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestEncoding is not null),
                 settings.CallWindow,
                 isAlwaysWanted: !handler.IsRequestStream,
                 handler.RequestHabit);
@@ -42,8 +44,16 @@ internal sealed class RequestMessages
 
     public bool IsAtEnd => !_hasFirst && (_inbound is null || _inbound.IsAtEnd);
 
-    /// <summary>True when the client had half-closed and everything was taken before the call was ended.</summary>
-    public bool WasAtEnd { get; private set; }
+    /// <summary>True when the client has half-closed and everything was taken, unless the call was ended before.</summary>
+    public bool IsReadToEnd
+    {
+        get
+        {
+            // In this order: what is dropped with the call looks like an end too.
+            bool isAtEnd = IsAtEnd;
+            return _isAborted ? _wasAtEnd : isAtEnd;
+        }
+    }
 
     /// <summary>Where further messages go.</summary>
     /// <exception cref="ProtocolException">No further messages may come.</exception>
@@ -94,7 +104,12 @@ internal sealed class RequestMessages
     /// <summary>Drops what waits and what still comes.</summary>
     public void Abort()
     {
-        WasAtEnd |= IsAtEnd;
+        if (!_isAborted)
+        {
+            _wasAtEnd = IsAtEnd;
+            _isAborted = true;
+        }
+
         _inbound?.Abort();
     }
 

@@ -54,7 +54,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             {
                 // A token that fires here takes back this read, not the call.
                 await _requests.WaitAsync(cancellationToken).ConfigureAwait(false);
-                if (_requests.WasAtEnd)
+                if (_requests.IsReadToEnd)
                 {
                     // The half-close came first, and what ended the call only before this read went on.
                     Current = null!;

@@ -62,9 +62,10 @@ internal sealed class ServedConnection
     /// <summary>Tells the client to start no more calls here, and refuses those that are on their way.</summary>
     public void StopAccepting()
     {
+        // First, so that a call which is refused is not made again on this very connection.
+        Connection.SendGoAway();
         _isRefusing = true;
         Interlocked.MemoryBarrier();
-        Connection.SendGoAway();
     }
 
     /// <summary>Ends every call that still lives; its method hears of it by its token.</summary>

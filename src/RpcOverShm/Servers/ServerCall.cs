@@ -54,10 +54,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
-    /// <summary>True when requests may be compressed.</summary>
-    public bool IsRequestEncoded { get; private set; }
+    /// <summary>How requests are encoded; null for not at all.</summary>
+    public string? RequestEncoding { get; private set; }
 
-    /// <summary>Whether the last request was compressed.</summary>
     public bool IsLastRequestCompressed { get; set; }
 
     /// <summary>True once the call was ended from outside its method. The token may fire a little later.</summary>
@@ -78,7 +77,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = TransportKeys.HideFromMethod(request.Metadata);
-        IsRequestEncoded = request.Encoding is not null;
+        RequestEncoding = request.Encoding;
         if (Admission.Refuse(owner, MethodName, _handler, request, message.Length) is { } refusal)
         {
             _isRefused = true;
@@ -265,7 +264,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
             throw new InvalidOperationException("Can't send the response headers because the request is complete.");
         }
 
-        string? encoding = MessageEncoding.TakeWanted(ref headers) ?? Settings.ResponseEncoding;
+        string? wanted = MessageEncoding.TakeWanted(ref headers) ?? Settings.ResponseEncoding;
+        string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
         ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
         if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
         {

@@ -70,7 +70,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     }
 
     protected Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
-        call.IsRequestEncoded ? DecodingMarshaller(call) : Of(call).Request;
+        call.RequestEncoding is not null ? DecodingMarshaller(call) : Of(call).Request;
 
     protected Marshaller<TResponse> ResponseMarshaller(ServerCall call) => Of(call).Response;
 
@@ -82,6 +82,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private Marshaller<TRequest> DecodingMarshaller(ServerCall call) => MessageEncoding.Reading(
         Of(call).Request,
         call.Settings.MaxReceiveMessageBytes,
+        call.RequestEncoding == MessageEncoding.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
     private Marshallers Of(ServerCall call) => call.Codec is null ? _generated : _byCodec[call.Codec];

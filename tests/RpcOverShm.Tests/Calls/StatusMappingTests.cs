@@ -42,7 +42,7 @@ public class StatusMappingTests
         Status status = StatusMapping.FromConnectFailure(exception);
 
         Assert.That(status.StatusCode, Is.EqualTo(code));
-        Assert.That(status.Detail, Is.EqualTo("Error starting gRPC call. no way"));
+        Assert.That(status.Detail, Is.EqualTo("Error starting gRPC call. ConnectException: no way"));
         Assert.That(status.DebugException, Is.SameAs(exception));
     }
 
