@@ -86,16 +86,17 @@ internal static class MessageEncoding
     /// <param name="mayBeCompressed">Whether the encoding is more than identity.</param>
     /// <param name="note">Hears whether a message was compressed; null for nobody.</param>
     public static Marshaller<T> Reading<T>(
-        Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) => Marshallers.Create(
-        inner.ContextualSerializer,
-        context =>
-        {
-            ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
-            using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
-            note?.Invoke(payload.FirstSpan[0] == Compressed);
-            var message = new MessageBytes(bytes.WrittenSpan);
-            return FrameDeserializationContext.Deserialize(inner, ref message);
-        });
+        Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) =>
+        Marshallers.Create(
+            inner.ContextualSerializer,
+            context =>
+            {
+                ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
+                using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
+                note?.Invoke(payload.FirstSpan[0] == Compressed);
+                var message = new MessageBytes(bytes.WrittenSpan);
+                return FrameDeserializationContext.Deserialize(inner, ref message);
+            });
 
     private static PooledBufferWriter Decode(
         in ReadOnlySequence<byte> payload, int? limitBytes, bool mayBeCompressed)
@@ -103,7 +104,8 @@ internal static class MessageEncoding
         byte flag = payload.IsEmpty ? byte.MaxValue : payload.FirstSpan[0];
         if (flag > (mayBeCompressed ? Compressed : Plain))
         {
-            throw new MessageEncodingException(StatusMapping.BadEncoding("A message has no mark of its encoding, or one that the encoding does not have."));
+            throw new MessageEncodingException(StatusMapping.BadEncoding(
+                "A message has no mark of its encoding, or one that the encoding does not have."));
         }
 
         ReadOnlySequence<byte> rest = payload.Slice(1);

@@ -14,7 +14,8 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         CallTarget target = CallTarget.Of(bound.FullName, host, options);
         bool needsCredentials = batch.Credentials.AreNeeded(options);
-        if (call.TryArm(options, isLongBegun: needsCredentials) && bound.TrySerialize(call, target, request, parts: null) is { } context)
+        if (call.TryArm(options, isLongBegun: needsCredentials)
+            && bound.TrySerialize(call, target, request, parts: null) is { } context)
         {
             using (context)
             {

@@ -32,12 +32,22 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
 
     private async Task<bool> MoveFirstAsync(CancellationToken cancellationToken)
     {
+        Attempt<TResponse> attempt;
         using (cancellationToken.UnsafeRegister(
             static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), call))
         {
-            _responses = (await call.WhenCommittedAsync().ConfigureAwait(false)).Responses!;
+            attempt = await call.WhenCommittedAsync().ConfigureAwait(false);
         }
 
-        return await _responses.MoveNext(cancellationToken).ConfigureAwait(false);
+        _responses = attempt.Responses!;
+        try
+        {
+            return await _responses.MoveNext(cancellationToken).ConfigureAwait(false);
+        }
+        catch (ObjectDisposedException)
+        {
+            // This read was there before: it ends as the call has.
+            throw attempt.Call.ToException();
+        }
     }
 }

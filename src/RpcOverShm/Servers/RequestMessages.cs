@@ -44,7 +44,7 @@ internal sealed class RequestMessages
 
     public bool IsAtEnd => !_hasFirst && (_inbound is null || _inbound.IsAtEnd);
 
-    /// <summary>True when the client has half-closed and everything was taken, unless the call was ended before.</summary>
+    /// <summary>True when the client has half-closed and all was taken, unless the call was ended before.</summary>
     public bool IsReadToEnd
     {
         get

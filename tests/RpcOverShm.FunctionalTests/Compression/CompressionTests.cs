@@ -213,6 +213,58 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
         Assert.That(answer, Is.EqualTo(Zeros));
     }
 
+    [TestCase(null)]
+    [TestCase(int.MaxValue)]
+    public async Task Limit_ThatIsNone_OrTheLargest_TakesWhatIsCompressed(int? limit)
+    {
+        CallRig rig = await StartAsync(
+            new Script(),
+            new RigOptions { ServerMaxReceive = limit, ClientMaxReceive = limit, ResponseCompression = "gzip" });
+
+        Payload answer = await rig.Client.UnaryAsync(Zeros, Gzip).ResponseAsync.Bounded();
+
+        Assert.That(answer, Is.EqualTo(Zeros));
+    }
+
+    [Test]
+    public async Task Response_ThatIsToBeAsItIs_IsNotCompressedByTheServersOption()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ServerStream = async (_, responses, context) =>
+                {
+                    await context.WriteResponseHeadersAsync(new Metadata { { Wanted, "identity" } });
+                    await responses.WriteAsync(Zeros);
+                },
+            },
+            new RigOptions { ResponseCompression = "gzip" });
+        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        client.Send(
+            FrameKind.CallStart,
+            RawFrames.First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            RawFrames.ServerStreamHead,
+            RawFrames.Message(""));
+        RawFrame message = await client.ReceiveAsync(FrameKind.Message);
+
+        Assert.That(Payload.Parser.ParseFrom(message.Body).Data.Length, Is.EqualTo(Bytes));
+    }
+
+    [Test]
+    public async Task Message_MarkedCompressed_WithIdentity_IsInternal()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        StatusTrailer end = await CallRawAsync(client, 1, "identity", [1, 2, 3]);
+        StatusTrailer next = await CallRawAsync(client, 2, "identity", [0, .. RawFrames.Message("fine")]);
+
+        Assert.That(end.Status.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(next.Status.StatusCode, Is.EqualTo(StatusCode.OK));
+    }
+
     [Test]
     public async Task Response_WithAnEncodingThatTheServerDoesNotHave_IsTheMethodsError()
     {

@@ -108,6 +108,46 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Calls_RefusedWhileTheyAreGivenUpOrTheirChannelIs_AllEnd([Values] bool isByShutdown)
+    {
+        const int Calls = 300;
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        using var leaving = new RawServer(rig.SocketPath);
+        using var cancel = new CancellationTokenSource();
+
+        AsyncUnaryCall<Payload>[] calls =
+        [
+            .. Enumerable.Range(0, Calls).Select(_ => rig.Client.UnaryAsync(
+                Payloads.Empty, new CallOptions(cancellationToken: cancel.Token))),
+        ];
+        using RawPeer server = await leaving.AcceptAsync();
+        var started = new List<CallId>();
+        while (started.Count < Calls)
+        {
+            started.Add((await server.ReceiveAsync(FrameKind.CallStart)).Call);
+        }
+
+        // The refusals arrive while this goes on.
+        server.Send(FrameKind.GoAway);
+        Task givingUp = Task.Run(
+            () => isByShutdown ? rig.ShmChannel.ShutdownAsync() : cancel.CancelAsync());
+        foreach (CallId call in started)
+        {
+            if (!server.TrySend(FrameKind.End, call, FrameFlags.None, s_refusal, []))
+            {
+                break;
+            }
+        }
+
+        await givingUp.Bounded();
+        foreach (AsyncUnaryCall<Payload> call in calls)
+        {
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        }
+    }
+
+    [Test]
     public async Task Call_DisposedWhenItIsRefused_StaysCancelled()
     {
         ShmRig rig = await StartShmAsync(new Script());

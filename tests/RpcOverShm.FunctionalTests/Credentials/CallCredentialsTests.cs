@@ -184,7 +184,11 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
             {
                 Unary = (request, context) => Note(request, context),
                 ServerStream = (request, _, context) => Note(request, context),
-                ClientStream = (_, context) => Note(Payloads.Empty, context),
+                ClientStream = async (requests, context) =>
+                {
+                    await requests.ReadAllAsync();
+                    return await Note(Payloads.Empty, context);
+                },
                 Duplex = (_, _, context) => Note(Payloads.Empty, context),
             },
             new RigOptions { IsSecure = true, ChannelCallCredentials = ofChannel });

@@ -1,0 +1,167 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Retries;
+
+/// <summary>Streams of requests whose first attempts fail while they are being written, or are given up.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
+{
+    private const string Pushback = "grpc-retry-pushback-ms";
+
+    private static readonly RigOptions s_retrying = new()
+    {
+        Retries = new RigRetries(3, StatusCode.Unavailable) { Backoff = TimeSpan.FromMilliseconds(1) },
+    };
+
+    private readonly TaskCompletionSource _failed = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _attempts;
+
+    [Test]
+    public async Task Writes_AfterAnAttemptHasFailed_GoToTheNextOne()
+    {
+        const int Messages = 50;
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Duplex = async (requests, responses, _) =>
+                {
+                    if (Interlocked.Increment(ref _attempts) < 3)
+                    {
+                        // Its sender has nothing to send any more, and is not told.
+                        await requests.MoveNext(CancellationToken.None);
+                        throw Unavailable();
+                    }
+
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                        await responses.WriteAsync(requests.Current);
+                    }
+                },
+            },
+            s_retrying);
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        for (int i = 0; i < Messages; i++)
+        {
+            await call.RequestStream.WriteAsync(Payloads.Of($"{i}")).Bounded();
+            Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+            Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo($"{i}"));
+        }
+
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+        Assert.That(_attempts, Is.EqualTo(3));
+    }
+
+    [Test]
+    public async Task Dispose_InAPause_EndsWhatIsPending_AndTheStatusIsThereAtOnce()
+    {
+        ShmRig rig = await StartPausingAsync();
+
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        await _failed.Task.Bounded();
+        call.Dispose();
+        Status status = call.GetStatus();
+
+        Assert.That(status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "gRPC call disposed.")));
+        Assert.That((await FailureOf(read)).Status.Plain(), Is.EqualTo(status.Plain()));
+        Assert.That(
+            async () => await call.RequestStream.WriteAsync(Payloads.Empty).Bounded(),
+            Throws.InstanceOf<ObjectDisposedException>());
+        Assert.That(() => call.RequestStream.CompleteAsync(), Throws.InstanceOf<ObjectDisposedException>());
+        Assert.That(_attempts, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Shutdown_OfTheChannelInAPause_EndsTheCallCancelled()
+    {
+        ShmRig rig = await StartPausingAsync();
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        await _failed.Task.Bounded();
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+
+        Assert.That((await FailureOf(read)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(_attempts, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Requests_ThatAreTooManyToKeep_AreSentOnce()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ClientStream = async (requests, _) =>
+                {
+                    Interlocked.Increment(ref _attempts);
+                    await requests.ReadAllAsync();
+                    throw Unavailable();
+                },
+            },
+            s_retrying with { MaxRetryBufferPerCall = 1000 });
+
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        await call.RequestStream.WriteAsync(Payloads.OfSize(900)).Bounded();
+        await call.RequestStream.WriteAsync(Payloads.OfSize(900)).Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+
+        Assert.That((await FailureOf(call.ResponseAsync)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(_attempts, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Answer_ThatCannotBeTaken_IsFinal()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (_, _) =>
+                {
+                    Interlocked.Increment(ref _attempts);
+                    return Task.FromResult(Payloads.OfSize(5000));
+                },
+            },
+            s_retrying with { Retries = new RigRetries(3, StatusCode.ResourceExhausted), ClientMaxReceive = 1000 });
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(_attempts, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Request_ThatCannotBeSent_IsNotTriedAgain()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script(),
+            s_retrying with
+            {
+                Retries = new RigRetries(3, StatusCode.ResourceExhausted) { Backoff = TimeSpan.FromHours(1) },
+                ClientMaxSend = 1000,
+            });
+
+        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(5000)));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+    }
+
+    private static RpcException Unavailable(Metadata? trailers = null) =>
+        new(new Status(StatusCode.Unavailable, "not now"), trailers ?? []);
+
+    private Task<ShmRig> StartPausingAsync() => StartShmAsync(
+        new Script
+        {
+            Duplex = (_, _, _) =>
+            {
+                Interlocked.Increment(ref _attempts);
+                _failed.TrySetResult();
+                throw Unavailable(new Metadata { { Pushback, "3600000" } });
+            },
+        },
+        s_retrying);
+}
