@@ -15,7 +15,6 @@ internal sealed class RetriedCall<TResponse>
 {
     private const string PreviousAttemptsKey = "grpc-previous-rpc-attempts";
 
-    // A timer may end that much early, and what begins then would still reach the server.
     private static readonly TimeSpan s_clockStep = TimeSpan.FromMilliseconds(1);
 
     private readonly RetrySettings _settings;
@@ -207,16 +206,26 @@ internal sealed class RetriedCall<TResponse>
     // Ends early when the call is given up, or its time is up: the next attempt then says so.
     private async Task PauseAsync(TimeSpan pause)
     {
-        TimeSpan left = TimeLeft;
-        TimeSpan length = left < pause ? left + s_clockStep : pause;
-        if (length > TimeSpan.Zero)
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(
+            _options.CancellationToken, _settings.ChannelShutdown);
+        if (pause < TimeLeft)
         {
-            using var end = CancellationTokenSource.CreateLinkedTokenSource(
-                _options.CancellationToken, _settings.ChannelShutdown);
-            await Task.WhenAny(Task.Delay(length, end.Token), _givenUp.Task).ConfigureAwait(false);
-            await end.CancelAsync().ConfigureAwait(false);
+            await WaitAsync(pause, end.Token).ConfigureAwait(false);
         }
+        else
+        {
+            // Timers may be early, and what begins a moment before the deadline still reaches the server.
+            while (TimeLeft > TimeSpan.Zero && !end.IsCancellationRequested && !_givenUp.Task.IsCompleted)
+            {
+                await WaitAsync(TimeLeft + s_clockStep, end.Token).ConfigureAwait(false);
+            }
+        }
+
+        await end.CancelAsync().ConfigureAwait(false);
     }
+
+    private Task WaitAsync(TimeSpan time, CancellationToken end) =>
+        time > TimeSpan.Zero ? Task.WhenAny(Task.Delay(time, end), _givenUp.Task) : Task.CompletedTask;
 
     private void Begin(int attempts)
     {

@@ -23,8 +23,22 @@ internal sealed class RawServer : IDisposable
     public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
 
     /// <summary>The next client, after an honest handshake.</summary>
-    public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null) =>
-        await RawPeer.AcceptAsync(await AcceptSocketAsync(), limits).Bounded();
+    public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null)
+    {
+        while (true)
+        {
+            Socket client = await AcceptSocketAsync();
+            try
+            {
+                return await RawPeer.AcceptAsync(client, limits).Bounded();
+            }
+            catch (IOException)
+            {
+                // A client that has given up while it waited here; it comes again.
+                client.Dispose();
+            }
+        }
+    }
 
     public void Dispose()
     {
