@@ -10,9 +10,6 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class AnsweredCall : ClientCall
 {
-    /// <summary>True when responses may be compressed. Set with the headers, ahead of any of them.</summary>
-    protected bool IsEncoded { get; private set; }
-
     /// <summary>The most bytes that come for a response; null for any.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, IsEncoded);
 

@@ -22,8 +22,12 @@ internal abstract class ClientCall : ConnectionCall
     private ResponseHeaders _headers;
     private CallGuards? _guards;
     private Connection? _connection;
-    private bool _isStartedAhead;
+
+    // What derived classes note stands here too: each level of a hierarchy is padded by itself, and a call is small.
     private volatile bool _isAnswered;
+    private volatile bool _isHandedOver;
+    private bool _isStartedAhead;
+    private Notes _notes; // by whoever reads for the call, or starts it anew
 
     public abstract string MethodName { get; }
 
@@ -80,6 +84,36 @@ internal abstract class ClientCall : ConnectionCall
 
     /// <summary>True when the call was started before its request was serialised.</summary>
     protected bool IsStartedAhead => _isStartedAhead;
+
+    /// <summary>
+    /// True when nothing of the request is in the hands of the thread that has started the call any more.
+    /// </summary>
+    protected bool IsHandedOver
+    {
+        get => _isHandedOver;
+        set => _isHandedOver = value;
+    }
+
+    /// <summary>True when a server that leaves has ended the call before a method saw it.</summary>
+    protected bool IsRefused
+    {
+        get => (_notes & Notes.IsRefused) != 0;
+        set => Note(Notes.IsRefused, value);
+    }
+
+    /// <summary>How often the call was started anew, at most three times.</summary>
+    protected int Renewals
+    {
+        get => (int)(_notes & Notes.Renewals);
+        set => _notes = (_notes & ~Notes.Renewals) | (Notes)value;
+    }
+
+    /// <summary>True when responses may be compressed. Set with the headers, ahead of any of them.</summary>
+    protected bool IsEncoded
+    {
+        get => (_notes & Notes.IsEncoded) != 0;
+        set => Note(Notes.IsEncoded, value);
+    }
 
     /// <summary>True when the answer has begun, if only by an end.</summary>
     protected bool HasHeaders => _headers.HasCome;
@@ -219,9 +253,7 @@ internal abstract class ClientCall : ConnectionCall
     }
 
     /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
-    public virtual void NoteHandedOver()
-    {
-    }
+    public void NoteHandedOver() => _isHandedOver = true;
 
     /// <summary>
     /// Takes the call from its connection, which has ended it, so that it can be started on another one. False when the
@@ -346,5 +378,16 @@ internal abstract class ClientCall : ConnectionCall
         {
             _headers.Fail(ToException());
         }
+    }
+
+    private void Note(Notes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
+
+    [Flags]
+    private enum Notes : byte
+    {
+        None = 0,
+        Renewals = 3,
+        IsRefused = 4,
+        IsEncoded = 8,
     }
 }

@@ -11,27 +11,21 @@ internal abstract class RenewableCall : AnsweredCall
     // A server that refuses calls has announced that it leaves: the next one is met over another connection.
     private const int MaxRenewals = 3;
 
-    private object? _origin; // what the call was made from; null for a call that can't be made again
-    private volatile bool _isHandedOver;
-    private bool _isRefused;
-    private byte _renewals;
+    private object? _origin; // what the call was made from, or why its answer can't be read: never both
 
     /// <summary>Keeps what the call is made from; see <see cref="CallOrigin.Of"/>.</summary>
     public void KeepOrigin(object origin) => _origin = origin;
 
-    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
-    public override void NoteHandedOver() => _isHandedOver = true;
-
     /// <summary>Makes a call as new that was refused: it is to be started once more. False for any other.</summary>
     public bool TryRenew()
     {
-        if (!_isRefused || !TryDetach())
+        if (!IsRefused || !TryDetach())
         {
             return false;
         }
 
-        _isRefused = false;
-        _isHandedOver = false;
+        IsRefused = false;
+        IsHandedOver = false;
         return true;
     }
 
@@ -60,20 +54,26 @@ internal abstract class RenewableCall : AnsweredCall
     /// <summary>The call can't be made again any more.</summary>
     protected void ForgetOrigin() => _origin = null;
 
+    /// <summary>The call was answered, and is not made again: its place is free for why that can't be read.</summary>
+    protected void KeepProblem(Exception? unreadable) => _origin = unreadable;
+
+    /// <summary>What was kept by <see cref="KeepProblem"/>; only after that.</summary>
+    protected Exception? Problem => _origin as Exception;
+
     protected override void OnFinished() => ForgetOrigin();
 
     protected override bool TryNoteRefusal()
     {
         // Where the request is still with the thread that starts the call, only that one could start it again.
         bool isRenewable = Waiter is not null
-            || (_origin is not null && !IsStartedAhead && (IsAllSent || _isHandedOver));
-        if (!isRenewable || IsFinished || HasHeaders || _renewals == MaxRenewals)
+            || (_origin is not null && !IsStartedAhead && (IsAllSent || IsHandedOver));
+        if (!isRenewable || IsFinished || HasHeaders || Renewals == MaxRenewals)
         {
             return false;
         }
 
-        _renewals++;
-        _isRefused = true;
+        Renewals++;
+        IsRefused = true;
         if (Waiter is null)
         {
             ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
@@ -89,6 +89,6 @@ internal abstract class RenewableCall : AnsweredCall
     protected override void Reset()
     {
         base.Reset();
-        _renewals = 0;
+        Renewals = 0;
     }
 }

@@ -22,7 +22,6 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     private MessageBytes _message;      // a response that came with the end
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
-    private Exception? _unreadable;     // of a response that was parsed in place
     private bool _isParsed;
     private bool _isEndTaken;
     private bool _isCompleted;
@@ -204,13 +203,14 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     private void ParseInPlace(ReadOnlySpan<byte> message)
     {
         _isParsed = true;
+        KeepProblem(unreadable: null);
         try
         {
             _result = FrameDeserializationContext.DeserializeInPlace(Decoding(_method.ResponseMarshaller), message);
         }
         catch (Exception exception)
         {
-            _unreadable = exception;
+            KeepProblem(exception);
         }
     }
 
@@ -219,7 +219,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     {
         if (_isParsed)
         {
-            return _unreadable is null ? Missing(_result) : StatusMapping.FromUnreadableResponse(_unreadable);
+            return Problem is { } problem ? StatusMapping.FromUnreadableResponse(problem) : Missing(_result);
         }
 
         MessageBytes bytes = _message;
