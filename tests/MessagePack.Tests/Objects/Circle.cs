@@ -1,0 +1,4 @@
+namespace MessagePack.Tests.Objects;
+
+[MessagePackObject]
+public record Circle([property: Key(0)] int Size) : IShape;

@@ -1,0 +1,4 @@
+namespace MessagePack.Tests.Objects;
+
+[MessagePackObject(keyAsPropertyName: true)]
+public record Square(int Size, IShape? Inner) : IShape;

@@ -1,0 +1,6 @@
+namespace MessagePack.Tests.Values;
+
+/// <summary>Somebody's own dictionary.</summary>
+public class Register : Dictionary<string, int>
+{
+}
