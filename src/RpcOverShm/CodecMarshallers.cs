@@ -8,7 +8,5 @@ internal sealed class CodecMarshallers(ShmCodec codec, string name) : Marshaller
 {
     public override string Name => name;
 
-    public override Marshaller<T> Replace<T>(Marshaller<T> generated) =>
-        codec.CreateMarshaller(generated)
-        ?? throw new InvalidOperationException($"The codec '{name}' made no marshaller for {typeof(T)}.");
+    public override Marshaller<T>? TryReplace<T>(Marshaller<T> generated) => codec.CreateMarshaller(generated);
 }

@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using System.Runtime.CompilerServices;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
@@ -148,6 +149,13 @@ internal static class OptionChecks
                 $"'{name}' is not a codec's name: "
                 + $"1 to {LongestCodecName} letters, digits, '.', '-' or '_', and not 'proto'.");
     }
+
+    public static CompressionLevel Level(
+        CompressionLevel? level, [CallerArgumentExpression(nameof(level))] string name = "") =>
+        level is { } given && !Enum.IsDefined(given)
+            ? throw new ArgumentOutOfRangeException(
+                Short(name), level, $"One of {string.Join(", ", Enum.GetNames<CompressionLevel>())}, or null.")
+            : level ?? CompressionLevel.Fastest;
 
     /// <summary>Null for none.</summary>
     public static string? Encoding(string? name, [CallerArgumentExpression(nameof(name))] string optionName = "") =>

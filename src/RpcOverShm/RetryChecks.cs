@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using RpcOverShm.Retries;
 
@@ -21,8 +22,9 @@ internal static class RetryChecks
         CheckSize(options.MaxRetryBufferSize, nameof(ShmChannelOptions.MaxRetryBufferSize));
         CheckSize(options.MaxRetryBufferPerCallSize, nameof(ShmChannelOptions.MaxRetryBufferPerCallSize));
         var policies = new Dictionary<string, RetryPolicy?>(StringComparer.Ordinal);
-        foreach (ShmMethodConfig method in options.ServiceConfig?.MethodConfigs ?? [])
+        foreach (ShmMethodConfig? method in options.ServiceConfig?.MethodConfigs ?? [])
         {
+            ThrowIfNull(method, nameof(ShmServiceConfig.MethodConfigs));
             RetryPolicy? policy = method.RetryPolicy is { } given ? Policy(given, options.MaxRetryAttempts) : null;
             Add(policies, method.Names, policy);
         }
@@ -45,8 +47,9 @@ internal static class RetryChecks
             throw new ArgumentException($"A method config has no names; {nameof(ShmMethodName)}.Default is for all.");
         }
 
-        foreach (ShmMethodName name in names)
+        foreach (ShmMethodName? name in names)
         {
+            ThrowIfNull(name, nameof(ShmMethodConfig.Names));
             string key = $"{name.Service}/{name.Method}";
             if (string.IsNullOrEmpty(name.Service) && !string.IsNullOrEmpty(name.Method))
             {
@@ -96,6 +99,14 @@ internal static class RetryChecks
         }
 
         return new RetryThrottle(throttling.MaxTokens, throttling.TokenRatio);
+    }
+
+    private static void ThrowIfNull([NotNull] object? value, string listName)
+    {
+        if (value is null)
+        {
+            throw new ArgumentException($"One of the {listName} of a service config is null.");
+        }
     }
 
     private static void CheckSize(long? bytes, string name)

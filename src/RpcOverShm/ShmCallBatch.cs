@@ -6,8 +6,8 @@ namespace RpcOverShm;
 /// <summary>
 /// Unary calls that go to the server together: recorded through an ordinary generated client, then sent as one
 /// publication and with one wake-up, where they fit into the ring; more stream through it. Each call has its own
-/// status, deadline and metadata, and the failure of one touches no other. Recording is thread-safe. Its owner disposes
-/// it.
+/// status, deadline and metadata, and the failure of one touches no other. No call of a batch is tried again, whatever
+/// the channel's service config says. Recording is thread-safe. Its owner disposes it.
 /// <code>
 /// using ShmCallBatch batch = channel.CreateBatch();
 /// var client = new Greeter.GreeterClient(batch.CallInvoker);
@@ -34,8 +34,9 @@ public sealed class ShmCallBatch : IDisposable
     public CallInvoker CallInvoker { get; }
 
     /// <summary>
-    /// Sends what was recorded; once. The task completes when all calls are on their way or have ended. It does not
-    /// fail for what happens to a call: each call tells its own end.
+    /// Sends what was recorded; once. The task completes when all calls are on their way or have ended, but for those
+    /// whose credentials take their time: they follow by themselves. It does not fail for what happens to a call: each
+    /// call tells its own end.
     /// </summary>
     /// <exception cref="InvalidOperationException">The batch was sent or disposed before.</exception>
     public async Task SendAsync()

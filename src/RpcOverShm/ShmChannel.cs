@@ -45,7 +45,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Logger = logger,
         };
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
-        _connections = new ConnectionSource(address, connection, _settings.Scheduling, backoff);
+        _connections = new ConnectionSource(
+            typeof(ShmChannel), address, connection, _settings.Scheduling, backoff);
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(
@@ -118,7 +119,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public ShmCallBatch CreateBatch()
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
-        var batch = new CallBatch(_connections, _settings);
+        CallBatch batch = _direct.CreateBatch();
         return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
     }
 

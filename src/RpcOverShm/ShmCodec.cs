@@ -21,7 +21,10 @@ public abstract class ShmCodec
     /// </summary>
     /// <typeparam name="T">The message type.</typeparam>
     /// <param name="generated">The marshaller that was generated with the service, to fall back on.</param>
-    /// <returns>The marshaller to use; not null.</returns>
-    public abstract Marshaller<T> CreateMarshaller<T>(Marshaller<T> generated)
+    /// <returns>
+    /// The marshaller to use; null where the codec has no form for this type. A server then does not offer the codec
+    /// for methods with such messages, and a channel's call of one throws <see cref="InvalidOperationException"/>.
+    /// </returns>
+    public abstract Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated)
         where T : class;
 }

@@ -19,7 +19,8 @@ public enum ShmConnectivityState
     Ready,
 
     /// <summary>
-    /// The last attempt has failed; the next one follows by itself. Calls fail at once unless they wait for ready.
+    /// The last attempt has failed; the next one follows by itself. Calls that do not wait for ready fail at once;
+    /// where nobody listened, which is seen in microseconds, they look once more before they do.
     /// </summary>
     TransientFailure,
 

@@ -1,4 +1,3 @@
-using System.IO.Compression;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
@@ -62,7 +61,7 @@ public sealed class ShmServer : IAsyncDisposable
             ParsesInPlace = options.ParsesInPlace,
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
-            ResponseCompressionLevel = options.ResponseCompressionLevel ?? CompressionLevel.Fastest,
+            ResponseCompressionLevel = OptionChecks.Level(options.ResponseCompressionLevel),
             Logger = _logger,
         };
         _codecs = OptionChecks.Codecs(options.Codecs);

@@ -29,7 +29,7 @@ public sealed class ShmServerOptions
     /// <summary>
     /// The most request metadata, in bytes, that the server takes for a call; more ends the call
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each
-    /// entry. Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// entry, without the one that a retry adds. Default 64 KiB; 0 takes none; at most 16 MiB.
     /// </summary>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 

@@ -28,6 +28,9 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
     /// is the outermost. One object serves all calls, so it must be thread-safe.
     /// </param>
     /// <exception cref="ArgumentNullException">There is none, or an interceptor is null.</exception>
+    /// <exception cref="ArgumentException">
+    /// There are interceptors, and two methods of the definition have one name.
+    /// </exception>
     /// <exception cref="InvalidOperationException">The server was started already.</exception>
     public void Add(ServerServiceDefinition service, params Interceptor[] interceptors)
     {

@@ -16,7 +16,7 @@ internal sealed class CallDeadline : IDisposable
     private readonly long _expiresAt;
     private readonly Timer _timer;
 
-    /// <param name="timeout">From now, above zero.</param>
+    /// <param name="timeout">From now; expires at once where it is zero or less.</param>
     /// <param name="onExpired">Runs on the thread pool.</param>
     public CallDeadline(TimeSpan timeout, Action onExpired)
     {

@@ -89,6 +89,17 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         return _bytes.IsEmpty ? _inPlace : _bytes.AsSequence();
     }
 
+    /// <summary>
+    /// Hands the message over as it was put together. The caller releases it, whenever it likes.
+    /// </summary>
+    public MessageBytes TakeBytes()
+    {
+        Take();
+        MessageBytes taken = _bytes.IsEmpty ? MessageBytes.InChunks(_inPlace) : _bytes;
+        _bytes = default;
+        return taken;
+    }
+
     private void Take()
     {
         if (_isTaken || !_hasMessage)

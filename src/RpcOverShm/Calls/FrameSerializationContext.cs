@@ -136,11 +136,36 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
         if (isAsAnnounced && TryBeginParts(payload.Length))
         {
-            _writer.WriteAll(payload);
+            _writer.WriteAll(new ReadOnlySequence<byte>(payload));
         }
         else
         {
             Bytes.Write(payload);
+        }
+    }
+
+    /// <summary>Completes the message with bytes that are elsewhere, and need not be kept after this.</summary>
+    public void Complete(in ReadOnlySequence<byte> payload)
+    {
+        if (_state != State.Initialized)
+        {
+            throw new InvalidOperationException(
+                "Can't complete with bytes after the writer was taken or the message completed.");
+        }
+
+        ThrowIfTooLarge(payload.Length);
+        _state = State.Complete;
+        if (TryBeginParts(checked((int)payload.Length)))
+        {
+            _writer.WriteAll(payload);
+        }
+        else
+        {
+            Bytes.Reserve((int)payload.Length);
+            foreach (ReadOnlyMemory<byte> memory in payload)
+            {
+                Bytes.Write(memory.Span);
+            }
         }
     }
 

@@ -307,7 +307,7 @@ internal sealed class InboundMessages(
 
     private void AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags)
     {
-        _partial.Append(bytes, _partialLength - _partial.Length - bytes.Length);
+        _partial.Append(bytes, habit.RoomFor(_partialLength - _partial.Length - bytes.Length));
         bool isComplete = _partial.Length == _partialLength;
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
         if (isLast && !isComplete)

@@ -9,6 +9,9 @@ namespace RpcOverShm.Calls;
 /// </summary>
 internal struct MessageBytes
 {
+    /// <summary>The pool's largest array that is not a large object.</summary>
+    public const int ChunkBytes = 64 << 10;
+
     // In place of how full the last array is: the array is as long as the message will be, and not the pool's.
     private const int Own = -1;
 
@@ -44,6 +47,25 @@ internal struct MessageBytes
             _more = promise,
             _inArray = Own,
         };
+    }
+
+    /// <summary>A copy of bytes, in arrays of which none is large.</summary>
+    public static MessageBytes InChunks(in ReadOnlySequence<byte> bytes)
+    {
+        var copy = new MessageBytes((int)Math.Min(bytes.Length, ChunkBytes));
+        long left = bytes.Length;
+        foreach (ReadOnlyMemory<byte> memory in bytes)
+        {
+            for (ReadOnlySpan<byte> rest = memory.Span; !rest.IsEmpty;)
+            {
+                ReadOnlySpan<byte> part = rest[..Math.Min(rest.Length, ChunkBytes / 2)];
+                left -= part.Length;
+                copy.Append(part, (int)Math.Min(left, ChunkBytes / 2));
+                rest = rest[part.Length..];
+            }
+        }
+
+        return copy;
     }
 
     /// <summary>How many bytes there are.</summary>
@@ -86,6 +108,26 @@ internal struct MessageBytes
             _array = ArrayPool<byte>.Shared.Rent(next);
             _inArray = 0;
         }
+    }
+
+    /// <summary>Where the next bytes of the message may be written, up to so many.</summary>
+    public Memory<byte> MakeRoom(int mostBytes)
+    {
+        if (_inArray == _array!.Length)
+        {
+            CloseArray();
+            _array = ArrayPool<byte>.Shared.Rent(Math.Min(mostBytes, ChunkBytes));
+            _inArray = 0;
+        }
+
+        return _array.AsMemory(_inArray, Math.Min(mostBytes, _array.Length - _inArray));
+    }
+
+    /// <summary>So many bytes were written where <see cref="MakeRoom"/> has said.</summary>
+    public void Advance(int bytes)
+    {
+        _inArray += bytes;
+        Length += bytes;
     }
 
     public ReadOnlySequence<byte> AsSequence()

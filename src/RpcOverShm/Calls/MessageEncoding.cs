@@ -30,7 +30,7 @@ internal static class MessageEncoding
     private const byte Plain = 0;
     private const byte Compressed = 1;
 
-    // Gzip makes what it cannot compress longer by some bytes, and by 5 for each 16 KiB or more.
+    // Its mark; and what a peer may add that sends compressed what did not become smaller.
     private const int FixedOverheadBytes = 64;
     private const int BytesPerOverheadByte = 1024;
 
@@ -42,16 +42,18 @@ internal static class MessageEncoding
     /// <summary>Whether the options of a write allow its message to be compressed.</summary>
     public static bool MayCompress(WriteOptions? options) => ((options?.Flags ?? 0) & WriteFlags.NoCompress) == 0;
 
-    /// <summary>Takes the wish for an encoding out of metadata: null for none.</summary>
-    public static string? TakeWanted(ref Metadata metadata)
+    /// <summary>
+    /// Takes the name of an encoding out of metadata, which stay as they are for everybody else: null for none.
+    /// </summary>
+    public static string? Take(string key, ref Metadata metadata)
     {
-        if (metadata.GetValue(WantedKey) is not { } wanted)
+        if (metadata.GetValue(key) is not { } encoding)
         {
             return null;
         }
 
-        metadata = [.. metadata.Where(entry => entry.Key != WantedKey)];
-        return wanted;
+        metadata = [.. metadata.Where(entry => entry.Key != key)];
+        return encoding;
     }
 
     /// <summary>A marshaller that writes messages as calls with an encoding have them.</summary>
@@ -66,15 +68,13 @@ internal static class MessageEncoding
             using FrameSerializationContext plain =
                 FrameSerializationContext.Serialize(inner, message, limitBytes, parts: null);
             using var compressed = new PooledBufferWriter();
-            if (isCompressed)
-            {
-                Compress(plain.Bytes, compressed, level);
-            }
 
-            ReadOnlySpan<byte> bytes = isCompressed ? compressed.WrittenSpan : plain.Bytes.WrittenSpan;
+            // What does not become smaller goes as it is: so a message never exceeds its limit by more than its mark.
+            bool isSmaller = isCompressed && GzipBytes.TryCompress(plain.Bytes, compressed, level);
+            ReadOnlySpan<byte> bytes = isSmaller ? compressed.WrittenSpan : plain.Bytes.WrittenSpan;
             context.SetPayloadLength(bytes.Length + 1);
             IBufferWriter<byte> writer = context.GetBufferWriter();
-            writer.Write([isCompressed ? Compressed : Plain]);
+            writer.Write([isSmaller ? Compressed : Plain]);
             writer.Write(bytes);
             context.Complete();
         },
@@ -114,7 +114,7 @@ internal static class MessageEncoding
         {
             if (flag == Compressed)
             {
-                Decompress(rest, bytes, limitBytes);
+                GzipBytes.Decompress(rest, bytes, limitBytes);
             }
             else
             {
@@ -132,40 +132,6 @@ internal static class MessageEncoding
         {
             bytes.Dispose();
             throw;
-        }
-    }
-
-    private static void Compress(PooledBufferWriter from, PooledBufferWriter to, CompressionLevel level)
-    {
-        using var result = new MemoryStream();
-        using (var gzip = new GZipStream(result, level, leaveOpen: true))
-        {
-            gzip.Write(from.WrittenSpan);
-        }
-
-        to.Write(result.GetBuffer().AsSpan(0, (int)result.Length));
-    }
-
-    // Stops behind the limit: a small message may stand for a large one.
-    private static void Decompress(in ReadOnlySequence<byte> from, PooledBufferWriter to, int? limitBytes)
-    {
-        const int Step = 16 << 10;
-        using var source = new MemoryStream(from.ToArray());
-        using var gzip = new GZipStream(source, CompressionMode.Decompress);
-        try
-        {
-            int read;
-            do
-            {
-                read = gzip.Read(to.GetSpan(Step));
-                to.Advance(read);
-            }
-            while (read > 0 && !(to.Length > limitBytes));
-        }
-        catch (InvalidDataException exception)
-        {
-            throw new MessageEncodingException(
-                StatusMapping.BadEncoding($"A message can't be decompressed: {exception.Message}"));
         }
     }
 }

@@ -42,10 +42,27 @@ internal sealed class PartsWriter(PooledBufferWriter bytes) : IBufferWriter<byte
     }
 
     /// <summary>The whole message at once: what can go at once is sent from where it lies.</summary>
-    public void WriteAll(ReadOnlySpan<byte> message)
+    public void WriteAll(in ReadOnlySequence<byte> message)
     {
-        SentBytes = _parts!.SendPart(message[..^1], message.Length);
-        bytes.Write(message[SentBytes..]);
+        foreach (ReadOnlyMemory<byte> memory in message)
+        {
+            ReadOnlySpan<byte> rest = memory.Span;
+
+            // The last byte stays: it goes with what follows the message.
+            int mayGo = Math.Min(rest.Length, _wholeLength - 1 - SentBytes);
+            if (!_isCollecting && mayGo > 0)
+            {
+                int sent = _parts!.SendPart(rest[..mayGo], _wholeLength);
+                SentBytes += sent;
+                rest = rest[sent..];
+            }
+
+            if (!rest.IsEmpty)
+            {
+                Collect();
+                bytes.Write(rest);
+            }
+        }
     }
 
     public void Advance(int count) => bytes.Advance(count);
@@ -95,8 +112,16 @@ internal sealed class PartsWriter(PooledBufferWriter bytes) : IBufferWriter<byte
         // At the end of the message, or without credit, space or turn.
         if (bytes.Length > 0)
         {
+            Collect();
+        }
+    }
+
+    private void Collect()
+    {
+        if (!_isCollecting)
+        {
             _isCollecting = true;
-            bytes.Reserve((int)rest);
+            bytes.Reserve(_wholeLength - SentBytes - bytes.Length);
         }
     }
 }

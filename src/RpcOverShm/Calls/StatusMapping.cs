@@ -72,27 +72,27 @@ internal static class StatusMapping
     /// <summary>A request that could not be turned into bytes.</summary>
     public static Status FromRequestFailure(Exception exception) => exception is MessageTooLargeException
         ? new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception)
-        : new Status(StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}", exception);
+        : FromUnexpected(exception);
 
     /// <summary>A call that failed to start for a reason that nobody foresaw.</summary>
     public static Status FromUnexpected(Exception exception) =>
-        new(StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}", exception);
+        Because(exception, StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}");
 
     /// <summary>Credentials that could not be had. The exception is the caller's own, and is kept.</summary>
     public static Status FromCredentialsFailure(Exception exception) => exception switch
     {
-        RpcException rpc => new Status(rpc.StatusCode, rpc.Status.Detail, exception),
-        OperationCanceledException => new Status(StatusCode.Cancelled, "", exception),
+        RpcException rpc => Because(exception, rpc.StatusCode, rpc.Status.Detail),
+        OperationCanceledException => Because(exception, StatusCode.Cancelled, ""),
         ObjectDisposedException => Disposed,
         IOException or SocketException or HttpRequestException =>
-            new Status(StatusCode.Unavailable, $"{StartFailedDetail}{Describe(exception)}", exception),
+            Because(exception, StatusCode.Unavailable, $"{StartFailedDetail}{Describe(exception)}"),
         _ => FromUnexpected(exception),
     };
 
     /// <summary>A response that the marshaller could not read.</summary>
     public static Status FromUnreadableResponse(Exception exception) => exception is MessageEncodingException encoding
         ? encoding.Status
-        : new Status(StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}", exception);
+        : Because(exception, StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}");
 
     /// <summary>A message that is not what its encoding says.</summary>
     public static Status BadEncoding(string what) => new(StatusCode.Internal, what);
@@ -139,10 +139,40 @@ internal static class StatusMapping
         $"The client uses the codec '{asked}'; "
         + $"the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
 
+    /// <summary>
+    /// A status with the exception behind it, which is a user's. Not one that cannot be put into words: whoever makes
+    /// an exception of the status, or logs it, would fail with that in place of telling how the call has ended.
+    /// </summary>
+    private static Status Because(Exception exception, StatusCode code, string detail)
+    {
+        try
+        {
+            _ = exception.ToString();
+            return new Status(code, detail, exception);
+        }
+        catch (Exception)
+        {
+            return new Status(code, detail);
+        }
+    }
+
     /// <summary>Types and messages of an exception and those inside it, the outermost first.</summary>
     private static string Describe(Exception exception)
     {
-        string text = $"{exception.GetType().Name}: {exception.Message}";
+        string text = $"{exception.GetType().Name}: {MessageOf(exception)}";
         return exception.InnerException is null ? text : $"{text} {Describe(exception.InnerException)}";
+    }
+
+    // Code of users: it is called where a call ends, which must not depend on it.
+    private static string MessageOf(Exception exception)
+    {
+        try
+        {
+            return exception.Message;
+        }
+        catch (Exception problem)
+        {
+            return $"(its message throws {problem.GetType().Name})";
+        }
     }
 }

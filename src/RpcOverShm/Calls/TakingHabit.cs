@@ -1,11 +1,17 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// How the marshallers of one type take their large messages, as seen last: a guess about the next one. Any thread may
-/// use it.
+/// How the marshallers of one type take their large messages: as they did last, which is a guess about the next one.
+/// Any thread may use it.
 /// </summary>
-internal sealed class TakingHabit
+/// <param name="isInChunks">
+/// True when messages are kept in the arrays that they came in, none of which is to be large.
+/// </param>
+internal sealed class TakingHabit(bool isInChunks)
 {
+    // With the part that has just come, an array of 64 KiB: the next power of two would be a large object.
+    private const int MostToCome = 32 << 10;
+
     private volatile bool _isAsArray;
 
     /// <summary>True when they take an array of their own, which a large message is then put together in.</summary>
@@ -15,7 +21,7 @@ internal sealed class TakingHabit
         set
         {
             // Compared first: all cores share the line.
-            if (_isAsArray != value)
+            if (_isAsArray != value && !isInChunks)
             {
                 _isAsArray = value;
             }
@@ -24,8 +30,11 @@ internal sealed class TakingHabit
 
     public static TakingHabit Of<T>() => OfType<T>.Habit;
 
+    /// <summary>How many of the bytes that are still to come an array is to have room for.</summary>
+    public int RoomFor(int bytesToCome) => isInChunks ? Math.Min(bytesToCome, MostToCome) : bytesToCome;
+
     private static class OfType<T>
     {
-        public static readonly TakingHabit Habit = new();
+        public static readonly TakingHabit Habit = new(typeof(IPooledMessage).IsAssignableFrom(typeof(T)));
     }
 }

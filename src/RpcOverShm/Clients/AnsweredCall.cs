@@ -15,13 +15,18 @@ internal abstract class AnsweredCall : ClientCall
 
     /// <summary>Reads the call's responses, however they are encoded.</summary>
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
-        IsEncoded ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes) : marshaller;
+        IsEncoded
+            ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, MayBeCompressed)
+            : marshaller;
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);
         Metadata headers = MetadataCodec.Decode(ref from);
         from.End("response metadata");
+
+        // The library's own, which no limit of the user's counts.
+        string? encoding = MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
         if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
         {
             OnHeadTooLarge(FrameKind.Headers);
@@ -29,12 +34,7 @@ internal abstract class AnsweredCall : ClientCall
         else if (!HasHeaders && !IsFinished)
         {
             IsAnswered = true;
-            if (headers.GetValue(MessageEncoding.ResponseKey) is { } encoding)
-            {
-                NoteEncoding(encoding);
-                headers = [.. headers.Where(entry => entry.Key != MessageEncoding.ResponseKey)];
-            }
-
+            NoteEncoding(encoding);
             SetHeaders(headers);
         }
     }
@@ -117,6 +117,7 @@ internal abstract class AnsweredCall : ClientCall
     {
         base.Reset();
         IsEncoded = false;
+        MayBeCompressed = false;
     }
 
     /// <summary>Responses are encoded, one way or another.</summary>
@@ -124,14 +125,15 @@ internal abstract class AnsweredCall : ClientCall
     {
     }
 
-    private void NoteEncoding(string encoding)
+    private void NoteEncoding(string? encoding)
     {
-        if (encoding == MessageEncoding.Gzip)
+        if (encoding is MessageEncoding.Gzip or MessageEncoding.Identity)
         {
             IsEncoded = true;
+            MayBeCompressed = encoding == MessageEncoding.Gzip;
             OnEncoded();
         }
-        else if (encoding != MessageEncoding.Identity)
+        else if (encoding is not null)
         {
             Finish(StatusMapping.EncodingUnknown(encoding), isCancel: true);
         }

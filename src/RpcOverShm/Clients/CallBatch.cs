@@ -9,21 +9,23 @@ namespace RpcOverShm.Clients;
 /// Unary calls that were recorded and go out together. Each has its request serialised and its deadline running from
 /// when it was recorded, and ends by itself. Sent once, or given up. Any thread may record.
 /// </summary>
-internal sealed class CallBatch(ConnectionSource connections, ClientSettings settings) : IDisposable
+internal sealed class CallBatch(
+    ConnectionSource connections, CallStarter starter, CredentialedCalls credentials, ClientSettings settings)
+    : IDisposable
 {
     private readonly Lock _gate = new();
     private readonly PooledBufferWriter _requests = new();
     private List<Recorded>? _recorded = [];
 
-    public CredentialedCalls Credentials { get; } = new(settings);
+    public CredentialedCalls Credentials => credentials;
 
     /// <summary>Records a call. False when the batch was sent or given up.</summary>
     /// <param name="call">The call.</param>
     /// <param name="target">What its head is made of.</param>
-    /// <param name="credentials">Its own; null for none.</param>
+    /// <param name="own">Its own credentials; null for none.</param>
     /// <param name="request">Its request, serialised.</param>
     public bool TryRecord(
-        ClientCall call, in CallTarget target, CallCredentials? credentials, ReadOnlySpan<byte> request)
+        ClientCall call, in CallTarget target, CallCredentials? own, ReadOnlySpan<byte> request)
     {
         lock (_gate)
         {
@@ -32,14 +34,15 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
                 return false;
             }
 
-            _recorded.Add(new Recorded(call, target, credentials, _requests.Length, request.Length));
+            _recorded.Add(new Recorded(call, target, own, _requests.Length, request.Length));
             _requests.Write(request);
             return true;
         }
     }
 
     /// <summary>
-    /// Sends the calls. Completes when all that were not ended before are on their way. False when sent before.
+    /// Sends the calls. Completes when all that were not ended before are on their way, but for those whose credentials
+    /// are still asked for: they follow by themselves. False when sent before.
     /// </summary>
     public async Task<bool> TrySendAsync()
     {
@@ -87,37 +90,82 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
 
     private async Task SendAsync(List<Recorded> recorded)
     {
-        Connection? connection = await TryConnectAsync(recorded, isWaitForReady: false).ConfigureAwait(false);
+        List<Recorded> ready = AddCredentials(recorded);
+        Connection? connection = ready.Count > 0
+            ? await TryConnectAsync(ready, isWaitForReady: false).ConfigureAwait(false)
+            : null;
         if (connection is null)
         {
-            recorded = recorded.FindAll(one => one.Target.IsWaitForReady);
-            connection = recorded.Count > 0
-                ? await TryConnectAsync(recorded, isWaitForReady: true).ConfigureAwait(false)
+            ready = ready.FindAll(one => one.Target.IsWaitForReady);
+            connection = ready.Count > 0
+                ? await TryConnectAsync(ready, isWaitForReady: true).ConfigureAwait(false)
                 : null;
         }
 
         if (connection is not null)
         {
-            Recorded?[] ready = await Task.WhenAll(recorded.Select(WithCredentialsAsync)).ConfigureAwait(false);
-            await Task.WhenAll(Send(connection, [.. ready.OfType<Recorded>()])).ConfigureAwait(false);
+            await Task.WhenAll(Send(connection, ready)).ConfigureAwait(false);
         }
     }
 
-    /// <summary>The call with the metadata that its credentials add; null when it has ended with that.</summary>
-    private async Task<Recorded?> WithCredentialsAsync(Recorded one)
+    /// <summary>
+    /// The calls that can go now, with the metadata of their credentials. Whose credentials are not there at once goes
+    /// when they are: the others do not wait for it.
+    /// </summary>
+    private List<Recorded> AddCredentials(List<Recorded> recorded)
     {
-        if (one.Credentials is null && settings.Credentials.Count == 0)
+        var ready = new List<Recorded>(recorded.Count);
+        foreach (Recorded one in recorded)
         {
-            return one;
+            if (one.Own is null && settings.Credentials.Count == 0)
+            {
+                ready.Add(one);
+                continue;
+            }
+
+            Task<CallTarget?> adding = credentials.AddAsync(one.Call, one.Target, one.Own);
+            if (!adding.IsCompletedSuccessfully)
+            {
+                _ = SendLaterAsync(one, adding, RequestOf(one));
+            }
+            else if (adding.Result is { } target)
+            {
+                ready.Add(one with { Target = target });
+            }
         }
 
-        CallTarget target = one.Target;
-        await Credentials.StartAsync(one.Call, target, one.Credentials, withMetadata =>
+        return ready;
+    }
+
+    private async Task SendLaterAsync(Recorded one, Task<CallTarget?> adding, PooledBufferWriter request)
+    {
+        using (request)
         {
-            target = withMetadata;
-            return CallStarter.None;
-        }).ConfigureAwait(false);
-        return one.Call.IsFinished ? null : one with { Target = target };
+            if (await adding.ConfigureAwait(false) is { } target)
+            {
+                await StartAsync(one with { Target = target }, request).ConfigureAwait(false);
+            }
+        }
+    }
+
+    /// <summary>Starts a call as one that was never in a batch.</summary>
+    private async Task StartAsync(Recorded one, PooledBufferWriter request)
+    {
+        try
+        {
+            await starter.Start(one.Call, one.Target, request).ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            // The channel may have been shut down meanwhile; nobody else is there to be told.
+            one.Call.FinishUnsent(StatusMapping.FromStartFailure(exception));
+        }
+    }
+
+    private async Task StartAgainAsync(Recorded one)
+    {
+        using PooledBufferWriter request = RequestOf(one);
+        await StartAsync(one, request).ConfigureAwait(false);
     }
 
     // Calls that wait for ready tell of their end.
@@ -150,49 +198,61 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
     }
 
     /// <summary>
-    /// Writes the first frames in one, then what was too large for them. Returns the writes that wait.
+    /// Writes the first frames in one, then what was too large for them. Returns what still goes on: writes that wait,
+    /// and calls that go over another connection because this one was closed.
     /// </summary>
-    private List<Task<bool>> Send(Connection connection, List<Recorded> recorded)
+    private List<Task> Send(Connection connection, List<Recorded> recorded)
     {
         using var bytes = new PooledBufferWriter();
         var entries = new List<BatchEntry>(recorded.Count);
-        var large = new List<Recorded>();
+        var entered = new List<Recorded>(recorded.Count);
         bytes.Reserve(_requests.Length);
         foreach (Recorded one in recorded)
         {
             try
             {
-                Append(connection, one, bytes, entries, large);
+                if (TryAppend(connection, one, bytes, entries))
+                {
+                    entered.Add(one);
+                }
             }
             catch (Exception exception)
             {
-                // Its metadata, which is the caller's, may be changed while it is read. The others go.
+                // Nobody foresaw it. The others go.
                 one.Call.FinishUnsent(StatusMapping.FromUnexpected(exception));
             }
         }
 
         BatchEntry[] all = [.. entries];
         connection.StartCalls(all, bytes.WrittenSpan);
-        foreach (BatchEntry entry in all)
+        var rest = new List<Task>();
+        for (int i = 0; i < all.Length; i++)
         {
-            CallStarter.FinishUnlessStarted(entry.Outcome, connection, (ClientCall)entry.Call);
+            if (all[i].Outcome == StartOutcome.Closed)
+            {
+                rest.Add(StartAgainAsync(entered[i]));
+            }
+            else if (all[i].Outcome != StartOutcome.Started)
+            {
+                CallStarter.FinishUnlessStarted(all[i].Outcome, connection, entered[i].Call);
+            }
+            else if (!all[i].IsWhole)
+            {
+                rest.Add(SendLarge(connection, entered[i]));
+            }
         }
 
-        return large.ConvertAll(one => SendLarge(connection, one));
+        return rest;
     }
 
-    private void Append(
-        Connection connection,
-        Recorded one,
-        PooledBufferWriter bytes,
-        List<BatchEntry> entries,
-        List<Recorded> large)
+    /// <summary>Appends the first frame of a call. False when the call has ended, if only with that.</summary>
+    private bool TryAppend(Connection connection, Recorded one, PooledBufferWriter bytes, List<BatchEntry> entries)
     {
         int offset = bytes.Length;
         if (!one.Call.TryAttach(connection)
             || !RequestHeads.TryAppend(bytes, connection, one.Call, one.Target, settings.Codec?.Name))
         {
-            return;
+            return false;
         }
 
         int headLength = bytes.Length - offset;
@@ -200,10 +260,6 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
         if (isWhole)
         {
             bytes.Write(_requests.Written(one.Offset, one.Length));
-        }
-        else
-        {
-            large.Add(one);
         }
 
         entries.Add(new BatchEntry
@@ -214,15 +270,22 @@ internal sealed class CallBatch(ConnectionSource connections, ClientSettings set
             MessageLength = isWhole ? one.Length : 0,
             IsWhole = isWhole,
         });
+        return true;
     }
 
     private Task<bool> SendLarge(Connection connection, Recorded one)
     {
-        using var request = new PooledBufferWriter();
-        request.Write(_requests.Written(one.Offset, one.Length));
+        using PooledBufferWriter request = RequestOf(one);
         return connection.SendRequestAsync(one.Call, request);
     }
 
+    private PooledBufferWriter RequestOf(Recorded one)
+    {
+        var request = new PooledBufferWriter();
+        request.Write(_requests.Written(one.Offset, one.Length));
+        return request;
+    }
+
     private readonly record struct Recorded(
-        ClientCall Call, CallTarget Target, CallCredentials? Credentials, int Offset, int Length);
+        ClientCall Call, CallTarget Target, CallCredentials? Own, int Offset, int Length);
 }

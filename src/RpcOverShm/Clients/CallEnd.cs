@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
@@ -21,6 +22,9 @@ internal sealed class CallEnd
 
     /// <summary>The server's OK without trailers.</summary>
     public static CallEnd Success { get; } = FromServer(Status.DefaultSuccess, Metadata.Empty);
+
+    /// <summary>The user has disposed the call before it had ended.</summary>
+    public static CallEnd Disposed { get; } = Local(StatusMapping.Disposed);
 
     public Status Status { get; }
 

@@ -23,8 +23,13 @@ internal sealed class CallGuards
     {
         get
         {
-            CancellationTokenSource made = new();
-            CancellationTokenSource ended = Interlocked.CompareExchange(ref _ended, made, null) ?? made;
+            CancellationTokenSource? ended = Volatile.Read(ref _ended);
+            if (ended is null)
+            {
+                var made = new CancellationTokenSource();
+                ended = Interlocked.CompareExchange(ref _ended, made, null) ?? made;
+            }
+
             if (_call.IsFinished)
             {
                 Fire(ended);

@@ -15,6 +15,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     // A connection may close between being found and being used; a call that was not sent may try another.
     private const int MaxAttempts = 3;
 
+    private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
+
     /// <summary>No connection: the call ended before it was started.</summary>
     public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
 
@@ -73,6 +75,11 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
                 FinishUnlessStarted(outcome, connection, call);
                 return;
             }
+
+            if (attempt >= MaxAttempts && !call.IsDone)
+            {
+                call.Waiter!.Wait(s_pauseAfterClose);
+            }
         }
     }
 
@@ -92,11 +99,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         if (!connecting.IsCompletedSuccessfully)
         {
             // Whoever starts the call later waits for the same one, and hears of its failure.
-            _ = connecting.AsTask().ContinueWith(
-                static failed => _ = failed.Exception,
-                CancellationToken.None,
-                TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
-                TaskScheduler.Default);
+            _ = connecting.AsTask().Observed();
             return null;
         }
 
@@ -191,9 +194,15 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
                 return outcome == StartOutcome.Started ? connection : null;
             }
 
+            await PauseAfterAsync(attempt, call.Ended).ConfigureAwait(false);
             connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
         }
     }
+
+    // A server that closes what it has just accepted is not to be asked again without a pause, however long it goes on.
+    private static Task PauseAfterAsync(int attempt, CancellationToken ended) => attempt < MaxAttempts
+        ? Task.CompletedTask
+        : Task.WhenAny(Task.Delay(s_pauseAfterClose, ended));
 
     private StartOutcome StartOn(
         Connection connection, ClientCall call, in CallTarget target, PooledBufferWriter? request)
@@ -205,6 +214,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
 
         bool isWhole = request is not null && head.Length + request.Length <= connection.InlineBytes;
+        call.NoteStarting(isWhole);
         StartOutcome outcome = isWhole
             ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan)
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);

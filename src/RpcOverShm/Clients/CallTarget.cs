@@ -6,7 +6,7 @@ namespace RpcOverShm.Clients;
 /// <summary>What a call's head is made of besides what the call itself knows.</summary>
 /// <param name="FullName">The method, UTF-8.</param>
 /// <param name="Host">The authority that the caller has set; null for none.</param>
-/// <param name="Headers">The request's metadata; null for none.</param>
+/// <param name="Headers">The request's metadata, as it was when the call was made; null for none.</param>
 /// <param name="IsWaitForReady">Whether the call waits until there is a server.</param>
 /// <param name="Encoding">The encoding of the requests; null where none is compressed.</param>
 /// <param name="MayCompress">Whether the one request is compressed, where there is an encoding.</param>
@@ -15,8 +15,9 @@ internal readonly record struct CallTarget(
 {
     public static CallTarget Of(byte[] fullName, string? host, in CallOptions options)
     {
-        Metadata? headers = options.Headers is { Count: > 0 } some ? some : null;
-        string? wanted = headers is null ? null : MessageEncoding.TakeWanted(ref headers);
+        // A copy: the caller may change its own once the call is made, which may be encoded later, and again.
+        Metadata? headers = options.Headers is { Count: > 0 } some ? [.. some] : null;
+        string? wanted = headers is null ? null : MessageEncoding.Take(MessageEncoding.WantedKey, ref headers);
         string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
         return new CallTarget(
             fullName,

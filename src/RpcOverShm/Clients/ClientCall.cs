@@ -25,9 +25,9 @@ internal abstract class ClientCall : ConnectionCall
 
     // What derived classes note stands here too: each level of a hierarchy is padded by itself, and a call is small.
     private volatile bool _isAnswered;
-    private volatile bool _isHandedOver;
+    private RequestHold _hold;
     private bool _isStartedAhead;
-    private Notes _notes; // by whoever reads for the call, or starts it anew
+    private CallNotes _notes; // by whoever reads for the call, or starts it anew
 
     public abstract string MethodName { get; }
 
@@ -42,6 +42,9 @@ internal abstract class ClientCall : ConnectionCall
 
     // A call that is being taken to another connection has none for a moment.
     public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
+
+    /// <summary>True when its user has ended the call by disposing it; what had ended before stays as it is.</summary>
+    public bool IsDisposed => ReferenceEquals(Volatile.Read(ref _outcome), CallEnd.Disposed);
 
     /// <summary>True once headers or a message came: a method has seen the call.</summary>
     public bool IsAnswered
@@ -82,37 +85,37 @@ internal abstract class ClientCall : ConnectionCall
     /// </summary>
     protected bool IsPrivate => Waiter is not null && _guards is null && !_isStartedAhead;
 
-    /// <summary>True when the call was started before its request was serialised.</summary>
-    protected bool IsStartedAhead => _isStartedAhead;
-
-    /// <summary>
-    /// True when nothing of the request is in the hands of the thread that has started the call any more.
-    /// </summary>
-    protected bool IsHandedOver
-    {
-        get => _isHandedOver;
-        set => _isHandedOver = value;
-    }
+    /// <summary>Who has the one request in hand.</summary>
+    protected ref RequestHold Hold => ref _hold;
 
     /// <summary>True when a server that leaves has ended the call before a method saw it.</summary>
     protected bool IsRefused
     {
-        get => (_notes & Notes.IsRefused) != 0;
-        set => Note(Notes.IsRefused, value);
+        get => (_notes & CallNotes.IsRefused) != 0;
+        set => Note(CallNotes.IsRefused, value);
     }
 
     /// <summary>How often the call was started anew, at most three times.</summary>
     protected int Renewals
     {
-        get => (int)(_notes & Notes.Renewals);
-        set => _notes = (_notes & ~Notes.Renewals) | (Notes)value;
+        get => (int)(_notes & CallNotes.Renewals);
+        set => _notes = (_notes & ~CallNotes.Renewals) | (CallNotes)value;
     }
 
-    /// <summary>True when responses may be compressed. Set with the headers, ahead of any of them.</summary>
+    /// <summary>
+    /// True when responses have a mark of their encoding. Set with the headers, ahead of any of them.
+    /// </summary>
     protected bool IsEncoded
     {
-        get => (_notes & Notes.IsEncoded) != 0;
-        set => Note(Notes.IsEncoded, value);
+        get => (_notes & CallNotes.IsEncoded) != 0;
+        set => Note(CallNotes.IsEncoded, value);
+    }
+
+    /// <summary>True when the mark may say that a response is compressed.</summary>
+    protected bool MayBeCompressed
+    {
+        get => (_notes & CallNotes.MayBeCompressed) != 0;
+        set => Note(CallNotes.MayBeCompressed, value);
     }
 
     /// <summary>True when the answer has begun, if only by an end.</summary>
@@ -209,7 +212,7 @@ internal abstract class ClientCall : ConnectionCall
     }
 
     /// <summary>The user has lost interest: an unfinished call is cancelled.</summary>
-    public void Dispose() => Finish(StatusMapping.Disposed, isCancel: true);
+    public void Dispose() => Finish(CallEnd.Disposed, isCancel: true);
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
     public void Cancel(CancellationToken by) =>
@@ -237,10 +240,9 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>The request could not be sent: ends the call.</summary>
     public void FinishUnsent(in Status status)
     {
-        ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
-
         // The server may know of a call whose request was to follow in parts.
         Finish(status, isCancel: true);
+        ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
     }
 
     /// <summary>The deadline has passed.</summary>
@@ -252,8 +254,15 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    /// <summary>Nothing of the request is in the hands of the thread that has started the call any more.</summary>
-    public void NoteHandedOver() => _isHandedOver = true;
+    /// <summary>The call is about to be started.</summary>
+    /// <param name="isWhole">Whether the first frame takes the one request out of this thread's hands.</param>
+    public void NoteStarting(bool isWhole) => _hold = isWhole ? RequestHold.LetGo : RequestHold.WithStarter;
+
+    /// <summary>
+    /// Nothing of the one request is in the hands of the thread that has started the call any more, which does not
+    /// touch the call after this.
+    /// </summary>
+    public abstract void NoteHandedOver();
 
     /// <summary>
     /// Takes the call from its connection, which has ended it, so that it can be started on another one. False when the
@@ -380,14 +389,5 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    private void Note(Notes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
-
-    [Flags]
-    private enum Notes : byte
-    {
-        None = 0,
-        Renewals = 3,
-        IsRefused = 4,
-        IsEncoded = 8,
-    }
+    private void Note(CallNotes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
 }

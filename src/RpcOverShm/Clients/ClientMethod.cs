@@ -81,9 +81,15 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         {
             using (context)
             {
-                _ = parts?.Connection is { } begunOn
-                    ? begunOn.SendRequestAsync(call, context.Bytes)
-                    : _starter.Start(call, target, context.Bytes) as Task;
+                if (parts?.Connection is { } begunOn)
+                {
+                    _ = begunOn.SendRequestAsync(call, context.Bytes);
+                    call.NoteHandedOver();
+                }
+                else
+                {
+                    _ = _starter.Start(call, target, context.Bytes);
+                }
             }
         }
 

@@ -10,8 +10,17 @@ namespace RpcOverShm.Clients;
 /// a failure it is tried again by itself, with pauses that grow, until there is a connection. Any thread may use it;
 /// the channel disposes it.
 /// </summary>
+/// <param name="owner">What its users know it as: the type in the exception of one that was shut down.</param>
+/// <param name="address">Where the server listens.</param>
+/// <param name="settings">Of each connection.</param>
+/// <param name="scheduling">Of each connection.</param>
+/// <param name="backoff">The pauses.</param>
 internal sealed class ConnectionSource(
-    RendezvousAddress address, ConnectionSettings settings, SchedulingMode scheduling, ReconnectBackoff backoff)
+    Type owner,
+    RendezvousAddress address,
+    ConnectionSettings settings,
+    SchedulingMode scheduling,
+    ReconnectBackoff backoff)
     : IDisposable
 {
     private readonly Lock _gate = new();
@@ -48,7 +57,7 @@ internal sealed class ConnectionSource(
     }
 
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_isShutDown, typeof(Connection));
+    public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_isShutDown, owner);
 
     /// <summary>Makes no more connections. Those that are open stay until they are closed or drained.</summary>
     /// <returns>The connections that live; none is added afterwards.</returns>

@@ -8,7 +8,9 @@ namespace RpcOverShm.Clients;
 /// Starts calls that have credentials: those are asked for metadata first, the call's own before the channel's, one
 /// after the other. The call's deadline and token run meanwhile. Holds nothing of a call.
 /// </summary>
-internal sealed class CredentialedCalls(ClientSettings settings)
+/// <param name="settings">The channel's.</param>
+/// <param name="shutdown">Fires when the channel is shut down.</param>
+internal sealed class CredentialedCalls(ClientSettings settings, CancellationToken shutdown)
 {
     public bool AreNeeded(in CallOptions options) => options.Credentials is not null || settings.Credentials.Count > 0;
 
@@ -30,17 +32,39 @@ internal sealed class CredentialedCalls(ClientSettings settings)
     public async Task<Connection?> StartAsync(
         ClientCall call, CallTarget target, CallCredentials? own, Func<CallTarget, Task<Connection?>> start)
     {
+        if (await AddAsync(call, target, own).ConfigureAwait(false) is not { } withMetadata)
+        {
+            return null;
+        }
+
         try
         {
+            return await start(withMetadata).ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            call.FinishUnsent(StatusMapping.FromStartFailure(exception));
+            return null;
+        }
+    }
+
+    /// <summary>Gathers the metadata. Never fails: what goes wrong becomes the call's status.</summary>
+    /// <param name="call">The call; armed.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="own">The call's own credentials; null for none.</param>
+    /// <returns>The target with the metadata; null when the call has ended.</returns>
+    public async Task<CallTarget?> AddAsync(ClientCall call, CallTarget target, CallCredentials? own)
+    {
+        try
+        {
+            // No connection knows of the call yet, which would end it with the channel.
+            using CancellationTokenRegistration ending = shutdown.UnsafeRegister(
+                static state => ((ClientCall)state!).Finish(StatusMapping.Disposed, isCancel: false), call);
+
             // Whoever answers too late, or never, keeps nobody from learning how the call has ended.
-            Task<Metadata> gathering = GatherAsync(call, target.Headers, own);
-            _ = gathering.ContinueWith(
-                static failed => _ = failed.Exception,
-                CancellationToken.None,
-                TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
-                TaskScheduler.Default);
-            Metadata headers = await gathering.WaitAsync(call.Ended).ConfigureAwait(false);
-            return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
+            Metadata headers = await GatherAsync(call, target.Headers, own).Observed()
+                .WaitAsync(call.Ended).ConfigureAwait(false);
+            return call.IsFinished ? null : target with { Headers = headers };
         }
         catch (Exception exception)
         {

@@ -4,7 +4,8 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// A call that is started anew when a server that leaves has refused it before a method saw it: its user does not hear
-/// of that. Only with its whole request in the hands of nobody else, and a few times.
+/// of that. A few times, and not while its request is in the hands of the thread that has started it: where the refusal
+/// comes meanwhile, that thread has it started anew.
 /// </summary>
 internal abstract class RenewableCall : AnsweredCall
 {
@@ -25,7 +26,6 @@ internal abstract class RenewableCall : AnsweredCall
         }
 
         IsRefused = false;
-        IsHandedOver = false;
         return true;
     }
 
@@ -48,6 +48,14 @@ internal abstract class RenewableCall : AnsweredCall
         }
     }
 
+    public override void NoteHandedOver()
+    {
+        if (Interlocked.Exchange(ref Hold, RequestHold.LetGo) == RequestHold.RefusedMeanwhile)
+        {
+            QueueRenewal();
+        }
+    }
+
     /// <summary>Starts the call once more, from what was kept of it.</summary>
     protected abstract void Start(object origin);
 
@@ -64,9 +72,7 @@ internal abstract class RenewableCall : AnsweredCall
 
     protected override bool TryNoteRefusal()
     {
-        // Where the request is still with the thread that starts the call, only that one could start it again.
-        bool isRenewable = Waiter is not null
-            || (_origin is not null && !IsStartedAhead && (IsAllSent || IsHandedOver));
+        bool isRenewable = Waiter is not null || _origin is not null;
         if (!isRenewable || IsFinished || HasHeaders || Renewals == MaxRenewals)
         {
             return false;
@@ -74,13 +80,14 @@ internal abstract class RenewableCall : AnsweredCall
 
         Renewals++;
         IsRefused = true;
-        if (Waiter is null)
-        {
-            ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
-        }
-        else
+        if (Waiter is not null)
         {
             SetDone();
+        }
+        else if (Interlocked.CompareExchange(ref Hold, RequestHold.RefusedMeanwhile, RequestHold.WithStarter)
+            == RequestHold.LetGo)
+        {
+            QueueRenewal();
         }
 
         return true;
@@ -91,4 +98,7 @@ internal abstract class RenewableCall : AnsweredCall
         base.Reset();
         Renewals = 0;
     }
+
+    private void QueueRenewal() =>
+        ThreadPool.UnsafeQueueUserWorkItem(new CallRenewal(this), preferLocal: false);
 }

@@ -71,7 +71,7 @@ internal static class RequestHeads
             return new Status(StatusCode.Internal, problem);
         }
 
-        return MetadataCodec.MeasureBytes(headers) > limitBytes
+        return PreviousAttempts.MeasureBytes(headers) > limitBytes
             ? StatusMapping.MetadataTooLarge("The request's metadata", limitBytes)
             : null;
     }

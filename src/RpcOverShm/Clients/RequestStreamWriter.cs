@@ -44,10 +44,6 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
 
     public WriteOptions? WriteOptions { get; set; }
 
-    // A call that has ended otherwise stays as it is when it is disposed; nobody else's status is this very text.
-    private bool IsDisposed =>
-        _call.IsFinished && ReferenceEquals(_call.Status.Detail, StatusMapping.DisposedDetail);
-
     public Task WriteAsync(TRequest message) => WriteAsync(message, CancellationToken.None);
 
     public Task WriteAsync(TRequest message, CancellationToken cancellationToken)
@@ -57,7 +53,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
             return Task.FromException(new ArgumentNullException(nameof(message)));
         }
 
-        if (IsDisposed)
+        if (_call.IsDisposed)
         {
             return Task.FromException(new ObjectDisposedException(_call.GetType().FullName));
         }
@@ -69,7 +65,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
 
     public Task CompleteAsync()
     {
-        ObjectDisposedException.ThrowIf(IsDisposed, _call);
+        ObjectDisposedException.ThrowIf(_call.IsDisposed, _call);
         if (Interlocked.Exchange(ref _isWriting, 1) != 0)
         {
             return Task.FromException(new InvalidOperationException(

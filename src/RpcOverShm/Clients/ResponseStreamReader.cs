@@ -14,7 +14,6 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     private readonly InboundMessages _inbound;
     private readonly Marshaller<TResponse> _marshaller;
     private int _isReading;
-    private bool _isEndRead;
 
     public ResponseStreamReader(
         StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
@@ -26,13 +25,9 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     public TResponse Current { get; private set; } = null!;
 
-    // A call that has ended otherwise stays as it is when it is disposed; nobody else's status is this very text.
-    private bool IsDisposed =>
-        !_isEndRead && _call.IsFinished && ReferenceEquals(_call.Status.Detail, StatusMapping.DisposedDetail);
-
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
-        ObjectDisposedException.ThrowIf(IsDisposed, _call);
+        ObjectDisposedException.ThrowIf(_call.IsDisposed, _call);
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
         {
             return Task.FromException<bool>(new InvalidOperationException(
@@ -104,7 +99,6 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
                 return null;
             }
 
-            _isEndRead = true;
             _call.FinishAtEnd();
         }
 

@@ -9,7 +9,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
-    private readonly CredentialedCalls _credentials = new(settings);
+    private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
     private object? _lastMethod;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
@@ -21,10 +21,11 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
+        CallTarget target = Target(bound, host, options);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
         if (call.TryArm(options))
         {
-            bound.Run(call, Target(bound, host, options), request);
+            bound.Run(call, target, request);
         }
 
         return call.TakeResponse();
@@ -149,6 +150,9 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
             CallAccess.Dispose,
             call);
 
+    /// <summary>Unary calls of this channel that go out together.</summary>
+    public CallBatch CreateBatch() => new(connections, _starter, _credentials, settings);
+
     /// <summary>The method as this channel calls it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
@@ -183,12 +187,12 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
+        CallTarget target = Target(method, host, options);
         if (HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials))
         {
             return;
         }
 
-        CallTarget target = Target(method, host, options);
         if (needsCredentials)
         {
             StartWithCredentials(call, method, target, options, request);

@@ -15,6 +15,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
     private readonly AnsweredMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
     private bool _hasMessage; // one has come; the reader role's own
+    private TaskCompletionSource? _finished; // made for who waits for that
 
     public StreamResponseCall(AnsweredMethod<TResponse> method)
     {
@@ -60,6 +61,19 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
 
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
     public void FinishAtEnd() => TrySettle(End!, isCancel: false);
+
+    /// <summary>Completes when the call has ended for its user. Does not fail.</summary>
+    public Task WhenFinishedAsync()
+    {
+        var made = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource finished = Interlocked.CompareExchange(ref _finished, made, null) ?? made;
+        if (IsFinished)
+        {
+            finished.TrySetResult();
+        }
+
+        return finished.Task;
+    }
 
     protected override void OnEncoded() => _inbound.MaxMessageBytes = ReceiveLimit;
 
@@ -108,5 +122,6 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
     {
         base.OnFinished();
         _inbound.Abort();
+        Volatile.Read(ref _finished)?.TrySetResult();
     }
 }

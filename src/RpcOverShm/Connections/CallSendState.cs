@@ -28,6 +28,15 @@ internal struct CallSendState
         set => Set(Flags.IsCancelPending, value);
     }
 
+    /// <summary>
+    /// True when the cancel must not come before the half-close: the call's user was told that this had gone.
+    /// </summary>
+    public bool IsHalfClosePending
+    {
+        readonly get => (_flags & Flags.IsHalfClosePending) != 0;
+        set => Set(Flags.IsHalfClosePending, value);
+    }
+
     /// <summary>True while the call stands in the sender's queue of calls with a frame that can go on.</summary>
     public bool IsReady
     {
@@ -76,6 +85,9 @@ internal struct CallSendState
     public CallSendPhase Phase { get; set; }
 
     public readonly bool HasQueued => _last is not null;
+
+    /// <summary>True when nothing of the call waits but its half-close.</summary>
+    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !IsMessageBegun;
 
     public void Enqueue(OutboundFrame frame)
     {
@@ -138,5 +150,6 @@ internal struct CallSendState
         IsMessageBegun = 16,
         IsWithReader = 32,
         IsWithoutParts = 64,
+        IsHalfClosePending = 128,
     }
 }

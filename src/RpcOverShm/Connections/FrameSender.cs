@@ -209,19 +209,32 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Lets go of a call that the peer has ended, which is to be started anew. False while the sender still has to do
-    /// with it.
+    /// Lets go of a call that the peer has ended, which is to be started anew: drops what it has queued. False while
+    /// the holder of the reader role has to do with it here.
     /// </summary>
     public bool TryLetGo(ConnectionCall call)
     {
+        bool isFree;
+        bool hasMoved;
         lock (_publisher.Gate)
         {
-            OutboundQueue.Drop(call);
-            return call.Sending is { IsReady: false, IsInControl: false, IsWithReader: false };
+            isFree = !call.Sending.IsWithReader;
+            hasMoved = _queue.Remove(call);
         }
+
+        if (hasMoved)
+        {
+            // Who stood behind it may need less space.
+            _pump.SendReady();
+        }
+
+        return isFree;
     }
 
-    /// <summary>Gives a call up that this side has started, or was about to: nothing more of it is sent.</summary>
+    /// <summary>
+    /// Gives a call up that this side has started, or was about to: nothing more of it is sent but the cancel, and a
+    /// half-close that waits for nothing but its turn.
+    /// </summary>
     /// <param name="calls">Where the call stands; one that the peer has not heard of is taken out.</param>
     /// <param name="call">The call.</param>
     /// <param name="isCancel">
@@ -232,6 +245,7 @@ internal sealed class FrameSender
         lock (_publisher.Gate)
         {
             CallSendPhase phase = call.Sending.Phase;
+            bool isHalfClosed = call.Sending.HasOnlyHalfClose;
             call.Sending.Phase = CallSendPhase.Finished;
             OutboundQueue.Drop(call);
             if (_publisher.IsClosed || phase == CallSendPhase.Finished)
@@ -249,6 +263,7 @@ internal sealed class FrameSender
                 return;
             }
 
+            call.Sending.IsHalfClosePending = isHalfClosed;
             call.Sending.IsCancelPending = true;
             _queue.NoteDebt(call);
         }

@@ -91,14 +91,27 @@ internal sealed class FrameWriter(PeerLink link)
         return outcome;
     }
 
-    /// <summary>Writes what a call owes the peer besides its frames: a cancel, or credit.</summary>
+    /// <summary>
+    /// Writes what a call owes the peer besides its frames: a cancel, behind a half-close that is due, or credit.
+    /// </summary>
     public bool TryWriteControl(ConnectionCall call)
     {
         if (call.IsEndedByPeer)
         {
+            call.Sending.IsHalfClosePending = false;
             call.Sending.IsCancelPending = false;
             call.Sending.PendingCredit = 0;
             return true;
+        }
+
+        if (call.Sending.IsHalfClosePending)
+        {
+            if (!TryWrite(call.Id, FrameKind.HalfClose, 0, default, default, 0, isControl: true))
+            {
+                return false;
+            }
+
+            call.Sending.IsHalfClosePending = false;
         }
 
         if (call.Sending.IsCancelPending)

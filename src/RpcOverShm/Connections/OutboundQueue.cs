@@ -78,6 +78,28 @@ internal sealed class OutboundQueue(FrameWriter writer)
         }
     }
 
+    /// <summary>
+    /// Takes out a call that is to be sent elsewhere, and drops what it has queued. True when it stood here.
+    /// </summary>
+    public bool Remove(ConnectionCall call)
+    {
+        Drop(call);
+        bool wasHere = call.Sending.IsReady || call.Sending.IsInControl;
+        if (call.Sending.IsReady)
+        {
+            call.Sending.IsReady = false;
+            TakeOut(_ready, call);
+        }
+
+        if (call.Sending.IsInControl)
+        {
+            call.Sending.IsInControl = false;
+            TakeOut(_control, call);
+        }
+
+        return wasHere;
+    }
+
     /// <summary>Forgets who waits. The calls drop their frames themselves, when they hear of the end.</summary>
     public void Clear()
     {
@@ -122,6 +144,19 @@ internal sealed class OutboundQueue(FrameWriter writer)
         }
 
         return _ready.Count > 0 ? TurnOutcome.More : TurnOutcome.Idle;
+    }
+
+    // Goes through all that wait, whose order stays: hardly ever is there a call to be taken out.
+    private static void TakeOut(Queue<ConnectionCall> from, ConnectionCall call)
+    {
+        for (int left = from.Count; left > 0; left--)
+        {
+            ConnectionCall next = from.Dequeue();
+            if (next != call)
+            {
+                from.Enqueue(next);
+            }
+        }
     }
 
     private bool TryWriteDebts()

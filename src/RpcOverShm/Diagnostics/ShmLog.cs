@@ -85,21 +85,28 @@ internal static partial class ShmLog
     [LoggerMessage(302, LogLevel.Information, "{Method} ended after its call was cancelled.")]
     public static partial void MethodEndedAfterCancel(ILogger logger, string method, Exception exception);
 
-    /// <summary>A served method ended with an exception: which of the three above it is.</summary>
+    /// <summary>A served method ended with an exception: which of the three above it is. Throws nothing.</summary>
     public static void MethodFailed(
         ILogger logger, string method, Exception exception, StatusCode statusCode, bool isEnded)
     {
-        if (exception is RpcException)
+        try
         {
-            MethodEndedWithStatus(logger, method, statusCode, exception);
+            if (exception is RpcException)
+            {
+                MethodEndedWithStatus(logger, method, statusCode, exception);
+            }
+            else if (isEnded && exception is OperationCanceledException or IOException)
+            {
+                MethodEndedAfterCancel(logger, method, exception);
+            }
+            else
+            {
+                MethodThrew(logger, method, exception);
+            }
         }
-        else if (isEnded && exception is OperationCanceledException or IOException)
+        catch (Exception)
         {
-            MethodEndedAfterCancel(logger, method, exception);
-        }
-        else
-        {
-            MethodThrew(logger, method, exception);
+            // The exception's words are code of users too, and loggers ask for them. The client must hear all the same.
         }
     }
 

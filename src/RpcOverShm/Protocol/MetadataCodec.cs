@@ -30,11 +30,17 @@ internal static class MetadataCodec
         long size = 0;
         foreach (Metadata.Entry entry in metadata)
         {
-            int value = entry.IsBinary ? entry.ValueBytes.Length : entry.Value.Length;
-            size += entry.Key.Length + value + OverheadPerEntry;
+            size += MeasureBytes(entry);
         }
 
         return size;
+    }
+
+    /// <summary>What one entry counts of that.</summary>
+    public static long MeasureBytes(Metadata.Entry entry)
+    {
+        int value = entry.IsBinary ? entry.ValueBytes.Length : entry.Value.Length;
+        return entry.Key.Length + value + OverheadPerEntry;
     }
 
     /// <summary>Null when every text value is printable ASCII and every key short enough, else what is wrong.</summary>

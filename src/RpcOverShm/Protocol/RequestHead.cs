@@ -24,6 +24,8 @@ internal ref struct RequestHead
     private const byte HasEncoding = 16;
     private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding;
 
+    private static readonly LastText s_lastCodec = new();
+
     /// <summary>UTF-8, a part of the bytes that were decoded.</summary>
     public ReadOnlySpan<byte> Method;
 
@@ -101,7 +103,7 @@ internal ref struct RequestHead
             head.Timeout = ticks is > 0 and < long.MaxValue / 4 ? TimeSpan.FromTicks(ticks) : null;
         }
 
-        head.Codec = (flags & HasCodec) != 0 ? from.ReadShortText() : null;
+        head.Codec = (flags & HasCodec) != 0 ? s_lastCodec.Read(ref from) : null;
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
         head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
         head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;

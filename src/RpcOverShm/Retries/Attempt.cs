@@ -13,9 +13,15 @@ internal sealed record Attempt<TResponse>(
     ClientCall Call,
     Task<TResponse>? Response,
     IAsyncStreamReader<TResponse>? Responses,
-    RequestStreamWriter<SerializedMessage>? Requests)
+    IClientStreamWriter<SerializedMessage>? Requests)
     where TResponse : class
 {
+    /// <summary>
+    /// True where the headers say long before the response that a method has answered: while a stream of requests is
+    /// being written, which is kept until then.
+    /// </summary>
+    public bool IsAnsweredByHeaders => Response is not null && Requests is not null;
+
     /// <summary>
     /// Waits until it is known what the attempt has come to: an answer of a method, or an end. Does not throw.
     /// </summary>
@@ -30,4 +36,8 @@ internal sealed record Attempt<TResponse>(
 
         await ((Task)Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
+
+    /// <summary>Waits until the attempt has ended for its user. Does not throw.</summary>
+    public Task EndAsync() =>
+        Call is StreamResponseCall<TResponse> stream ? stream.WhenFinishedAsync() : SettleAsync();
 }

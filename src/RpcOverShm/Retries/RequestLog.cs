@@ -1,6 +1,5 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
@@ -20,19 +19,18 @@ internal sealed class RequestLog(RetryBudget budget)
     private int _sender;                 // which attempt is sending; earlier ones have nothing to say any more
     private bool _isComplete;
     private bool _isFinal;               // no other attempt follows
-    private Exception? _failure;         // why the sending attempt takes no more
+    private bool _isOverflowing;
     private Exception? _end;
 
-    /// <summary>True when the requests are too many to be kept: there can be no other attempt.</summary>
-    public bool IsOverflowing { get; private set; }
+    /// <summary>True when the requests are too many to be kept: the next attempt, or this one, is the last.</summary>
+    public bool IsOverflowing => Volatile.Read(ref _isOverflowing);
 
     /// <summary>Keeps the one request of a call that has no stream of them.</summary>
     public void Keep(SerializedMessage message)
     {
         lock (_gate)
         {
-            IsOverflowing = !budget.TryTake(message.Length, _keptBytes);
-            _keptBytes = IsOverflowing ? 0 : message.Length;
+            Charge(message.Length);
         }
     }
 
@@ -48,15 +46,9 @@ internal sealed class RequestLog(RetryBudget budget)
                 return Task.FromException(_end);
             }
 
-            if (!_isFinal && !IsOverflowing)
-            {
-                IsOverflowing = !budget.TryTake(message.Length, _keptBytes);
-                _keptBytes += IsOverflowing ? 0 : message.Length;
-            }
-
+            Charge(message.Length);
             _entries.Add(entry);
-            more = _more;
-            _more = null;
+            more = TakeMore();
         }
 
         more?.SetResult();
@@ -70,38 +62,77 @@ internal sealed class RequestLog(RetryBudget budget)
         lock (_gate)
         {
             _isComplete = true;
-            more = _more;
-            _more = null;
+            more = TakeMore();
         }
 
         more?.SetResult();
     }
 
+    /// <summary>
+    /// The attempt has failed, and the next one begins anew with the first request. Nothing is dropped from now on, and
+    /// what the failed one still says counts for nothing. False when the requests are not all there.
+    /// </summary>
+    public bool TryRestart()
+    {
+        TaskCompletionSource? more;
+        lock (_gate)
+        {
+            if (_isFinal || _isOverflowing)
+            {
+                return false;
+            }
+
+            _sender++;
+            _sent = 0;
+            more = TakeMore();
+        }
+
+        more?.SetResult();
+        return true;
+    }
+
     /// <summary>No other attempt follows: what this one was sent need not be kept.</summary>
     public void NoteFinal()
     {
-        Exception? failure;
         lock (_gate)
         {
             _isFinal = true;
             budget.GiveBack(_keptBytes);
             _keptBytes = 0;
             DropSent();
-            failure = _failure;
+        }
+    }
+
+    /// <summary>The call has ended: writes that no attempt has taken fail, as do later ones.</summary>
+    public void End(Exception end)
+    {
+        Entry[] waiting;
+        TaskCompletionSource? more;
+        lock (_gate)
+        {
+            _end ??= end;
+            waiting = [.. _entries];
+            _entries.Clear();
+            more = TakeMore();
         }
 
-        if (failure is not null)
+        more?.SetResult();
+        foreach (Entry entry in waiting)
         {
-            End(failure);
+            if (entry.Written.TrySetException(end))
+            {
+                _ = entry.Written.Task.Exception;
+            }
         }
     }
 
     /// <summary>
-    /// Sends an attempt all requests, those that are still to come too, until it takes no more or the next one sends.
+    /// Sends an attempt all requests, those that are still to come too, until it takes no more or another one follows.
     /// </summary>
-    public async Task SendAsync(RequestStreamWriter<SerializedMessage> to)
+    /// <returns>What has kept the attempt from taking more; null for nothing.</returns>
+    public async Task<Exception?> SendAsync(IClientStreamWriter<SerializedMessage> to)
     {
-        int sender = Begin();
+        int sender = CurrentSender;
         try
         {
             for (int next = 0; await NextAsync(sender, next).ConfigureAwait(false) is { } entry; next++)
@@ -116,29 +147,25 @@ internal sealed class RequestLog(RetryBudget budget)
             {
                 await to.CompleteAsync().ConfigureAwait(false);
             }
+
+            return null;
         }
         catch (Exception exception)
         {
             // The attempt has ended; whatever it says, those who write are to hear of it, if it is the last one.
-            NoteFailure(sender, exception);
+            return exception;
         }
     }
 
-    private int Begin()
+    private int CurrentSender
     {
-        int sender;
-        TaskCompletionSource? more;
-        lock (_gate)
+        get
         {
-            sender = ++_sender;
-            _sent = 0;
-            _failure = null;
-            more = _more;
-            _more = null;
+            lock (_gate)
+            {
+                return _sender;
+            }
         }
-
-        more?.SetResult();
-        return sender;
     }
 
     private bool IsToBeCompleted(int sender)
@@ -176,50 +203,6 @@ internal sealed class RequestLog(RetryBudget budget)
         }
     }
 
-    // The call has ended: writes that no attempt has taken fail.
-    private void End(Exception end)
-    {
-        Entry[] waiting;
-        TaskCompletionSource? more;
-        lock (_gate)
-        {
-            _end = end;
-            waiting = [.. _entries];
-            _entries.Clear();
-            more = _more;
-            _more = null;
-        }
-
-        more?.SetResult();
-        foreach (Entry entry in waiting)
-        {
-            if (entry.Written.TrySetException(end))
-            {
-                _ = entry.Written.Task.Exception;
-            }
-        }
-    }
-
-    private void NoteFailure(int sender, Exception exception)
-    {
-        bool isLast;
-        lock (_gate)
-        {
-            if (sender != _sender)
-            {
-                return;
-            }
-
-            _failure = exception;
-            isLast = _isFinal;
-        }
-
-        if (isLast)
-        {
-            End(exception);
-        }
-    }
-
     private void NoteSent(int sender, int count)
     {
         lock (_gate)
@@ -235,12 +218,38 @@ internal sealed class RequestLog(RetryBudget budget)
     // Under the gate. What no other attempt will need is let go of.
     private void DropSent()
     {
-        if (_isFinal || IsOverflowing)
+        if (_isFinal)
         {
             int count = Math.Clamp(_sent - _dropped, 0, _entries.Count);
             _entries.RemoveRange(0, count);
             _dropped += count;
         }
+    }
+
+    // Under the gate. What does not fit into the budget is not counted: its attempt is the last one.
+    private void Charge(int bytes)
+    {
+        if (_isFinal || _isOverflowing)
+        {
+            return;
+        }
+
+        if (budget.TryTake(bytes, _keptBytes))
+        {
+            _keptBytes += bytes;
+        }
+        else
+        {
+            Volatile.Write(ref _isOverflowing, true);
+        }
+    }
+
+    // Under the gate.
+    private TaskCompletionSource? TakeMore()
+    {
+        TaskCompletionSource? more = _more;
+        _more = null;
+        return more;
     }
 
     private sealed record Entry(SerializedMessage Message, WriteOptions? Options)

@@ -16,7 +16,7 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
     where TRequest : class
     where TResponse : class
 {
-    private Task _lastWrite = Task.CompletedTask;
+    private int _isWriting;
     private bool _isCompleted;
 
     public WriteOptions? WriteOptions { get; set; }
@@ -35,24 +35,16 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
             return Task.FromException(new ObjectDisposedException(nameof(RetriedCall<>)));
         }
 
-        if (!_lastWrite.IsCompleted)
-        {
-            return Task.FromException(new InvalidOperationException(
+        return Interlocked.Exchange(ref _isWriting, 1) == 0
+            ? WriteAloneAsync(message, cancellationToken)
+            : Task.FromException(new InvalidOperationException(
                 "Can't write the message because the previous write is in progress."));
-        }
-
-        if (_isCompleted)
-        {
-            return Task.FromException(new InvalidOperationException("Request stream has already been completed."));
-        }
-
-        return _lastWrite = WriteLaterAsync(message, cancellationToken);
     }
 
     public Task CompleteAsync()
     {
         ObjectDisposedException.ThrowIf(call.IsDisposed, call);
-        if (!_lastWrite.IsCompleted)
+        if (Interlocked.Exchange(ref _isWriting, 1) != 0)
         {
             return Task.FromException(new InvalidOperationException(
                 "Can't complete the client stream writer because the previous write is in progress."));
@@ -61,13 +53,31 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
         if (!_isCompleted)
         {
             _isCompleted = true;
-            call.Requests.Complete();
+            call.CompleteRequests();
         }
 
+        Volatile.Write(ref _isWriting, 0);
         return Task.CompletedTask;
     }
 
-    private async Task WriteLaterAsync(TRequest message, CancellationToken cancellationToken)
+    private async Task WriteAloneAsync(TRequest message, CancellationToken cancellationToken)
+    {
+        try
+        {
+            if (_isCompleted)
+            {
+                throw new InvalidOperationException("Request stream has already been completed.");
+            }
+
+            await WriteCancellableAsync(message, cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            Volatile.Write(ref _isWriting, 0);
+        }
+    }
+
+    private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)
     {
         if (cancellationToken.IsCancellationRequested)
         {
@@ -86,6 +96,6 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
 
         using CancellationTokenRegistration registration = cancellationToken.UnsafeRegister(
             static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), call);
-        await call.Requests.WriteAsync(bytes, WriteOptions).ConfigureAwait(false);
+        await call.WriteAsync(bytes, WriteOptions).ConfigureAwait(false);
     }
 }

@@ -15,7 +15,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
 
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
-        ObjectDisposedException.ThrowIf(_responses is null && call.IsDisposed, call);
+        ObjectDisposedException.ThrowIf(call.IsDisposed, call);
         if (_responses is { } known)
         {
             return known.MoveNext(cancellationToken);

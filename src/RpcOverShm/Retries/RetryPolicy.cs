@@ -20,6 +20,9 @@ internal sealed record RetryPolicy(
     /// <summary>Trailer by which a server says when to come again, in milliseconds, or not to.</summary>
     public const string PushbackKey = "grpc-retry-pushback-ms";
 
+    /// <summary>True for a status that is not final while there may be another attempt.</summary>
+    public bool IsTriedAgain(in Status status) => Codes.Contains(status.StatusCode);
+
     /// <summary>The pause after so many attempts have failed: gRFC A6, with any part of what it allows.</summary>
     /// <param name="attempts">1 or more.</param>
     /// <param name="random">A random number from 0 up to 1, without it.</param>

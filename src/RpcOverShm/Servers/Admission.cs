@@ -32,7 +32,7 @@ internal static class Admission
             return new StatusTrailer(StatusMapping.EncodingUnknown(encoding), Metadata: null);
         }
 
-        if (request.Metadata is not null && MetadataCodec.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes)
+        if (request.Metadata is not null && PreviousAttempts.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes)
         {
             Status status = StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes);
             return new StatusTrailer(status, Metadata: null);

@@ -16,7 +16,13 @@ internal sealed class DuplexStreamingHandler<TRequest, TResponse>(
     {
         var requests = new RequestStreamReader<TRequest>(call, RequestMarshaller(call));
         var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(invoke(requests, responses, context)).ConfigureAwait(false);
-        responses.Complete();
+        try
+        {
+            await NotNull(invoke(requests, responses, context)).ConfigureAwait(false);
+        }
+        finally
+        {
+            responses.Complete();
+        }
     }
 }

@@ -38,6 +38,21 @@ internal static class ResponseFrames
         }
     }
 
+    /// <summary>
+    /// Serialises what a method has returned, which is nobody else's: a pooled message is given back.
+    /// </summary>
+    public static FrameSerializationContext SerializeLast<T>(ServerCall call, Marshaller<T> marshaller, T response)
+    {
+        try
+        {
+            return FrameSerializationContext.Serialize(marshaller, response, call.MaxSendMessageBytes, parts: call);
+        }
+        finally
+        {
+            (response as IPooledMessage)?.Dispose();
+        }
+    }
+
     public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers, string? encoding)
     {
         PooledBufferWriter head = CleanHead();
@@ -48,29 +63,40 @@ internal static class ResponseFrames
     }
 
     /// <summary>
-    /// Sends the last frame of a call. Trailers that cannot be sent cost the call its status, and nobody else anything.
+    /// Encodes the head of the last frame of a call, for <see cref="SendEnd"/>, into a buffer that this thread uses for
+    /// the next head too. Trailers that cannot be sent cost the call its status, and nobody else anything.
     /// </summary>
-    /// <param name="connection">The connection.</param>
-    /// <param name="call">The call.</param>
-    /// <param name="trailer">How it ends.</param>
-    /// <param name="message">The message that goes before that; null for none.</param>
-    /// <param name="isRest">True when parts of the message were sent, and these are its last bytes.</param>
-    public static void SendEnd(
-        Connection connection,
-        ConnectionCall call,
-        StatusTrailer trailer,
-        PooledBufferWriter? message,
-        bool isRest = false)
+    /// <exception cref="Exception">The trailers, which are the method's, were changed meanwhile.</exception>
+    public static PooledBufferWriter EncodeEnd(Connection connection, in StatusTrailer trailer)
     {
-        if (trailer.Metadata is { Count: > 0 } metadata)
+        StatusTrailer end = trailer;
+        if (trailer.Metadata is { Count: > 0 } live)
         {
-            trailer = FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem
+            // One look: what was counted and checked is what is sent.
+            Metadata metadata = [.. live];
+            end = FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem
                 ? new StatusTrailer(problem, null)
                 : trailer with { Metadata = TransportKeys.HideFromClient(metadata) };
         }
 
         PooledBufferWriter head = CleanHead();
-        (trailer with { Status = CutDetail(trailer.Status) }).Encode(head);
+        (end with { Status = CutDetail(end.Status) }).Encode(head);
+        return head;
+    }
+
+    /// <summary>Sends the last frame of a call.</summary>
+    /// <param name="connection">The connection.</param>
+    /// <param name="call">The call.</param>
+    /// <param name="head">How it ends; see <see cref="EncodeEnd"/>.</param>
+    /// <param name="message">The message that goes before that; null for none.</param>
+    /// <param name="isRest">True when parts of the message were sent, and these are its last bytes.</param>
+    public static void SendEnd(
+        Connection connection,
+        ConnectionCall call,
+        PooledBufferWriter head,
+        PooledBufferWriter? message = null,
+        bool isRest = false)
+    {
         if (message is null)
         {
             connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);

@@ -60,17 +60,13 @@ internal sealed class ResponseStreamWriter<TResponse>(
     }
 
     /// <summary>
-    /// The method has returned. A write that it did not await goes before the end, since the frames of a call keep
-    /// their order; how it fared no longer matters to anybody.
+    /// The method has returned or thrown. A write that it did not await goes before the end, since the frames of a call
+    /// keep their order; how it fared no longer matters to anybody.
     /// </summary>
     public void Complete()
     {
         _isCompleted = true;
-        _ = _lastWrite.ContinueWith(
-            static write => _ = write.Exception,
-            CancellationToken.None,
-            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
-            TaskScheduler.Default);
+        _ = _lastWrite.Observed();
     }
 
     int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength)

@@ -182,7 +182,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         {
             // The end must not wait behind a message that has no credit: a client that does not read gives none.
             Connection.CutShort(this);
-            ResponseFrames.SendEnd(Connection, this, new StatusTrailer(status, null), message: null);
+            ResponseFrames.SendEnd(
+                Connection, this, ResponseFrames.EncodeEnd(Connection, new StatusTrailer(status, null)));
             AfterEnd(isToldMethod: true);
         }
     }
@@ -191,7 +192,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     {
         if ((work & CallWork.Start) != 0)
         {
-            RunMethod();
+            MethodRun.Begin(this, _handler!);
         }
 
         if ((work & CallWork.WakeReader) != 0)
@@ -200,44 +201,8 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         }
     }
 
-    private void RunMethod()
-    {
-        var context = new ShmServerCallContext(this);
-        try
-        {
-            Task running = IsEnded ? Task.CompletedTask : _handler!.InvokeAsync(this, context);
-            if (!running.IsCompletedSuccessfully)
-            {
-                AwaitMethod(running, context);
-                return;
-            }
-
-            EndWith(context.Status, context.SetTrailers);
-        }
-        catch (Exception exception)
-        {
-            EndWith(exception, context);
-        }
-
-        NoteDone();
-    }
-
-    private async void AwaitMethod(Task running, ShmServerCallContext context)
-    {
-        try
-        {
-            await running.ConfigureAwait(false);
-            EndWith(context.Status, context.SetTrailers);
-        }
-        catch (Exception exception)
-        {
-            EndWith(exception, context);
-        }
-
-        NoteDone();
-    }
-
-    private void NoteDone()
+    /// <summary>The method has ended: nobody reads its request any more.</summary>
+    public void NoteDone()
     {
         _request.Release();
         Requests?.ReleaseFirst();
@@ -264,7 +229,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
             throw new InvalidOperationException("Can't send the response headers because the request is complete.");
         }
 
-        string? wanted = MessageEncoding.TakeWanted(ref headers) ?? Settings.ResponseEncoding;
+        // One look at what is the method's: it may be changed meanwhile, and what was checked is what is sent.
+        headers = [.. headers];
+        string? wanted = MessageEncoding.Take(MessageEncoding.WantedKey, ref headers) ?? Settings.ResponseEncoding;
         string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
         ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
         if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
@@ -322,31 +289,26 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
             return;
         }
 
-        using FrameSerializationContext serialized =
-            FrameSerializationContext.Serialize(
-                Encoding(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
-        var trailer = new StatusTrailer(context.Status, context.SetTrailers);
+        using FrameSerializationContext serialized = ResponseFrames.SerializeLast(
+            this, Encoding(marshaller, context.WriteOptions), response);
+        PooledBufferWriter head = ResponseFrames.EncodeEnd(
+            Connection, new StatusTrailer(context.Status, context.SetTrailers));
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
-            ResponseFrames.SendEnd(Connection, this, trailer, serialized.Bytes, serialized.HasSentParts);
+            ResponseFrames.SendEnd(Connection, this, head, serialized.Bytes, serialized.HasSentParts);
             AfterEnd(isToldMethod: false);
         }
     }
 
-    private void EndWith(in Status status, Metadata? trailers)
+    /// <summary>Ends the call, unless it has ended.</summary>
+    /// <exception cref="Exception">The trailers were changed meanwhile; the call has not ended.</exception>
+    public void EndWith(in Status status, Metadata? trailers)
     {
         bool isBroken = !IsEnded && Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
         if (TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers)))
         {
             AfterEnd(isToldMethod: false);
         }
-    }
-
-    private void EndWith(Exception exception, ShmServerCallContext context)
-    {
-        Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
-        ShmLog.MethodFailed(Settings.Logger, MethodName, exception, status.StatusCode, IsEnded);
-        EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers));
     }
 
     private void StartDeadline(TimeSpan timeout)
@@ -369,12 +331,14 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     private bool TryEnd(StatusTrailer trailer)
     {
+        // First, because it may throw: a call that is marked as ended is ended by nobody else.
+        PooledBufferWriter head = ResponseFrames.EncodeEnd(Connection, trailer);
         if (Interlocked.Exchange(ref _ended, 1) != 0)
         {
             return false;
         }
 
-        ResponseFrames.SendEnd(Connection, this, trailer, message: null);
+        ResponseFrames.SendEnd(Connection, this, head);
         return true;
     }
 

@@ -20,7 +20,13 @@ internal sealed class ServerStreamingHandler<TRequest, TResponse>(
         }
 
         var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
-        await NotNull(invoke(request, responses, context)).ConfigureAwait(false);
-        responses.Complete();
+        try
+        {
+            await NotNull(invoke(request, responses, context)).ConfigureAwait(false);
+        }
+        finally
+        {
+            responses.Complete();
+        }
     }
 }

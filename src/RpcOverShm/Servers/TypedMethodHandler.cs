@@ -11,16 +11,20 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     where TResponse : class
 {
     private readonly Marshallers _generated;
-    private readonly Dictionary<string, Marshallers> _byCodec;
+    private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
 
     protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerSource> codecs)
         : base(method)
     {
         _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
-        _byCodec = codecs.ToDictionary(
-            codec => codec.Name,
-            codec => new Marshallers(codec.Replace(method.RequestMarshaller), codec.Replace(method.ResponseMarshaller)),
-            StringComparer.Ordinal);
+        foreach (MarshallerSource codec in codecs)
+        {
+            if (codec.TryReplace(method.RequestMarshaller) is { } request
+                && codec.TryReplace(method.ResponseMarshaller) is { } response)
+            {
+                _byCodec.Add(codec.Name, new Marshallers(request, response));
+            }
+        }
     }
 
     public override TakingHabit RequestHabit => TakingHabit.Of<TRequest>();

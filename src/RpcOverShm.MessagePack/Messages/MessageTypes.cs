@@ -1,0 +1,60 @@
+using System.Diagnostics.CodeAnalysis;
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+
+namespace RpcOverShm.MessagePack.Messages;
+
+/// <summary>What there is to know about generated types before one of their messages is written. Thread-safe.</summary>
+internal static class MessageTypes
+{
+    [UnconditionalSuppressMessage(
+        "Trimming", "IL2091", Justification = "The parser of a generated type refers to its constructor.")]
+    public static MessageDescriptor DescriptorOf<T>() => ((IMessage)Activator.CreateInstance<T>()!).Descriptor;
+
+    /// <summary>True for a wrapper, whose field is a value that may be null, and not a message.</summary>
+    public static bool IsWrapper(MessageDescriptor type) =>
+        ReferenceEquals(type.File, Google.Protobuf.WellKnownTypes.WrappersReflection.Descriptor);
+
+    /// <summary>Looks at a type and all that its fields may hold.</summary>
+    /// <exception cref="NotSupportedException">There is something that can't be carried.</exception>
+    public static void Check(MessageDescriptor type)
+    {
+        var seen = new HashSet<MessageDescriptor>();
+        var pending = new Stack<MessageDescriptor>([type]);
+        while (pending.TryPop(out MessageDescriptor? next))
+        {
+            if (!seen.Add(next))
+            {
+                continue;
+            }
+
+            CheckOne(next);
+            foreach (FieldDescriptor field in next.Fields.InFieldNumberOrder())
+            {
+                if (field.FieldType is FieldType.Message)
+                {
+                    pending.Push(field.MessageType);
+                }
+            }
+        }
+    }
+
+    private static void CheckOne(MessageDescriptor type)
+    {
+        if (type.ToProto().ExtensionRange.Count > 0)
+        {
+            throw new NotSupportedException(
+                $"{type.FullName} can be extended, and the codec 'msgpack' would lose its extensions.");
+        }
+
+        foreach (FieldDescriptor field in type.Fields.InFieldNumberOrder())
+        {
+            // The descriptor itself calls it a message.
+            if (field.ToProto().Type == FieldDescriptorProto.Types.Type.Group)
+            {
+                throw new NotSupportedException(
+                    $"{field.FullName} is a group, which the codec 'msgpack' does not support; use a message instead.");
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Linq.Expressions;
+using Google.Protobuf.Reflection;
+using RpcOverShm.MessagePack.Wire;
+
+namespace RpcOverShm.MessagePack.Messages;
+
+/// <summary>A field that is a well-known wrapper: its property is the value, or null.</summary>
+[RequiresDynamicCode("Makes types by the kinds of fields.")]
+internal sealed class WrapperCode(FieldDescriptor field, MemberExpression value) : FieldCode(field.FieldNumber)
+{
+    [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicMethods)]
+    private readonly Type _wire = WireTypes.Of(field);
+
+    public override Expression IsPresent => Expression.NotEqual(value, Expression.Constant(null, value.Type));
+
+    public override Expression Size => Call(_wire, nameof(Int32Wire.Size), value);
+
+    public override Expression Write(Expression writer) => Call(_wire, nameof(Int32Wire.Write), writer, value);
+
+    public override Expression Merge(Expression reader) => Expression.Assign(
+        value, Call(_wire, nameof(ClassWrapperWire<StringWire, string>.Merge), reader, value));
+}

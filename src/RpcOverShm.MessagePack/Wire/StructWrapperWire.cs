@@ -1,0 +1,18 @@
+namespace RpcOverShm.MessagePack.Wire;
+
+/// <summary>A well-known wrapper of a number or bool: on the wire a message, in C# a value that may be null.</summary>
+internal readonly struct StructWrapperWire<TWire, T> : IWireValue<T?>
+    where TWire : struct, IScalarWire<T>
+    where T : struct
+{
+    public static long Size(T? value) => WrapperWire<TWire, T>.Size(value.GetValueOrDefault());
+
+    public static void Write(ref MessageWriter writer, T? value) =>
+        WrapperWire<TWire, T>.Write(ref writer, value.GetValueOrDefault());
+
+    public static T? Read(ref MessageReader reader) => WrapperWire<TWire, T>.Read(ref reader);
+
+    /// <summary>Reads a wrapper over the one that came before it for the same field, if any.</summary>
+    public static T? Merge(ref MessageReader reader, T? value) =>
+        WrapperWire<TWire, T>.Merge(ref reader, value.GetValueOrDefault());
+}

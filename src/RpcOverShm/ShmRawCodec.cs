@@ -1,0 +1,45 @@
+using Grpc.Core;
+
+namespace RpcOverShm;
+
+/// <summary>
+/// Bytes as they are, for methods whose messages are <c>byte[]</c> or <see cref="ShmPayload"/>. Other types have no
+/// raw form: on a server their methods go without this codec, on a channel calls of them fail. Thread-safe.
+/// </summary>
+/// <remarks>
+/// Files and other bytes go under the codec's own name, <see cref="Instance"/>. A proxy or router whose bytes are
+/// another codec's messages passes them on under that codec's name, <c>new ShmRawCodec("msgpack")</c>; those of the
+/// generated marshallers need no codec at all: such methods are made with <see cref="ShmPayload.Marshaller"/>.
+/// </remarks>
+public sealed class ShmRawCodec : ShmCodec
+{
+    private static readonly Marshaller<byte[]> s_arrays = Marshallers.Create(
+        static (message, context) => context.Complete(message),
+        static context => context.PayloadAsNewBuffer());
+
+    /// <param name="name">
+    /// The name to go by, as <see cref="ShmCodec.Name"/> allows; checked where the codec is used.
+    /// </param>
+    public ShmRawCodec(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        Name = name;
+    }
+
+    /// <summary>The codec of the name "raw".</summary>
+    public static ShmRawCodec Instance { get; } = new("raw");
+
+    /// <inheritdoc/>
+    public override string Name { get; }
+
+    /// <inheritdoc/>
+    public override Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated)
+    {
+        if (typeof(T) == typeof(ShmPayload))
+        {
+            return (Marshaller<T>)(object)ShmPayload.Marshaller;
+        }
+
+        return typeof(T) == typeof(byte[]) ? (Marshaller<T>)(object)s_arrays : null;
+    }
+}

@@ -1,0 +1,76 @@
+using Google.Protobuf;
+using Grpc.Core;
+using MessagePack;
+using RpcOverShm.MessagePack.Tests.Protos;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.MessagePack.Tests;
+
+/// <summary>The codec on a channel and a server; the functional tests have the whole of it.</summary>
+internal sealed class ChannelTests
+{
+    private static readonly Method<Everything, Everything> s_echo = new(
+        MethodType.Unary, "Test", "Echo", Generated(Everything.Parser), Generated(Everything.Parser));
+
+    [TestCase(0)]
+    [TestCase(1000)]
+    [TestCase(300_000)]
+    public async Task Message_OfAnySize_ComesBack(int more)
+    {
+        await using ShmServer server = await StartAsync(ShmMessagePackCodec.Instance);
+        using ShmChannel channel = Open(server, ShmMessagePackCodec.Instance);
+        Everything message = Samples.Everything;
+        message.Scalars.Text = new string('€', more);
+        message.Lists.I32.Add(Enumerable.Range(0, more));
+
+        // Twice: the second large one is sent while it is written.
+        for (int i = 0; i < 2; i++)
+        {
+            Everything answer = await Call(channel, message).Bounded();
+            Assert.That(answer, Is.EqualTo(message));
+        }
+    }
+
+    [Test]
+    public async Task Answer_ThatCannotBeRead_IsInternalAndSaysWhere()
+    {
+        await using ShmServer server = await StartAsync(new GarbageCodec([0x81, 0x01, 0xa1, 0x78]));
+        using ShmChannel channel = Open(server, ShmMessagePackCodec.Instance);
+
+        RpcException? failure = Assert.CatchAsync<RpcException>(() => Call(channel, new Everything()).Bounded());
+
+        Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(
+            failure.Status.Detail,
+            Does.Contain(nameof(MessagePackSerializationException)).And.Contains("'scalars'"));
+    }
+
+    private static Marshaller<T> Generated<T>(MessageParser<T> parser)
+        where T : class, IMessage<T> => Marshallers.Create(message => message.ToByteArray(), parser.ParseFrom);
+
+    private static async Task<ShmServer> StartAsync(ShmCodec codec)
+    {
+        var options = new ShmServerOptions();
+        options.Codecs.Add(codec);
+        var server = new ShmServer($"shm://{UniqueName.Next()}", options);
+        server.Services.Add(ServerServiceDefinition.CreateBuilder()
+            .AddMethod(s_echo, (request, _) => Task.FromResult(request)).Build());
+        await server.StartAsync();
+        return server;
+    }
+
+    private static ShmChannel Open(ShmServer server, ShmCodec codec) =>
+        ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = codec });
+
+    private static Task<Everything> Call(ShmChannel channel, Everything message) =>
+        channel.CreateCallInvoker().AsyncUnaryCall(s_echo, host: null, new CallOptions(), message).ResponseAsync;
+
+    /// <summary>Reads nothing and answers always the same.</summary>
+    private sealed class GarbageCodec(byte[] answer) : ShmCodec
+    {
+        public override string Name => ShmMessagePackCodec.Instance.Name;
+
+        public override Marshaller<T> CreateMarshaller<T>(Marshaller<T> generated) =>
+            Marshallers.Create(_ => answer, _ => Activator.CreateInstance<T>());
+    }
+}

@@ -1,0 +1,97 @@
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using Google.Protobuf.WellKnownTypes;
+using RpcOverShm.MessagePack.Messages;
+using RpcOverShm.MessagePack.Tests.Protos;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.MessagePack.Tests;
+
+/// <summary>What the codec takes, and what it says of the rest.</summary>
+internal sealed class CodecTests
+{
+    [Test]
+    public void Name_OfTheCodec_IsMsgpack() => Assert.That(ShmMessagePackCodec.Instance.Name, Is.EqualTo("msgpack"));
+
+    [Test]
+    public void Groups_AreRefusedWhenTheMarshallerIsMade()
+    {
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<WithGroup>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("WithGroup.part"));
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<WithGroupInside>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("WithGroup.part"));
+    }
+
+    [Test]
+    public void Extensions_AreRefusedWhenTheMarshallerIsMade()
+    {
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<Extendable>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("Extendable"));
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<FileDescriptorProto>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("Options"));
+    }
+
+    [Test]
+    public void Types_AllOfThem_AreCompiled()
+    {
+        AssertCompiled<Everything>();
+        AssertCompiled<Scalars>();
+        AssertCompiled<Optionals>();
+        AssertCompiled<Lists>();
+        AssertCompiled<Maps>();
+        AssertCompiled<Choice>();
+        AssertCompiled<Node>();
+        AssertCompiled<WellKnown>();
+        AssertCompiled<Sparse>();
+        AssertCompiled<Nothing>();
+        AssertCompiled<Second>();
+        AssertCompiled<Value>();
+        AssertCompiled<StringValue>();
+    }
+
+    [Test]
+    public async Task Type_FirstUsedByManyThreads_IsTheSameToAll()
+    {
+        // Nobody else uses these types in the tests.
+        var api = new Api
+        {
+            Name = "api",
+            Methods = { new Method { Name = "m", Options = { new Option { Name = "o", Value = new Any() } } } },
+            SourceContext = new SourceContext { FileName = "f" },
+            Mixins = { new Mixin { Name = "x" } },
+            Version = "v",
+        };
+        using var start = new ManualResetEventSlim();
+        Task<bool>[] all =
+        [
+            .. Enumerable.Range(0, 8).Select(_ => Timeouts.OnThread(() =>
+            {
+                start.Wait();
+                return Way.Compiled.Read<Api>(Way.Compiled.Write(api)).Equals(api);
+            })),
+        ];
+
+        start.Set();
+
+        Assert.That(await Task.WhenAll(all).Bounded(), Is.All.True);
+    }
+
+    [Test]
+    public void FieldsThatProtobufKeepsUnread_AreLost()
+    {
+        OldScalars old = OldScalars.Parser.ParseFrom(new Scalars { I32 = 5, Text = "x" }.ToByteArray());
+
+        OldScalars read = Way.Compiled.Read<OldScalars>(Way.Compiled.Write(old));
+
+        Assert.That(read, Is.EqualTo(new OldScalars { Text = "x" }));
+        Assert.That(Codec.ThroughProtobuf(old), Is.EqualTo(old).And.Not.EqualTo(read));
+    }
+
+    private static void AssertCompiled<T>()
+        where T : class, IMessage<T>, new() => Assert.That(
+            MessageCompiler.TryCompile<T>(new T().Descriptor), Is.Not.Null, typeof(T).Name);
+}

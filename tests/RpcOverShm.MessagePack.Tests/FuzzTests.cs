@@ -1,0 +1,112 @@
+using System.Buffers;
+using System.Globalization;
+using Google.Protobuf;
+using Grpc.Core;
+using MessagePack;
+using RpcOverShm.MessagePack.Tests.Objects;
+using RpcOverShm.MessagePack.Tests.Protos;
+using RpcOverShm.MessagePack.Tests.RandomMessages;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.MessagePack.Tests;
+
+/// <summary>
+/// Messages that somebody has tampered with: they are read, or refused by the one exception that is documented, and
+/// cost no more memory than a multiple of their length. <c>RPCOVERSHM_FUZZ_COUNT</c> says how many there are of each.
+/// </summary>
+internal sealed class FuzzTests
+{
+    private const string CountVariable = "RPCOVERSHM_FUZZ_COUNT";
+    private const int DefaultCount = 50_000;
+    private const int CorpusMessages = 100;
+
+    // One byte of input can become an element of a list: a Node, with the collections that are made with it.
+    private const int BytesForEachByte = 1024;
+    private const int BytesAtLeast = 16 << 10;
+
+    // Every so many inputs the slower way has to come to the same result.
+    private const int ComparedEvery = 8;
+
+    private static int Count =>
+        int.TryParse(Environment.GetEnvironmentVariable(CountVariable), CultureInfo.InvariantCulture, out int count)
+            ? count
+            : DefaultCount;
+
+    [Test]
+    public void Everything_TamperedWith_IsReadOrRefused() => Fuzz<Everything>(Samples.Everything);
+
+    [Test]
+    public void Nodes_TamperedWith_AreReadOrRefused() => Fuzz<Node>(Samples.Everything.Node);
+
+    [Test]
+    public void Lists_TamperedWith_AreReadOrRefused() => Fuzz<Lists>(Samples.Everything.Lists);
+
+    [Test]
+    public void Maps_TamperedWith_AreReadOrRefused() => Fuzz<Maps>(Samples.Everything.Maps);
+
+    [Test]
+    public void Objects_TamperedWith_AreReadOrRefused()
+    {
+        Random random = TestSeed.NewRandom();
+        Marshaller<Order> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Order>(null!)!;
+        byte[] whole = Codec.Write(marshaller, Order.Sample);
+        for (int i = 0; i < Count; i++)
+        {
+            byte[] input = Mutation.Of(whole, random);
+            Attempt(marshaller, input);
+        }
+    }
+
+    private static void Fuzz<T>(T sample)
+        where T : class, IMessage<T>, new()
+    {
+        Random random = TestSeed.NewRandom();
+        Marshaller<T> compiled = Codec.Marshaller<T>(Way.Compiled);
+        Marshaller<T> described = Codec.Marshaller<T>(Way.Described);
+        byte[][] corpus =
+        [
+            .. RandomMessage.Sample(sample.Descriptor, CorpusMessages)
+                .Append(sample).Select(message => Codec.Write(compiled, (T)message)),
+        ];
+        int readable = 0;
+        for (int i = 0; i < Count; i++)
+        {
+            byte[] input = Mutation.Of(corpus[random.Next(corpus.Length)], random);
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            (T? message, string? failure) = Attempt(compiled, input);
+            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+            if (allocated > BytesAtLeast + ((long)BytesForEachByte * input.Length))
+            {
+                Assert.Fail($"{input.Length} bytes became {allocated}: {Codec.Hex(input)}");
+            }
+
+            readable += message is null ? 0 : 1;
+            if (i % ComparedEvery == 0)
+            {
+                (T? other, string? otherFailure) = Attempt(described, input);
+                Assert.That(other, Is.EqualTo(message), Codec.Hex(input));
+                Assert.That(otherFailure, Is.EqualTo(failure), Codec.Hex(input));
+            }
+        }
+
+        Assert.That(readable, Is.InRange(Count / 100, Count - (Count / 100)), "Both outcomes are met.");
+    }
+
+    private static (T? Message, string? Failure) Attempt<T>(Marshaller<T> marshaller, byte[] input)
+        where T : class
+    {
+        try
+        {
+            var context = new MemoryDeserializationContext(new ReadOnlySequence<byte>(input));
+            return (marshaller.ContextualDeserializer(context), null);
+        }
+        catch (MessagePackSerializationException exception)
+        {
+            return (null, exception.Message);
+        }
+        catch (Exception exception)
+        {
+            throw new AssertionException(Codec.Hex(input), exception);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+using NUnit.Framework.Interfaces;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.MessagePack.Tests;
+
+/// <summary>Puts every test of the assembly under the watchdog's bound.</summary>
+[AttributeUsage(AttributeTargets.Assembly)]
+public sealed class HangGuardAttribute : Attribute, ITestAction
+{
+    public ActionTargets Targets => ActionTargets.Test;
+
+    public void BeforeTest(ITest test) => HangWatchdog.Begin(test.FullName, Timeouts.Hang);
+
+    public void AfterTest(ITest test) => HangWatchdog.End(test.FullName);
+}

@@ -1,0 +1,152 @@
+using Grpc.Core;
+using MessagePack;
+using MessagePack.Resolvers;
+
+namespace RpcOverShm.MessagePack.Tests.Objects;
+
+/// <summary>Types that were not generated: by the package's own serializer, and its strictest settings.</summary>
+internal sealed class ObjectTests
+{
+    private readonly Marshaller<Order> _orders = ShmMessagePackCodec.Instance.CreateMarshaller<Order>(null!)!;
+
+    [Test]
+    public void Object_WrittenAndRead_IsTheSame()
+    {
+        Order order = Order.Sample;
+        order.Before = new Order { Id = 1 };
+
+        byte[] bytes = Codec.Write(_orders, order);
+        Order read = Codec.Read(_orders, bytes);
+
+        Assert.That(Codec.Hex(bytes), Does.StartWith("96cd012ca46e616d65c09282a454657874a161"));
+        Assert.That(read.Id, Is.EqualTo(300));
+        Assert.That(read.Lines!.Select(line => $"{line.Text}{line.Price}"), Is.EqualTo(new[] { "a1.5", "b-2" }));
+        Assert.That(read.Notes, Is.EqualTo(order.Notes));
+        Assert.That(read.Before!.Id, Is.EqualTo(1));
+        Assert.That(Codec.Write(_orders, read), Is.EqualTo(bytes));
+    }
+
+    [Test]
+    public void Object_CutOffAnywhere_IsRefused()
+    {
+        byte[] whole = Codec.Write(_orders, Order.Sample);
+
+        for (int length = 0; length < whole.Length; length++)
+        {
+            Assert.That(
+                () => Codec.Read(_orders, whole[..length]),
+                Throws.InstanceOf<MessagePackSerializationException>(),
+                $"{length} bytes");
+        }
+    }
+
+    [Test]
+    public void Object_WithBytesBehindIt_IsRefused() => Assert.That(
+        () => Codec.Read(_orders, [.. Codec.Write(_orders, Order.Sample), 0]),
+        Throws.InstanceOf<MessagePackSerializationException>().With.Message.Contains("behind"));
+
+    [Test]
+    public void Object_ThatIsNil_IsRefused() => Assert.That(
+        () => Codec.Read(_orders, [MessagePackCode.Nil]),
+        Throws.InstanceOf<MessagePackSerializationException>().With.Message.Contains("Nil"));
+
+    [TestCase(90, true)]
+    [TestCase(150, false)]
+    public void Object_DeepInOthers_IsReadOrRefused(int depth, bool isRead)
+    {
+        var order = new Order { Id = 0 };
+        for (int i = 1; i < depth; i++)
+        {
+            order = new Order { Id = i, Before = order };
+        }
+
+        byte[] bytes = Codec.Write(_orders, order);
+
+        if (isRead)
+        {
+            Assert.That(Codec.Read(_orders, bytes).Id, Is.EqualTo(depth - 1));
+        }
+        else
+        {
+            Assert.That(
+                () => Codec.Read(_orders, bytes), Throws.InstanceOf<MessagePackSerializationException>());
+        }
+    }
+
+    [Test]
+    public void Object_InPieces_IsRead()
+    {
+        byte[] bytes = Codec.Write(_orders, Order.Sample);
+
+        Order read = _orders.ContextualDeserializer(MemoryDeserializationContext.InPieces(bytes, 3));
+
+        Assert.That(Codec.Write(_orders, read), Is.EqualTo(bytes));
+    }
+
+    [Test]
+    public void Class_WithoutAttributes_HasNoForm() =>
+        Assert.That(ShmMessagePackCodec.Instance.CreateMarshaller<Plain>(null!), Is.Null);
+
+    [Test]
+    public void Class_WithAFormatterInTheOptions_IsTaken()
+    {
+        IFormatterResolver resolver = CompositeResolver.Create([new PlainFormatter()], [StandardResolver.Instance]);
+        var codec = new ShmMessagePackCodec(MessagePackSerializerOptions.Standard.WithResolver(resolver));
+        Marshaller<Plain> marshaller = codec.CreateMarshaller<Plain>(null!)!;
+
+        byte[] bytes = Codec.Write(marshaller, new Plain { Number = 5 });
+
+        Assert.That(bytes, Is.EqualTo(new byte[] { 5 }));
+        Assert.That(Codec.Read(marshaller, bytes).Number, Is.EqualTo(5));
+        Order order = Codec.Read(codec.CreateMarshaller<Order>(null!)!, Codec.Write(_orders, Order.Sample));
+        Assert.That(order.Id, Is.EqualTo(300));
+    }
+
+    [Test]
+    public void Options_ThatCompress_AreRefused(
+        [Values(MessagePackCompression.Lz4Block, MessagePackCompression.Lz4BlockArray)]
+        MessagePackCompression compression)
+    {
+        MessagePackSerializerOptions options = OptionsWith(compression);
+
+        Assert.That(
+            () => new ShmMessagePackCodec(options), Throws.ArgumentException.With.Message.Contains($"{compression}"));
+    }
+
+    [Test]
+    public void Options_WithAResolverForAnyClass_AreRefused()
+    {
+        var resolver = new CarelessResolver(new NoFormatter<FileStreamOptions>());
+
+        Assert.That(
+            () => new ShmMessagePackCodec(MessagePackSerializerOptions.Standard.WithResolver(resolver)),
+            Throws.ArgumentException.With.Message.Contains("without attributes"));
+    }
+
+    [Test]
+    public void Options_WithAResolverThatWritesTypes_AreRefused()
+    {
+        var resolver = new CarelessResolver(new TypelessFormatter());
+
+        Assert.That(
+            () => new ShmMessagePackCodec(MessagePackSerializerOptions.Standard.WithResolver(resolver)),
+            Throws.ArgumentException.With.Message.Contains("names of types"));
+    }
+
+    [Test]
+    public void Options_ThatAreNull_AreRefused() =>
+        Assert.That(() => new ShmMessagePackCodec(null!), Throws.ArgumentNullException);
+
+    private static MessagePackSerializerOptions OptionsWith(MessagePackCompression compression)
+    {
+        try
+        {
+            return MessagePackSerializerOptions.Standard.WithCompression(compression);
+        }
+        catch (NotSupportedException exception)
+        {
+            Assert.Pass($"Nobody can have such options here: {exception.Message}");
+            throw;
+        }
+    }
+}

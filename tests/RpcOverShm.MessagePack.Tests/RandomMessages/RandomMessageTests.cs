@@ -1,0 +1,67 @@
+using FsCheck;
+using FsCheck.Fluent;
+using Google.Protobuf;
+using Google.Protobuf.WellKnownTypes;
+using Microsoft.FSharp.Core;
+using RpcOverShm.MessagePack.Tests.Protos;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.MessagePack.Tests.RandomMessages;
+
+/// <summary>Messages at random are the same behind MessagePack, in both ways, as behind Protobuf.</summary>
+internal sealed class RandomMessageTests
+{
+    private const int Messages = 500;
+
+    [Test]
+    public void Everything_AtRandom_IsTheSameBehindBoth() => CheckAll<Everything>();
+
+    [Test]
+    public void Scalars_AtRandom_AreTheSameBehindBoth() => CheckAll<Scalars>();
+
+    [Test]
+    public void Optionals_AtRandom_AreTheSameBehindBoth() => CheckAll<Optionals>();
+
+    [Test]
+    public void Lists_AtRandom_AreTheSameBehindBoth() => CheckAll<Lists>();
+
+    [Test]
+    public void Maps_AtRandom_AreTheSameBehindBoth() => CheckAll<Maps>();
+
+    [Test]
+    public void Choices_AtRandom_AreTheSameBehindBoth() => CheckAll<Choice>();
+
+    [Test]
+    public void Nodes_AtRandom_AreTheSameBehindBoth() => CheckAll<Node>();
+
+    [Test]
+    public void WellKnown_AtRandom_AreTheSameBehindBoth() => CheckAll<WellKnown>();
+
+    [Test]
+    public void Second_AtRandom_IsTheSameBehindBoth() => CheckAll<Second>();
+
+    [Test]
+    public void Values_AtRandom_AreTheSameBehindBoth() => CheckAll<Value>();
+
+    private static void CheckAll<T>()
+        where T : class, IMessage<T>, new()
+    {
+        var seed = new Replay(new Rnd((ulong)TestSeed.Next(), 1), FSharpOption<int>.None);
+        Prop.ForAll(RandomMessage.Of(new T().Descriptor), message => Check((T)message))
+            .Check(Config.QuickThrowOnFailure.WithMaxTest(Messages).WithReplay(FSharpOption<Replay>.Some(seed)));
+    }
+
+    private static void Check<T>(T message)
+        where T : class, IMessage<T>
+    {
+        byte[] compiled = Way.Compiled.Write(message);
+        byte[] described = Way.Described.Write(message);
+
+        Assert.That(Codec.Hex(compiled), Is.EqualTo(Codec.Hex(described)));
+        T behind = Way.Compiled.Read<T>(compiled);
+        Assert.That(behind, Is.EqualTo(message));
+        Assert.That(Way.Described.Read<T>(compiled), Is.EqualTo(message));
+        Assert.That(Codec.ThroughProtobuf(message), Is.EqualTo(behind));
+        Assert.That(Codec.ThroughProtobuf(behind).ToByteArray(), Is.EqualTo(message.ToByteArray()));
+    }
+}
