@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.MessagePack;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
@@ -17,6 +18,20 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
 
         Assert.That(await Shapes.RunAllAsync(rig.Client, 10_000).Bounded(), Is.Empty);
         Assert.That(_xor.Made, Is.GreaterThan(0));
+    }
+
+    [Test]
+    public async Task MessagePack_CarriesEveryShape([Values(0, 100, 10_000, 300_000)] int bytes)
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script(),
+            RigOptions.AnySize with
+            {
+                ClientCodec = ShmMessagePackCodec.Instance,
+                ServerCodecs = [ShmMessagePackCodec.Instance],
+            });
+
+        Assert.That(await Shapes.RunAllAsync(rig.Client, bytes).Bounded(), Is.Empty);
     }
 
     [Test]

@@ -76,6 +76,13 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         AssertRefused(new ShmChannelOptions { MaxMetadataSize = (16 << 20) + 1 }, "MaxMetadataSize");
         AssertRefused(new ShmChannelOptions { ConnectTimeout = TimeSpan.Zero }, "ConnectTimeout");
         AssertRefused(new ShmChannelOptions { ConnectTimeout = TimeSpan.FromDays(100) }, "ConnectTimeout");
+        AssertRefused(
+            new ShmChannelOptions { InitialReconnectBackoff = TimeSpan.Zero }, "InitialReconnectBackoff");
+        AssertRefused(
+            new ShmChannelOptions { InitialReconnectBackoff = TimeSpan.FromDays(2) }, "InitialReconnectBackoff");
+        AssertRefused(
+            new ShmChannelOptions { MaxReconnectBackoff = TimeSpan.FromMilliseconds(1) }, "MaxReconnectBackoff");
+        AssertRefused(new ShmChannelOptions { MaxReconnectBackoff = TimeSpan.FromDays(2) }, "MaxReconnectBackoff");
         Assert.That(
             () => new ShmServer("shm://x", new ShmServerOptions { HandshakeTimeout = TimeSpan.FromSeconds(-1) }),
             Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("HandshakeTimeout"));

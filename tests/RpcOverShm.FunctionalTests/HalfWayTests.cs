@@ -26,13 +26,13 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         int known = 0;
         Method<byte[], byte[]> method = await MakeKnownAsync(invoker, _ =>
         {
-            SpinWait.SpinUntil(() => rig.OnlyConnection.ServedCount > 0, Timeouts.Wait);
-            known += rig.OnlyConnection.ServedCount;
+            known += SpinWait.SpinUntil(() => rig.OnlyConnection.ServedCount == 1, Timeouts.Wait) ? 1 : 0;
             throw new InvalidDataException("half-way");
         });
 
         for (int i = 0; i < 20; i++)
         {
+            await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the last");
             RpcException failed = await FailureOf(CallAsync(invoker, method, new byte[Large], isBlocking));
             Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That(failed.Status.DebugException, Is.InstanceOf<InvalidDataException>());

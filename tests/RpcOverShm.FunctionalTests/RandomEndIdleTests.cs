@@ -16,8 +16,8 @@ internal sealed class RandomEndIdleTests
     private const int MethodThrew = 301;
 
     // A few arrays in a thousand go to the collector: what threads that have ended kept for their next call, and
-    // messages that were cut off half-way. A path that forgets its buffers loses many more.
-    private const int RentedForEachLost = 50;
+    // messages that were cut off half-way: two to four were seen. A path that forgets its buffers loses many more.
+    private const int RentedForEachLost = 100;
 
     [Test]
     public async Task Server_AfterCallsEndedAtRandom_IsIdle()
@@ -33,6 +33,9 @@ internal sealed class RandomEndIdleTests
 
             CallNotes notes = RandomLoad.Run(rig.Client);
 
+            // Behind this one the server has read the start of every call, of those too that were given up at once.
+            ConnectWith(rig);
+
             ServedConnection served = rig.Served.Single();
             await Timeouts.Eventually(() => served.Connection.ServedCount == 0, "no call is left");
             await Timeouts.Eventually(() => served.RunningCount == 0, "no handler is left");
@@ -45,10 +48,11 @@ internal sealed class RandomEndIdleTests
                 () => pool.Outstanding <= pool.RentedCount / RentedForEachLost,
                 $"buffers are given back; {pool.RentedCount} rented, {pool.Outstanding} not given back");
             Assert.That(pool.RentedCount, Is.GreaterThan(RandomLoad.Calls), "the pool was watched");
-            Assert.That(BytePromise.Outstanding, Is.Zero);
-            Assert.That(
-                ProcessFacts.OfSelf() with { Threads = 0 }, Is.EqualTo(connected with { Threads = 0 }),
-                "no descriptor is left");
+
+            // What tests before this one left may be collected only now: fewer is right.
+            await Timeouts.Eventually(() => BytePromise.Outstanding == 0, "no promise is left");
+            ProcessFacts most = connected with { Threads = int.MaxValue };
+            await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(most), "no descriptor is left");
             Assert.That(served.Connection.BackstopsWithData, Is.Zero);
         }
 

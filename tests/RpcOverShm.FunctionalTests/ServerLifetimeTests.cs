@@ -141,6 +141,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await _began.Task.Bounded();
         Task stopping = rig.Server.StopAsync(TimeSpan.FromMinutes(1));
         await Timeouts.Eventually(() => rig.FileNames.Length == 0, "the listener is gone");
+        await Timeouts.Eventually(() => rig.Served.Single().IsRefusing, "its clients' connections refuse calls");
         RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("new")));
 
         Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
@@ -203,7 +204,10 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         RpcException[] failures = await Task.WhenAll(calls);
 
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
+        // The server says so to each call, and does not leave it to the end of the connection.
+        Assert.That(
+            failures.Select(failure => failure.Status.Plain()),
+            Is.All.EqualTo(new Status(StatusCode.Unavailable, "The server is shutting down.")));
     }
 
     [Test]

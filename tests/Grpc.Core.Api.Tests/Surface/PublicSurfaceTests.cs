@@ -1,3 +1,5 @@
+using RpcOverShm.Testing.Surface;
+
 namespace Grpc.Core.Api.Tests.Surface;
 
 /// <summary>The stand-in shows exactly what the package shows: nothing is missing, nothing is added.</summary>

@@ -30,8 +30,12 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
         await clientStream.RequestStream.WriteAsync(Zeros).Bounded();
         await clientStream.RequestStream.CompleteAsync().Bounded();
         await clientStream.ResponseAsync.Bounded();
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex(Gzip);
+        await duplex.RequestStream.WriteAsync(Zeros).Bounded();
+        await duplex.RequestStream.CompleteAsync().Bounded();
+        await duplex.ResponseStream.ReadAllAsync().Bounded();
 
-        Assert.That(seen, Is.EqualTo(new[] { true, true, true, true }));
+        Assert.That(seen, Is.EqualTo(Enumerable.Repeat(true, 5)));
     }
 
     [Test]
@@ -199,6 +203,30 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Response_OfAServerThatCompresses_IsCompressedOnTheWire([Values] bool isStream)
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (_, _) => Task.FromResult(Zeros),
+                ServerStream = (_, responses, _) => responses.WriteAsync(Zeros),
+            },
+            new RigOptions { ResponseCompression = "gzip" });
+        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        client.Send(
+            FrameKind.CallStart,
+            RawFrames.First,
+            FrameFlags.HasMessage | FrameFlags.HalfClose,
+            isStream ? RawFrames.ServerStreamHead : RawFrames.UnaryHead,
+            RawFrames.Message(""));
+        RawFrame response = await client.ReceiveAsync(isStream ? FrameKind.Message : FrameKind.End);
+
+        Assert.That(response.Body[0], Is.EqualTo(1));
+        Assert.That(response.Body, Has.Length.LessThan(1000));
+    }
+
+    [Test]
     public async Task Responses_OfAServerThatCompresses_ArriveWithoutATrace_InEveryShape()
     {
         CallRig rig = await StartAsync(new Script(), new RigOptions { ResponseCompression = "gzip" });
@@ -312,6 +340,13 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
                 }
 
                 return Payloads.Empty;
+            },
+            Duplex = async (requests, _, context) =>
+            {
+                while (await requests.MoveNext(CancellationToken.None))
+                {
+                    await Note(context);
+                }
             },
         };
 

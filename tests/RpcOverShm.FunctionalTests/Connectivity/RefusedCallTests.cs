@@ -12,6 +12,8 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// </summary>
 internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
+    private const int ConnectionOpened = 100;
+
     private static readonly byte[] s_refusal = RawFrames.Trailer(
         StatusCode.Unavailable, "leaving", isNotProcessed: true);
 
@@ -48,10 +50,11 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         await rig.Server.KillAsync().Bounded();
         var leaving = new RawServer(rig.SocketPath);
-        var options = new CallOptions(
-            new Metadata { { "key", "value" } }, DateTime.UtcNow.AddHours(1)).WithWaitForReady();
+        var headers = new Metadata { { "key", "value" } };
+        var options = new CallOptions(headers, DateTime.UtcNow.AddHours(1)).WithWaitForReady();
 
         Task<Payload> answer = rig.Client.UnaryAsync(Payloads.Of("again"), options).ResponseAsync;
+        headers.Clear();
         await RefuseFirstAsync(leaving, async () => await rig.StartServerAsync(new Script
         {
             Unary = (request, context) => Task.FromResult(Payloads.Of(
@@ -78,14 +81,15 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             while (true)
             {
                 using RawPeer server = await leaving.AcceptAsync();
-                await RefuseAsync(server);
-                refusals++;
+                CallId call = await ReceiveCallAsync(server);
+                Interlocked.Increment(ref refusals);
+                Refuse(server, call);
             }
         });
         RpcException end = await failure;
 
         Assert.That(end.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unavailable, "leaving")));
-        Assert.That(refusals, Is.InRange(3, 4));
+        Assert.That(Volatile.Read(ref refusals), Is.EqualTo(4), "The first, and three times anew.");
         leaving.Dispose();
         await refusing.ContinueWith(ended => ended.Exception, TaskScheduler.Default).Bounded();
     }
@@ -154,14 +158,30 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         await rig.Server.KillAsync().Bounded();
         using var leaving = new RawServer(rig.SocketPath);
 
-        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("disposed"));
         using RawPeer server = await leaving.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         call.Dispose();
-        server.Send(FrameKind.End, start.Call, FrameFlags.None, s_refusal);
         RpcException failure = await FailureOf(call);
+        server.Send(FrameKind.End, start.Call, FrameFlags.None, s_refusal);
+
+        // Answered behind the refusal, and then another: a call that were made anew would come before it.
+        await AnswerNextAsync("behind it");
+        Status status = call.GetStatus();
+        await AnswerNextAsync("and another");
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(status, Is.EqualTo(failure.Status));
+        Assert.That(rig.Log.Of(ConnectionOpened), Has.Count.EqualTo(1));
+
+        async Task AnswerNextAsync(string text)
+        {
+            Task<Payload> next = rig.Client.UnaryAsync(Payloads.Of(text)).ResponseAsync;
+            RawFrame its = await server.ReceiveAsync(FrameKind.CallStart);
+            Assert.That(its.Read().Text(), Is.EqualTo(text), "No call was made anew.");
+            server.Send(FrameKind.End, its.Call, FrameFlags.HasMessage, body: its.Body);
+            await next.Bounded();
+        }
     }
 
     private async Task AssertServedByTheNextAsync(Func<ScriptClient, Task<Payload>> call, int bytes)
@@ -182,10 +202,17 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         using RawPeer server = await leaving.AcceptAsync();
         leaving.Dispose();
         await startNext();
-        await RefuseAsync(server);
+        Refuse(server, await ReceiveCallAsync(server));
     }
 
-    private static async Task RefuseAsync(RawPeer server)
+    private static void Refuse(RawPeer server, CallId call)
+    {
+        server.Send(FrameKind.GoAway);
+        server.Send(FrameKind.End, call, FrameFlags.None, s_refusal);
+    }
+
+    /// <summary>The next call, when its request has come.</summary>
+    private static async Task<CallId> ReceiveCallAsync(RawPeer server)
     {
         RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
         CallId call = frame.Call;
@@ -194,7 +221,6 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             frame = await server.ReceiveAsync();
         }
 
-        server.Send(FrameKind.GoAway);
-        server.Send(FrameKind.End, call, FrameFlags.None, s_refusal);
+        return call;
     }
 }

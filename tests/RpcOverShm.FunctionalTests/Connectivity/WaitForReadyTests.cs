@@ -16,7 +16,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         ScriptClient client = rig.Client;
 
-        Task<Payload> blocking = Timeouts.OnThread(() => client.Unary(Payloads.Of("blocking"), s_waiting));
+        Task<Payload> blocking = await StartBlockingAsync(rig.Invoker, "blocking", s_waiting);
         AsyncUnaryCall<Payload> unary = client.UnaryAsync(Payloads.Of("unary"), s_waiting);
         AsyncServerStreamingCall<Payload> serverStream = client.ServerStream(Payloads.Of("server"), s_waiting);
         AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream(s_waiting);
@@ -62,7 +62,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         CallOptions options = s_waiting.WithCancellationToken(cancel.Token);
 
         Task<Payload> call = isBlocking
-            ? Timeouts.OnThread(() => rig.Client.Unary(Payloads.Empty, options))
+            ? await StartBlockingAsync(rig.Invoker, "", options)
             : rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync;
         await FailsWithoutWaitingAsync(rig.Client);
         await cancel.CancelAsync();
@@ -92,13 +92,13 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         AsyncUnaryCall<Payload> awaited = rig.Client.UnaryAsync(Payloads.Empty, s_waiting);
         ScriptClient client = rig.Client;
-        Task<RpcException> blocking = CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, s_waiting));
+        Task<Payload> blocking = await StartBlockingAsync(rig.Invoker, "", s_waiting);
         await FailsWithoutWaitingAsync(client);
 
         await rig.ShmChannel.ShutdownAsync().Bounded();
 
         Assert.That((await FailureOf(awaited)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        Assert.That((await blocking).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await FailureOf(blocking)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
     }
 
     [Test]
@@ -126,6 +126,31 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         call.Dispose();
         await FailureOf(call);
         return new WeakReference(call.ResponseAsync);
+    }
+
+    /// <summary>
+    /// Begins a call that blocks, on a thread of its own. From when its request was serialised it is the channel's.
+    /// </summary>
+    private static async Task<Task<Payload>> StartBlockingAsync(CallInvoker invoker, string text, CallOptions options)
+    {
+        var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Method<Payload, Payload> method = Script.UnaryMethod;
+        var noting = new Method<Payload, Payload>(
+            method.Type,
+            method.ServiceName,
+            method.Name,
+            new Marshaller<Payload>(
+                (message, context) =>
+                {
+                    begun.TrySetResult();
+                    method.RequestMarshaller.ContextualSerializer(message, context);
+                },
+                method.RequestMarshaller.ContextualDeserializer),
+            method.ResponseMarshaller);
+        Task<Payload> response = Timeouts.OnThread(
+            () => invoker.BlockingUnaryCall(noting, null, options, Payloads.Of(text)));
+        await begun.Task.Bounded();
+        return response;
     }
 
     private async Task<ShmRig> StartWithoutServerAsync()

@@ -153,9 +153,11 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
             ? await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, options))
             : await FailureOf(client.UnaryAsync(Payloads.Empty, options));
         ended.SetResult();
+        await client.UnaryAsync(Payloads.Empty, new CallOptions(credentials: Adding("authorization", "behind it")))
+            .ResponseAsync.Bounded();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(_seen, Is.Empty);
+        Assert.That(_seen, Is.EqualTo(new[] { "behind it" }));
     }
 
     [Test]

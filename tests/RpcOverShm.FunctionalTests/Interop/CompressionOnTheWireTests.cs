@@ -11,6 +11,7 @@ namespace RpcOverShm.FunctionalTests.Interop;
 /// </summary>
 [TestFixture(RigKind.Shm)]
 [TestFixture(RigKind.GrpcCore)]
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(kind)
 {
     // All that frames the messages of a call, and zeros when they are compressed.

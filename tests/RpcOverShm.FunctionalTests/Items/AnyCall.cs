@@ -22,7 +22,9 @@ internal sealed class AnyCall : IDisposable
 
     public static IEnumerable<MethodType> Shapes => Enum.GetValues<MethodType>();
 
-    /// <summary>The response, or the reading of the responses to their end.</summary>
+    /// <summary>
+    /// The response, or the reading of the responses to their end: a task of the response, or of the last of them.
+    /// </summary>
     public required Task Outcome { get; init; }
 
     public Task<Metadata> Headers => _headers();
@@ -98,10 +100,15 @@ internal sealed class AnyCall : IDisposable
     public void Dispose() => _dispose();
 
     // Unbounded: the test bounds its wait for the outcome.
-    private static async Task ReadToEndAsync<T>(IAsyncStreamReader<T> responses)
+    private static async Task<T?> ReadToEndAsync<T>(IAsyncStreamReader<T> responses)
+        where T : class
     {
+        T? last = null;
         while (await responses.MoveNext(CancellationToken.None))
         {
+            last = responses.Current;
         }
+
+        return last;
     }
 }

@@ -78,6 +78,26 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task C6_TokenOfAWrite_IsInTheExceptionsOfWriteAndRead()
+    {
+        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        using var cancel = new CancellationTokenSource();
+
+        // More than the window: it waits for a method that does not read.
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        await began.Bounded();
+        Task write = call.RequestStream.WriteAsync(Payloads.OfSize(3 << 20), cancel.Token);
+        Assert.That(write.IsCompleted, Is.False);
+        await cancel.CancelAsync();
+        OperationCanceledException byWrite = await CancelledAsync(write);
+        OperationCanceledException byRead = await CancelledAsync(read);
+
+        Assert.That(byWrite.CancellationToken, Is.EqualTo(cancel.Token));
+        Assert.That(byRead.CancellationToken, Is.EqualTo(cancel.Token));
+    }
+
+    [Test]
     public async Task C6_CancelledByTheServer_IsAnRpcException()
     {
         ShmRig rig = await StartShmAsync(

@@ -133,10 +133,10 @@ internal sealed class ClientCancelItemTests(RigKind kind) : RigFixture(kind)
             {
                 try
                 {
-                    await requests.MoveNext(CancellationToken.None);
+                    bool isFirstThere = await requests.MoveNext(CancellationToken.None);
                     Task<bool> next = requests.MoveNext(CancellationToken.None);
                     reading.SetResult();
-                    ended.SetResult(!await next);
+                    ended.SetResult(isFirstThere && !await next);
                 }
                 catch (Exception)
                 {

@@ -117,12 +117,24 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
         const int Threads = 8;
         const int CallsPerThread = 500;
         var held = new HeldMethods();
+        int mixedUp = 0;
+        UnaryServerMethod<Payload, Payload> hold = held.Script.Unary;
+        held.Script.Unary = (request, context) =>
+        {
+            if (context.RequestHeaders.GetValue("size") != $"{request.Data.Length}")
+            {
+                Interlocked.Increment(ref mixedUp);
+            }
+
+            return hold(request, context);
+        };
         CallRig rig = await StartAsync(held.Script);
         ScriptClient stub = rig.Client;
 
         Task<Payload>[][] calls = await Task.WhenAll(Enumerable.Range(0, Threads).Select(thread => Task.Run(
             () => Enumerable.Range(0, CallsPerThread).Select(
-                i => stub.UnaryAsync(Payloads.OfSize(i, (ulong)(thread + i))).ResponseAsync).ToArray()))).Bounded();
+                i => stub.UnaryAsync(Payloads.OfSize(i, (ulong)(thread + i)), Telling(i)).ResponseAsync).ToArray())))
+            .Bounded();
         await Timeouts.Eventually(() => held.Begun == Threads * CallsPerThread, "all methods run at once");
         held.Release();
 
@@ -131,6 +143,10 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
             Payload[] responses = await Task.WhenAll(calls[thread]).Bounded();
             Assert.That(responses.Select((response, i) => response.IsOfSize(i, (ulong)(thread + i))), Is.All.True);
         }
+
+        Assert.That(mixedUp, Is.Zero, "Each call has its own head and its own message.");
+
+        static CallOptions Telling(int size) => new(new Metadata { { "size", $"{size}" } });
     }
 
     [Test]

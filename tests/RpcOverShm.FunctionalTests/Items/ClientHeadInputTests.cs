@@ -7,7 +7,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>
 /// Heads of calls that cannot be sent as they are: each costs its call and nothing else, in every shape of call. More
-/// of that in MetadataLimitTests.
+/// of that in <see cref="MetadataLimitItemTests"/>.
 /// </summary>
 internal sealed class ClientHeadInputTests() : RigFixture(RigKind.Shm)
 {

@@ -190,11 +190,19 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script());
         await rig.KillServerAsync().Bounded();
 
-        AnyCall call = AnyCall.Start(rig.Invoker, shape);
+        (AnyCall call, IClientStreamWriter<Payload>? requests) = AnyCall.Start(
+            rig.Invoker, AnyCall.MethodOf(shape), Payloads.Empty);
         RpcException failure = await FailureOf(call.Outcome);
 
         AssertCouldNotStart(failure.Status);
         AssertCouldNotStart(call.Status);
+
+        // Grpc.Core was seen to return none.
+        Assert.That(() => call.Trailers, IsShm ? Throws.InvalidOperationException : Is.Empty);
+        if (requests is not null)
+        {
+            AssertCouldNotStart((await FailureOf(requests.WriteAsync(Payloads.Empty))).Status);
+        }
     }
 
     [Test]

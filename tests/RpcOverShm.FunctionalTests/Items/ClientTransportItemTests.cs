@@ -14,6 +14,8 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
 {
     private static CallOptions Expired => new(deadline: DateTime.MinValue);
 
+    private static CallOptions Soon => new(deadline: DateTime.UtcNow.AddMilliseconds(300));
+
     [Test]
     public async Task C1_InvokingMethod_WhileTheConnectionIsBeingMade_Returns()
     {
@@ -40,7 +42,27 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape, Expired).Outcome);
 
         Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
+        // The server hears of a connection later than the channel, which says at once that it tries.
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ShmConnectivityState.Idle));
         Assert.That(rig.Served, Is.Empty);
+    }
+
+    // With a server that works the two sides' timers race; here only the client's can end the call.
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C3_Deadline_OfAServerThatSaysNothing_EndsTheCallAllTheSame(MethodType shape)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        using var server = new RawServer(rig.SocketPath);
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape, Soon);
+        using RawPeer peer = await server.AcceptAsync();
+        RpcException failure = await FailureOf(call.Outcome);
+        RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, Soon));
+
+        Assert.That(
+            new[] { failure.Status, call.Status, blocking.Status },
+            Is.All.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -90,6 +112,27 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
         Assert.That((await FailureOf(call.Headers)).Status, Is.EqualTo(failure.Status));
     }
 
+    // A server that is stopped says so to each of its calls; one that dies says nothing.
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task C15_ServerThatDiesDuringTheCall_IsUnavailable(MethodType shape)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        using var server = new RawServer(rig.SocketPath);
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape);
+        RawPeer peer = await server.AcceptAsync();
+        await peer.ReceiveAsync(FrameKind.CallStart);
+        Task<RpcException> blocking = CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty));
+        await peer.ReceiveAsync(FrameKind.CallStart);
+        peer.Dispose();
+
+        RpcException failure = await FailureOf(call.Outcome);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(call.Status, Is.EqualTo(failure.Status));
+        Assert.That((await blocking).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
     [Test]
     public async Task C17_ShutdownOfTheChannel_CancelsItsCalls([Values] bool isDispose)
     {
@@ -128,5 +171,34 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
         Assert.That((await peer.ReceiveAsync()).Kind, Is.EqualTo(FrameKind.HalfClose));
         Assert.That((await peer.ReceiveAsync()).Kind, Is.EqualTo(FrameKind.Cancel));
         await completing.Bounded();
+    }
+
+    [Test]
+    public async Task CompleteAsyncAndDisposeAtOnce_BehindAFullRing_SendTheHalfCloseAheadOfTheCancel()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), new RigOptions { RingCapacity = 64 << 10 });
+        await rig.KillServerAsync().Bounded();
+        using var server = new RawServer(rig.SocketPath);
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        using RawPeer peer = await server.AcceptAsync();
+        CallId id = (await peer.ReceiveAsync(FrameKind.CallStart)).Call;
+        using AsyncDuplexStreamingCall<Payload, Payload> filling = rig.Client.Duplex();
+        Task write = filling.RequestStream.WriteAsync(Payloads.OfSize(500_000));
+
+        await call.RequestStream.CompleteAsync().Bounded();
+        call.Dispose();
+
+        var kinds = new List<FrameKind>();
+        while (kinds.LastOrDefault() != FrameKind.Cancel)
+        {
+            RawFrame frame = await peer.ReceiveAsync();
+            if (frame.Call == id)
+            {
+                kinds.Add(frame.Kind);
+            }
+        }
+
+        Assert.That(kinds, Is.EqualTo(new[] { FrameKind.HalfClose, FrameKind.Cancel }));
+        Assert.That(write.IsFaulted, Is.False);
     }
 }

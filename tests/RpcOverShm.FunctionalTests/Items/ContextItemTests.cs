@@ -110,13 +110,14 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
             await Task.Delay(Timeout.Infinite, context.CancellationToken);
         }));
         using var cancellation = new CancellationTokenSource();
+        await ConnectAsync(rig);
 
-        DateTime? deadline = end == "deadline" ? DateTime.UtcNow.AddMilliseconds(300) : null;
+        DateTime? deadline = end == "deadline" ? DateTime.UtcNow.AddSeconds(2) : null;
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(deadline: deadline, cancellationToken: cancellation.Token));
+        await began.Task.Bounded();
         if (end != "deadline")
         {
-            await began.Task.Bounded();
             Assert.That(fired.Task.IsCompleted, Is.False);
         }
 

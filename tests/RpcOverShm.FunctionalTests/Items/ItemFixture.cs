@@ -31,7 +31,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         _used.Clear();
         foreach (CallRig rig in used)
         {
-            Payload next = await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
+            Payload next = await EchoAsync(rig);
             Assert.That(next.Text(), Is.EqualTo("still"));
             if (IsShm)
             {
@@ -52,6 +52,23 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         _used.Add(rig);
         return rig;
     }
+
+    private async Task<Payload> EchoAsync(CallRig rig)
+    {
+        try
+        {
+            return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
+        }
+        catch (RpcException failure) when (!IsShm && failure.StatusCode == StatusCode.ResourceExhausted)
+        {
+            // Seen once in some hundred runs: the C core fails a call for metadata that were those of the one before.
+            return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
+        }
+    }
+
+    /// <summary>Makes a call besides: behind it there is a connection, and what was sent before has come.</summary>
+    protected static Task ConnectAsync(CallRig rig) =>
+        rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
 
     /// <summary>A script of which every method does the same.</summary>
     protected static Script Everywhere(Func<ServerCallContext, Task> act) => new()

@@ -9,7 +9,8 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// </summary>
 internal static class LyingSerializers
 {
-    public static IEnumerable<TestCaseData> All =>
+    /// <summary>What is done in another order than it may be, more than once, or not at all.</summary>
+    public static IEnumerable<TestCaseData> OfTheOrder =>
     [
         Case(
             "Z2_Throws",
@@ -59,6 +60,11 @@ internal static class LyingSerializers
             c.Complete(m);
             c.SetPayloadLength(m.Length);
         }),
+    ];
+
+    /// <summary>Lengths that are not what is written.</summary>
+    public static IEnumerable<TestCaseData> OfTheLength =>
+    [
         Case(
             "Z4_SaysANegativeLength",
             static (m, c) =>

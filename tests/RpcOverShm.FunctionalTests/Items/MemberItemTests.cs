@@ -97,18 +97,13 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(await seen.Task.Bounded(), Is.EqualTo(("only", false)));
     }
 
-    [TestCase(MethodType.ClientStreaming)]
-    [TestCase(MethodType.DuplexStreaming)]
-    public async Task B7_B8_CallsWithoutARequest_BeginBeforeAnythingIsWritten(MethodType shape)
-    {
-        var held = new HeldMethods();
-        CallRig rig = await StartAsync(held.Script);
+    [Test]
+    public Task B7_AsyncClientStreamingCall_BeginsBeforeAnythingIsWritten() =>
+        AssertBeginsAsync(MethodType.ClientStreaming);
 
-        using AnyCall call = AnyCall.Start(rig.Invoker, shape);
-
-        await held.Began.Bounded();
-        Assert.That(call.Outcome.IsCompleted, Is.False);
-    }
+    [Test]
+    public Task B8_AsyncDuplexStreamingCall_BeginsBeforeAnythingIsWritten() =>
+        AssertBeginsAsync(MethodType.DuplexStreaming);
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     public async Task B9_Host_IsSeenByTheMethod(MethodType shape)
@@ -184,6 +179,17 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
         await call.RequestStream.CompleteAsync().Bounded();
 
         Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("last"));
+    }
+
+    private async Task AssertBeginsAsync(MethodType shape)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+
+        using AnyCall call = AnyCall.Start(rig.Invoker, shape);
+
+        await held.Began.Bounded();
+        Assert.That(call.Outcome.IsCompleted, Is.False);
     }
 
     private static Script NotingHost(TaskCompletionSource<string> seen)

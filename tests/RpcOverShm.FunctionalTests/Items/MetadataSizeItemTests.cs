@@ -47,7 +47,9 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(
             new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode },
             Is.All.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(awaited.Status.Detail, Does.Contain(IsShm ? "65536" : "limit"));
+        Assert.That(
+            new[] { awaited.Status.Detail, blocking.Status.Detail, stream.Status.Detail },
+            Is.All.Contains(IsShm ? "65536" : "limit"));
     }
 
     [Test]
@@ -113,11 +115,12 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failures.Select(failure => failure.Status.Detail), Is.All.EqualTo(detail));
     }
 
-    [TestCase('\uD83D')]
-    [TestCase('\uDE08')]
-    public async Task M12_UnpairedSurrogatesInAStatusDetail_AreReplaced(char half)
+    // As numbers: of a test with half a character in its name no result is reported, whatever it was.
+    [TestCase(0xD83D)]
+    [TestCase(0xDE08)]
+    public async Task M12_UnpairedSurrogatesInAStatusDetail_AreReplaced(int half)
     {
-        string detail = $"a{half}b";
+        string detail = $"a{(char)half}b";
         CallRig rig = await UseAsync(Everywhere(
             _ => throw new RpcException(new Status(StatusCode.Aborted, detail))));
 

@@ -12,8 +12,8 @@ namespace RpcOverShm.FunctionalTests.Items;
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
 {
-    // Short enough not to be waited for, long enough for a call to reach its handler before.
-    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);
+    // Long enough for a call to reach its method before, on a busy machine and a connection that is there.
+    private static readonly TimeSpan s_short = TimeSpan.FromSeconds(2);
 
     private static DateTime Soon => DateTime.UtcNow + s_short;
 
@@ -31,6 +31,7 @@ internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
                 return new TaskCompletionSource<Payload>().Task;
             },
         });
+        await ConnectAsync(rig);
 
         DateTime deadline = Soon;
         RpcException failure = await FailureOf(
@@ -58,6 +59,7 @@ internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
                 return isThrowing ? throw new RpcException(new Status(StatusCode.DataLoss, "late")) : request;
             },
         });
+        await ConnectAsync(rig);
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: Soon));
         RpcException failure = await FailureOf(call);
@@ -83,6 +85,7 @@ internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
                 result.SetResult(await CatchAsync(() => responses.WriteAsync(request)));
             },
         });
+        await ConnectAsync(rig);
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(
             Payloads.Empty, new CallOptions(deadline: Soon));
@@ -96,19 +99,29 @@ internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
     [Test]
     public async Task S14_ErrorOfTheMethodThatCameFirst_Wins()
     {
-        var ended = new TaskCompletionSource<CancellationToken>();
-        CallRig rig = await UseAsync(Everywhere(context =>
+        CallRig rig = await UseAsync(new Script
         {
-            ended.TrySetResult(context.CancellationToken);
-            throw new RpcException(new Status(StatusCode.DataLoss, "first"));
-        }));
-        DateTime deadline = Soon;
+            Unary = async (request, context) =>
+            {
+                if (request.Text() == "hold")
+                {
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                }
 
-        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
-            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(5)));
+                throw new RpcException(new Status(StatusCode.DataLoss, "first"));
+            },
+        });
+        await ConnectAsync(rig);
+        var options = new CallOptions(deadline: Soon);
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, options);
         RpcException failure = await FailureOf(call);
-        await Timeouts.Eventually(() => DateTime.UtcNow > deadline);
 
+        // The deadline of both: when it has ended the one, it has come for the other.
+        RpcException held = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("hold"), options));
+        await ConnectAsync(rig);
+
+        Assert.That(held.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
         Assert.That(call.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
     }

@@ -15,7 +15,8 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// </summary>
 internal sealed class ServerFrameItemTests() : RigFixture(RigKind.Shm)
 {
-    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(100);
+    // Long enough for a method to begin before, on a busy machine.
+    private static readonly TimeSpan s_short = TimeSpan.FromSeconds(1);
 
     [Test]
     public async Task S7_Headers_GoOutAtOnceAndOnlyWhenWritten()
@@ -146,14 +147,21 @@ internal sealed class ServerFrameItemTests() : RigFixture(RigKind.Shm)
         using RawPeer peer = await ConnectAsync(new Script
         {
             Unary = (_, _) => throw new RpcException(new Status(StatusCode.DataLoss, "first")),
+            ServerStream = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
         });
+        var held = new CallId(1, 1, false);
 
         Start(peer, First, s_short.Ticks);
+        Start(peer, held, s_short.Ticks, Script.ServerStreamMethod);
         RawFrame end = await peer.ReceiveAsync();
-        await Task.Delay(s_short * 2);
+        RawFrame later = await peer.ReceiveAsync();
 
+        // The deadline of the call that is held came behind that of the first.
+        Assert.That(end.Call, Is.EqualTo(First));
         Assert.That(
             StatusTrailer.Decode(end.Head).Status, Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
+        Assert.That(later.Call, Is.EqualTo(held));
+        Assert.That(StatusTrailer.Decode(later.Head).Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         await AssertNothingFollowsAsync(peer);
     }
 
@@ -238,12 +246,13 @@ internal sealed class ServerFrameItemTests() : RigFixture(RigKind.Shm)
                 StatusCode.ResourceExhausted, "Received message exceeds the maximum configured message size.")));
     }
 
-    private static void Start(RawPeer peer, CallId call, long timeoutTicks)
+    private static void Start(
+        RawPeer peer, CallId call, long timeoutTicks, Method<Payload, Payload>? method = null)
     {
         using var head = new PooledBufferWriter();
         new RequestHead
         {
-            Method = System.Text.Encoding.UTF8.GetBytes(Script.UnaryMethod.FullName),
+            Method = System.Text.Encoding.UTF8.GetBytes((method ?? Script.UnaryMethod).FullName),
             Timeout = TimeSpan.FromTicks(timeoutTicks),
         }.Encode(head);
         peer.Send(

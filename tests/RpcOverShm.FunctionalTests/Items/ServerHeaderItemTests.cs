@@ -59,17 +59,26 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
     [Test]
     public async Task S7_Headers_BeforeTheMethodAnswers_AreNotThere()
     {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var mayEnd = new TaskCompletionSource();
         CallRig rig = await UseAsync(new Script
         {
             Unary = async (request, _) =>
             {
+                began.SetResult();
                 await mayEnd.Task;
                 return request;
             },
         });
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        await began.Task.Bounded();
+        // Behind these calls, headers that go out by themselves would have come too.
+        for (int i = 0; i < 10; i++)
+        {
+            await rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
+        }
+
         Assert.That(call.ResponseHeadersAsync.IsCompleted, Is.False);
         mayEnd.SetResult();
         await call.ResponseAsync.Bounded();

@@ -1,3 +1,4 @@
+using Google.Protobuf;
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
@@ -18,6 +19,8 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
         CallRig rig = await UseAsync(new Script());
         var request = new FailRequest { StatusCode = (int)code, Detail = "what went wrong" };
         request.Trailers.Add(new MetadataEntry { Key = "reason", Text = "tested" });
+        request.Trailers.Add(
+            new MetadataEntry { Key = "grpc-status-details-bin", Binary = ByteString.CopyFrom(1, 2, 3) });
 
         RpcException awaited = await FailureOf(rig.Conformance.FailAsync(request));
         RpcException blocking = await CallFailure.OfBlocking(() => rig.Conformance.Fail(request));
@@ -26,6 +29,7 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
         {
             Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(code, "what went wrong")));
             Assert.That(failure.Trailers.GetValue("reason"), Is.EqualTo("tested"));
+            Assert.That(failure.Trailers.GetValueBytes("grpc-status-details-bin"), Is.EqualTo(new byte[] { 1, 2, 3 }));
         }
     }
 
@@ -115,7 +119,16 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
 
         RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
 
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unknown));
+        Assert.That(
+            failures.Select(failure => failure.Status.Plain()),
+            Is.All.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
+        if (IsShm)
+        {
+            // Said for what it is, and not as the null reference that awaiting it would be.
+            Assert.That(
+                rig.Log.Of(MethodThrew).Select(entry => entry.Exception!.Message),
+                Has.Exactly(5).EqualTo("The method returned null in place of a task."));
+        }
     }
 
     [Test]
@@ -156,6 +169,9 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
         List<Payload> responses = await stream.ResponseStream.ReadAllAsync();
 
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Internal));
+        Assert.That(
+            failures.Select(failure => failure.Status.Detail),
+            Is.All.StartsWith("Failed to deserialize response message"));
         Assert.That(responses, Is.Empty, "A stream may end well without a message.");
         Assert.That(stream.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.OK, "odd")));
     }

@@ -118,16 +118,19 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
                         await cancellation.CancelAsync();
                     }
 
-                    result.SetResult(await CatchAsync(() =>
+                    Exception? thrown = await CatchAsync(() =>
                     {
                         Task write = responses.WriteAsync(Payloads.OfSize(FarMoreThanAnyWindow), cancellation.Token);
                         began.SetResult();
                         return write;
-                    }));
+                    });
                     if (IsShm)
                     {
+                        // It is said only when the method has been told: the test waits for both.
                         await fired.Task.Bounded();
                     }
+
+                    result.SetResult(thrown);
                 },
             },
             RigOptions.AnySize);

@@ -18,6 +18,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
 
     private readonly TaskCompletionSource _failed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _attempts;
+    private int _otherAttempts;
 
     [Test]
     public async Task Writes_AfterAnAttemptHasFailed_GoToTheNextOne()
@@ -63,7 +64,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
 
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
-        await _failed.Task.Bounded();
+        await InPauseAsync(rig);
         call.Dispose();
         Status status = call.GetStatus();
 
@@ -77,13 +78,43 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Dispose_InAPause_EndsThePendingWriteAsItEndsTheCall([Values] bool isDuplex)
+    {
+        ShmRig rig = await StartPausingAsync();
+        CallInvoker invoker = rig.Invoker;
+        using IDisposable call = isDuplex
+            ? invoker.AsyncDuplexStreamingCall(Script.DuplexMethod, null, default)
+            : invoker.AsyncClientStreamingCall(Script.ClientStreamMethod, null, default);
+        (IClientStreamWriter<Payload> requests, Func<Status> getStatus) = call switch
+        {
+            AsyncDuplexStreamingCall<Payload, Payload> duplex => (duplex.RequestStream, duplex.GetStatus),
+            AsyncClientStreamingCall<Payload, Payload> clientStream =>
+                (clientStream.RequestStream, (Func<Status>)clientStream.GetStatus),
+            _ => throw new InvalidOperationException("There are two shapes with a stream of requests."),
+        };
+        await _failed.Task.Bounded();
+        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the attempt has ended at the server");
+
+        // What the server answers later is read later: the attempt has ended here too.
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        Task write = requests.WriteAsync(Payloads.Empty);
+        Assert.That(write.IsCompleted, Is.False);
+        call.Dispose();
+
+        RpcException failure = await FailureOf(write);
+        Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "gRPC call disposed.")));
+        Assert.That(getStatus().Plain(), Is.EqualTo(failure.Status.Plain()));
+        Assert.That(_attempts, Is.EqualTo(1));
+    }
+
+    [Test]
     public async Task Shutdown_OfTheChannelInAPause_EndsTheCallCancelled()
     {
         ShmRig rig = await StartPausingAsync();
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
-        await _failed.Task.Bounded();
+        await InPauseAsync(rig);
         await rig.ShmChannel.ShutdownAsync().Bounded();
 
         Assert.That((await FailureOf(read)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
@@ -153,15 +184,31 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
     private static RpcException Unavailable(Metadata? trailers = null) =>
         new(new Status(StatusCode.Unavailable, "not now"), trailers ?? []);
 
+    /// <summary>
+    /// Waits until the duplex call is in its pause: another call, whose end came later, has been through its own.
+    /// </summary>
+    private async Task InPauseAsync(ShmRig rig)
+    {
+        await _failed.Task.Bounded();
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        Assert.That(_otherAttempts, Is.EqualTo(2));
+    }
+
     private Task<ShmRig> StartPausingAsync() => StartShmAsync(
         new Script
         {
-            Duplex = (_, _, _) =>
-            {
-                Interlocked.Increment(ref _attempts);
-                _failed.TrySetResult();
-                throw Unavailable(new Metadata { { Pushback, "3600000" } });
-            },
+            Unary = (request, _) => Interlocked.Increment(ref _otherAttempts) == 1
+                ? throw Unavailable(new Metadata { { Pushback, "0" } })
+                : Task.FromResult(request),
+            Duplex = (_, _, _) => throw FailForAnHour(),
+            ClientStream = (_, _) => throw FailForAnHour(),
         },
         s_retrying);
+
+    private RpcException FailForAnHour()
+    {
+        Interlocked.Increment(ref _attempts);
+        _failed.TrySetResult();
+        return Unavailable(new Metadata { { Pushback, "3600000" } });
+    }
 }

@@ -16,7 +16,11 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
 
     private static readonly RigRetries s_three = new(3, StatusCode.Unavailable);
 
+    // The attempts of a call in its pause, and of the other one that shows that it is there.
+    private static readonly string[] s_onceAndTheOtherTwice = ["", "", "1"];
+
     private readonly List<string> _attempts = [];
+    private Metadata? _lastHeaders;
     private Func<int, RpcException?> _failureOf = attempt => attempt < 3 ? Unavailable() : null;
 
     [Test]
@@ -150,33 +154,33 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Deadline_InAPause_EndsTheCall()
     {
-        _failureOf = _ => new RpcException(
-            new Status(StatusCode.Unavailable, "busy"), new Metadata { { Pushback, "3600000" } });
         CallRig rig = await StartFailingAsync(s_three);
+        _failureOf = _ => null;
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        _attempts.Clear();
+        Task failed = FailOnceForAnHour();
 
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(
-            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(500))));
+        Task<RpcException> ended = FailureOf(rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddSeconds(3))));
+        await failed.Bounded();
+        await BeTriedAgainAsync(rig);
+        RpcException failure = await ended;
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(_attempts, Has.Count.EqualTo(1));
+        Assert.That(_attempts, Is.EqualTo(s_onceAndTheOtherTwice));
     }
 
     [Test]
     public async Task Cancellation_InAPause_EndsTheCall([Values] bool isByDispose)
     {
-        var failed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        _failureOf = _ =>
-        {
-            failed.TrySetResult();
-            return new RpcException(
-                new Status(StatusCode.Unavailable, "busy"), new Metadata { { Pushback, "3600000" } });
-        };
+        Task failed = FailOnceForAnHour();
         CallRig rig = await StartFailingAsync(s_three);
         using var cancel = new CancellationTokenSource();
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(cancellationToken: cancel.Token));
-        await failed.Task.Bounded();
+        await failed.Bounded();
+        await BeTriedAgainAsync(rig);
         if (isByDispose)
         {
             call.Dispose();
@@ -189,7 +193,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(call);
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        Assert.That(_attempts, Has.Count.EqualTo(1));
+        Assert.That(_attempts, Is.EqualTo(s_onceAndTheOtherTwice));
     }
 
     [Test]
@@ -211,8 +215,55 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         Assert.That(_attempts, Has.Count.EqualTo(3));
     }
 
+    [Test]
+    public async Task Headers_ThatTheCallerChangesLater_AreThoseOfTheBeginningForEveryAttempt()
+    {
+        var headers = new Metadata { { "which", "mine" } };
+        _failureOf = attempt =>
+        {
+            headers.Add("later", "too late");
+            return attempt < 3 ? Unavailable() : null;
+        };
+        CallRig rig = await StartFailingAsync(s_three);
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers));
+
+        await call.ResponseAsync.Bounded();
+
+        Assert.That(_lastHeaders!.GetValue("which"), Is.EqualTo("mine"));
+        Assert.That(_lastHeaders.GetValue("later"), Is.Null);
+        Assert.That(headers, Has.Count.EqualTo(4));
+    }
+
     private static RpcException Unavailable(string detail = "not now") => new(
         new Status(StatusCode.Unavailable, detail), new Metadata { { "which", "trailer" } });
+
+    /// <summary>
+    /// Has the next attempt fail, and its call come again in an hour. The one after that fails too, and comes again at
+    /// once. The task completes with the first failure.
+    /// </summary>
+    private Task FailOnceForAnHour()
+    {
+        var failed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        _failureOf = attempt =>
+        {
+            failed.TrySetResult();
+            return attempt > 2
+                ? null
+                : new RpcException(
+                    new Status(StatusCode.Unavailable, "busy"),
+                    new Metadata { { Pushback, attempt == 1 ? "3600000" : "0" } });
+        };
+        return failed.Task;
+    }
+
+    /// <summary>
+    /// A call behind the one that is to be in its pause: its end came later, and it was through its own pause since.
+    /// </summary>
+    private static async Task BeTriedAgainAsync(CallRig rig)
+    {
+        Payload answer = await rig.Client.UnaryAsync(Payloads.Of("other")).ResponseAsync.Bounded();
+        Assert.That(answer.Text(), Is.EqualTo("other"));
+    }
 
     private Task<CallRig> StartFailingAsync(RigRetries retries) => StartAsync(
         new Script
@@ -256,6 +307,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
     {
         lock (_attempts)
         {
+            _lastHeaders = context.RequestHeaders;
             _attempts.Add(context.RequestHeaders.GetValue(PreviousAttempts) ?? "");
             return _attempts.Count;
         }

@@ -125,10 +125,14 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
             await call.ResponseStream.ReadAllAsync().Bounded();
         }
 
+        // Adaptive may find such a method slow; for Inline nothing but a rescue is a reason to go elsewhere.
+        bool isAlwaysInline = mode == ShmScheduling.Inline && rig.OnlyConnection.Rescues == 0;
         Assert.That(onPool, Has.Count.EqualTo(Calls));
         Assert.That(
             onPool,
-            mode == ShmScheduling.ThreadPool ? Has.All.EqualTo(true) : Has.Some.EqualTo(false));
+            mode == ShmScheduling.ThreadPool ? Has.All.EqualTo(true)
+                : isAlwaysInline ? Has.All.EqualTo(false)
+                : Has.Some.EqualTo(false));
     }
 
     [Test]

@@ -55,7 +55,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         using AsyncServerStreamingCall<HealthCheckResponse> call = Watch(client);
         Assert.That(await NextAsync(call), Is.EqualTo(ServingStatus.Serving));
         health.SetStatus(Service, ServingStatus.Serving);
-        health.SetStatus("other", ServingStatus.NotServing);
+        health.SetStatus("other", ServingStatus.Unknown);
         health.ClearStatus("never known");
         health.SetStatus(Service, ServingStatus.NotServing);
 
@@ -113,9 +113,11 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
     {
         ShmHealthService health = ServiceWith(ServingStatus.Serving);
         Health.HealthClient client = await StartAsync(health);
+        await client.CheckAsync(new HealthCheckRequest { Service = Service }).ResponseAsync.Bounded();
 
         using AsyncServerStreamingCall<HealthCheckResponse> call = client.Watch(
-            new HealthCheckRequest { Service = Service }, deadline: DateTime.UtcNow.AddMilliseconds(300));
+            new HealthCheckRequest { Service = Service }, deadline: DateTime.UtcNow.AddSeconds(2));
+        Assert.That(await NextAsync(call), Is.EqualTo(ServingStatus.Serving));
         RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
         await AllGoneAsync(health);
 

@@ -116,8 +116,9 @@ internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) :
     [Test]
     public async Task Imports_SentOnTheStreamBefore_AreNotSentAgain()
     {
-        using ReflectionStream stream = await OpenAsync();
-        using ReflectionStream another = await OpenAsync();
+        CallRig rig = await StartAsync();
+        using var stream = new ReflectionStream(rig.Channel, version);
+        using var another = new ReflectionStream(rig.Channel, version);
 
         FileDescriptorProto[] service = await stream.FilesOfSymbolAsync(Package + ".Reflected");
         FileDescriptorProto[] again = await stream.FilesOfSymbolAsync(Package + ".Reflected");
@@ -198,13 +199,14 @@ internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) :
             Is.EqualTo("holds"));
     }
 
-    private async Task<ReflectionStream> OpenAsync()
+    private async Task<ReflectionStream> OpenAsync() => new((await StartAsync()).Channel, version);
+
+    private Task<CallRig> StartAsync()
     {
         var reflection = new ShmReflectionService(
             [Reflected.Descriptor, ConformanceContract.Descriptor, Health.Descriptor, Reflected.Descriptor],
             [ReflectedExtensionsReflection.Descriptor]);
-        CallRig rig = await StartAsync(null, [.. reflection.BindServices()]);
-        return new ReflectionStream(rig.Channel, version);
+        return StartAsync(null, [.. reflection.BindServices()]);
     }
 
     private static ServerReflectionRequest Extension(string type, int number) => new()

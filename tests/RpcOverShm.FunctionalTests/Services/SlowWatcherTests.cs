@@ -15,22 +15,30 @@ namespace RpcOverShm.FunctionalTests.Services;
 internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
 {
     private const int MessageBytes = 64 << 10;
-    private const int Changes = 20_000;
+    private const int ChangesAtATime = 100;
+
+    // So often in a row the same write must be found waiting, each time behind so many changes more.
+    private const int Looks = 20;
+
+    private readonly List<StatusPayloads> _watches = [];
+
+    [SetUp]
+    public void ForgetWatches() => _watches.Clear();
 
     [Test]
     public async Task Watcher_ThatDoesNotRead_IsSparedWhatWasReplacedAndGetsTheLatest()
     {
         ShmHealthService health = ServiceWith(ServingStatus.Serving);
-        CallRig rig = await StartAsync(StatusPayloads.Watching(health, Service, MessageBytes));
+        CallRig rig = await StartWatchingAsync(health);
 
-        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        await Timeouts.Eventually(() => health.Watchers.Length == 1);
-        await ChangeAsync(health);
+        using AsyncServerStreamingCall<Payload> call = await WatchAsync(rig, health);
+        await ChangeUntilAWriteWaitsAsync(health);
         health.ClearStatus(Service);
-        Assert.That(health.Watchers.Single().WaitingCount, Is.LessThanOrEqualTo(HealthWatcher.MostWaiting));
+        int written = _watches[0].BegunWrites;
+        Assert.That(health.Watchers.Single().WaitingCount, Is.EqualTo(HealthWatcher.MostWaiting));
         List<ServingStatus> read = await ReadUntilAsync(call, ServingStatus.ServiceUnknown);
 
-        Assert.That(read, Has.Count.LessThan(Changes / 10));
+        Assert.That(read, Has.Count.LessThanOrEqualTo(written + HealthWatcher.MostWaiting));
         Assert.That(read.Zip(read.Skip(1)).Where(pair => pair.First == pair.Second), Is.Empty);
     }
 
@@ -38,44 +46,71 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
     public async Task Watcher_ThatDoesNotRead_HoldsUpNoOther()
     {
         ShmHealthService health = ServiceWith(ServingStatus.Serving);
-        CallRig rig = await StartAsync(StatusPayloads.Watching(health, Service, MessageBytes));
+        CallRig rig = await StartWatchingAsync(health);
 
-        using AsyncServerStreamingCall<Payload> slow = rig.Client.ServerStream(Payloads.Empty);
-        using AsyncServerStreamingCall<Payload> other = rig.Client.ServerStream(Payloads.Empty);
-        await Timeouts.Eventually(() => health.Watchers.Length == 2);
+        using AsyncServerStreamingCall<Payload> slow = await WatchAsync(rig, health);
+        using AsyncServerStreamingCall<Payload> other = await WatchAsync(rig, health);
         Task<List<ServingStatus>> reading = ReadUntilAsync(other, ServingStatus.ServiceUnknown);
-        await ChangeAsync(health);
+        Task waiting = await ChangeUntilAWriteWaitsAsync(health);
         health.ClearStatus(Service);
 
         Assert.That((await reading.Bounded())[^1], Is.EqualTo(ServingStatus.ServiceUnknown));
+        Assert.That(waiting.IsCompleted, Is.False, "The slow one is held up still.");
     }
 
     [Test]
     public async Task Watcher_ThatGoesWhileAWriteToItWaits_IsForgotten()
     {
         ShmHealthService health = ServiceWith(ServingStatus.Serving);
-        CallRig rig = await StartAsync(StatusPayloads.Watching(health, Service, MessageBytes));
+        CallRig rig = await StartWatchingAsync(health);
 
-        AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        await Timeouts.Eventually(() => health.Watchers.Length == 1);
-        await ChangeAsync(health);
+        AsyncServerStreamingCall<Payload> call = await WatchAsync(rig, health);
+        Task waiting = await ChangeUntilAWriteWaitsAsync(health);
         Assert.That(health.Watchers, Has.Length.EqualTo(1));
+        Assert.That(waiting.IsCompleted, Is.False);
         call.Dispose();
 
         await AllGoneAsync(health);
         Assert.That(rig.Log.Of(301), Is.Empty, "A client that goes is no failure of the method.");
     }
 
-    // With a pause now and then, or the method that sends would see a handful of the changes only.
-    private static async Task ChangeAsync(ShmHealthService health)
+    private Task<CallRig> StartWatchingAsync(ShmHealthService health) =>
+        StartAsync(StatusPayloads.Watching(health, Service, MessageBytes, _watches.Add));
+
+    /// <summary>One more watch, which has begun.</summary>
+    private async Task<AsyncServerStreamingCall<Payload>> WatchAsync(CallRig rig, ShmHealthService health)
     {
-        for (int i = 0; i < Changes; i++)
+        int before = health.Watchers.Length;
+        AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        await Timeouts.Eventually(() => health.Watchers.Length == before + 1);
+        return call;
+    }
+
+    /// <summary>
+    /// Changes the status until a write to the first watcher waits, as it will until that one reads. Returns the write.
+    /// </summary>
+    private async Task<Task> ChangeUntilAWriteWaitsAsync(ShmHealthService health)
+    {
+        Task? waiting = null;
+        int looks = 0;
+        await Timeouts.Eventually(
+            () =>
+            {
+                Change(health);
+                Task? last = _watches[0].LastWrite;
+                looks = last is { IsCompleted: false } && last == waiting ? looks + 1 : 0;
+                waiting = last;
+                return looks == Looks;
+            },
+            "a write waits");
+        return waiting!;
+    }
+
+    private static void Change(ShmHealthService health)
+    {
+        for (int i = 0; i < ChangesAtATime; i++)
         {
             health.SetStatus(Service, i % 2 == 0 ? ServingStatus.NotServing : ServingStatus.Serving);
-            if (i % 100 == 0)
-            {
-                await Task.Yield();
-            }
         }
     }
 

@@ -15,7 +15,7 @@ internal sealed class QueuedMessages
 
     public QueuedMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted = false, bool isTakenAsArray = false)
     {
-        var habit = new TakingHabit { IsAsArray = isTakenAsArray };
+        var habit = new TakingHabit(isInChunks: false) { IsAsArray = isTakenAsArray };
         _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysWanted, habit);
         _call.OnWork = _ => _messages.CompleteWait();
     }

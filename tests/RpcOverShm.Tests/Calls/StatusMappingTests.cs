@@ -97,6 +97,33 @@ public class StatusMappingTests
     }
 
     [Test]
+    public void EveryMapping_OfAnExceptionThatThrowsWhenItIsAsked_IsAStatusThatCanBeThrown()
+    {
+        var exception = new InvalidOperationException("outer", new MuteException());
+        Status[] statuses =
+        [
+            StatusMapping.FromStartFailure(exception),
+            StatusMapping.FromRequestFailure(exception),
+            StatusMapping.FromUnreadableResponse(new MuteException()),
+            StatusMapping.FromCredentialsFailure(new IOException("outer", exception)),
+            StatusMapping.FromCredentialsFailure(new OperationCanceledException("outer", exception)),
+            StatusMapping.FromHandlerException(exception, isDetailed: true),
+        ];
+
+        foreach (Status status in statuses)
+        {
+            Assert.That(status.DebugException, Is.Null);
+            Assert.That(() => new RpcException(status), Throws.Nothing);
+        }
+
+        Assert.That(
+            statuses[^1].Detail,
+            Is.EqualTo(
+                "Exception was thrown by handler. InvalidOperationException: outer "
+                + "MuteException: (its message throws NotSupportedException)"));
+    }
+
+    [Test]
     public void FromHandlerException_OfTooLargeAResponse_IsResourceExhausted()
     {
         Assert.That(
@@ -138,5 +165,10 @@ public class StatusMappingTests
             Is.EqualTo("This is larger than the 5 bytes that are allowed."));
         Assert.That(
             StatusMapping.CodecUnknown("x", ["proto", "y"]).Detail, Does.Contain("'x'").And.Contain("'proto', 'y'"));
+    }
+
+    private sealed class MuteException : Exception
+    {
+        public override string Message => throw new NotSupportedException();
     }
 }

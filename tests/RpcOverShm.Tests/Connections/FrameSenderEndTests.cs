@@ -63,6 +63,70 @@ public class FrameSenderEndTests
     }
 
     [Test]
+    public void Abandon_WithAQueuedHalfClose_SendsItAheadOfTheCancel()
+    {
+        RecordingCall call = _rig.Start();
+        _rig.FillWithData();
+        _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
+
+        _rig.Sender.Abandon(_rig.Calls, call, isCancel: true);
+
+        Assert.That(
+            _rig.Peer.ReceiveUntil(FrameKind.Cancel).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
+            Is.EqualTo(new[] { FrameKind.CallStart, FrameKind.HalfClose, FrameKind.Cancel }));
+    }
+
+    [Test]
+    public void Abandon_WithAHalfCloseAndNoRoomForIt_SendsBothOnceThePeerHasRead()
+    {
+        // Credit has taken what data leaves free.
+        const int MoreThanFits = 2000;
+        RecordingCall call = _rig.Start();
+        RecordingCall filling = _rig.FillWithData();
+        for (int i = 0; i < MoreThanFits; i++)
+        {
+            _rig.Sender.SendCredit(filling, 1);
+        }
+
+        _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
+        _rig.Sender.Abandon(_rig.Calls, call, isCancel: true);
+
+        Assert.That(
+            _rig.Peer.ReceiveUntil(FrameKind.Cancel).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
+            Is.EqualTo(new[] { FrameKind.CallStart, FrameKind.HalfClose, FrameKind.Cancel }));
+    }
+
+    [Test]
+    public void Abandon_WithAMessageBeforeTheHalfClose_SendsTheCancelOnly()
+    {
+        RecordingCall call = _rig.Start();
+        _rig.Send(call, SenderRig.Pattern(500_000));
+        _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
+
+        _rig.Sender.Abandon(_rig.Calls, call, isCancel: true);
+
+        Assert.That(
+            _rig.Peer.ReceiveUntil(FrameKind.Cancel).Select(frame => frame.Kind),
+            Has.None.EqualTo(FrameKind.HalfClose), "The message is not complete.");
+    }
+
+    [Test]
+    public void Abandon_WithAQueuedHalfClose_WhenThePeerHasEndedTheCall_SendsNeither()
+    {
+        RecordingCall call = _rig.Start();
+        _rig.FillWithData();
+        _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
+
+        call.NoteEndedByPeer();
+        _rig.Sender.Abandon(_rig.Calls, call, isCancel: true);
+        _rig.Sender.SendGoAway();
+
+        Assert.That(
+            _rig.Peer.ReceiveUntil(FrameKind.GoAway).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
+            Is.EqualTo(new[] { FrameKind.CallStart }));
+    }
+
+    [Test]
     public async Task Abandon_WithAQueuedMessage_DropsTheRestAndCompletesTheWait()
     {
         RecordingCall call = _rig.Start();
@@ -122,6 +186,38 @@ public class FrameSenderEndTests
 
         Assert.That(_rig.Calls.Count, Is.EqualTo(1));
         Assert.That(_rig.Calls.Snapshot(), Does.Not.Contain(queued));
+    }
+
+    [Test]
+    public async Task TryLetGo_OfACallThatWaitsForSpace_TakesItOutAndLetsOthersGo()
+    {
+        RecordingCall refused = _rig.Start();
+        Task<bool> sent = _rig.Send(refused, SenderRig.Pattern(500_000), FrameFlags.Single);
+        RecordingCall other = _rig.Start("behind it"u8);
+
+        refused.NoteEndedByPeer();
+        bool isFree = _rig.Sender.TryLetGo(refused);
+
+        Assert.That(isFree);
+        Assert.That(refused.Sending.IsReady, Is.False);
+        Assert.That(await sent.Bounded(), Is.False);
+        List<RawFrame> frames = _rig.Peer.ReceiveUntil(FrameKind.CallStart);
+        while (frames[^1].Call != other.Id)
+        {
+            frames.Add(_rig.Peer.Receive());
+        }
+
+        Assert.That(frames[^1].Head, Is.EqualTo("behind it"u8.ToArray()));
+        Assert.That(_rig.Peer.ReceiveAll(), Is.Empty);
+    }
+
+    [Test]
+    public void TryLetGo_AfterTheSenderWasClosed_IsFreeToo()
+    {
+        using var closed = new ClosedRig(withQueued: true);
+
+        Assert.That(closed.Sender.TryLetGo(closed.Call));
+        Assert.That(closed.Call.Sending.IsReady, Is.False);
     }
 
     [Test]
@@ -209,11 +305,18 @@ public class FrameSenderEndTests
     {
         private readonly LinkPair _links = new();
 
-        public ClosedRig()
+        public ClosedRig(bool withQueued = false)
         {
             Peer = new RawPeer(_links.Server);
             Sender = new FrameSender(_links.Client);
             Sender.Start(Calls, Call, FrameFlags.None, default, default);
+            if (withQueued)
+            {
+                var bytes = new PooledBufferWriter();
+                bytes.Write(SenderRig.Pattern(500_000));
+                Sender.Messages.SendAsync(Call, FrameFlags.Single, bytes);
+            }
+
             Sender.Close();
         }
 

@@ -24,9 +24,13 @@ public class ItemTests
         }
         """;
 
-    // How many items there are of servers, clients, metadata, literal values, interfaces and call options.
+    // How many items there are of servers, clients, metadata, literal values, channel and invoker, interfaces, call
+    // options and serialisation.
     private static readonly (string Letter, int Count, string Digits)[] s_items =
-        [("S", 19, "0"), ("C", 23, "0"), ("M", 12, "00"), ("L", 15, "00"), ("I", 3, "0"), ("O", 8, "0")];
+    [
+        ("S", 19, "0"), ("C", 23, "0"), ("M", 12, "00"), ("L", 15, "00"), ("B", 9, "0"), ("I", 3, "0"), ("O", 8, "0"),
+        ("Z", 7, "0"),
+    ];
 
     private static readonly string[] s_members =
     [

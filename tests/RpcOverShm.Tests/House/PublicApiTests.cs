@@ -1,3 +1,4 @@
+using RpcOverShm.MessagePack;
 using RpcOverShm.Services;
 
 namespace RpcOverShm.Tests.House;
@@ -18,6 +19,7 @@ public class PublicApiTests
     [
         new(nameof(RpcOverShm), TypesOf(typeof(ShmChannel)), "PublicApi.approved.txt"),
         new("RpcOverShm.Services", TypesOf(typeof(ShmHealthService)), "PublicApi.Services.approved.txt"),
+        new("RpcOverShm.MessagePack", TypesOf(typeof(ShmMessagePackCodec)), "PublicApi.MessagePack.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]

@@ -1,13 +1,13 @@
 using System.Collections.ObjectModel;
 using System.Reflection;
 
-namespace Grpc.Core.Api.Tests.Surface;
+namespace RpcOverShm.Testing.Surface;
 
 /// <summary>
 /// Reads the compiler's nullability flags of one signature type, in the order in which the types inside it are visited:
 /// 0 oblivious, 1 not null, 2 nullable. One flag alone stands for all of them.
 /// </summary>
-internal sealed class NullableFlags
+public sealed class NullableFlags
 {
     private const string FlagsAttribute = "System.Runtime.CompilerServices.NullableAttribute";
     private const string ContextAttribute = "System.Runtime.CompilerServices.NullableContextAttribute";
@@ -21,20 +21,20 @@ internal sealed class NullableFlags
     }
 
     /// <summary>For what cannot be nullable: base types and interfaces.</summary>
-    internal static NullableFlags None { get; } = new([0]);
+    public static NullableFlags None { get; } = new([0]);
 
     /// <summary>The flags on the element itself, or else the one that its surroundings give to all they hold.</summary>
-    internal static NullableFlags Of(IList<CustomAttributeData> attributes, MemberInfo surroundings)
+    public static NullableFlags Of(IList<CustomAttributeData> attributes, MemberInfo surroundings)
     {
         return new NullableFlags(Find(attributes, FlagsAttribute) ?? [ContextOf(surroundings)]);
     }
 
-    internal static NullableFlags Of(ParameterInfo parameter)
+    public static NullableFlags Of(ParameterInfo parameter)
     {
         return Of(parameter.GetCustomAttributesData(), parameter.Member);
     }
 
-    internal bool NextIsNullable() => (_flags.Length == 1 ? _flags[0] : _flags[_next++]) == 2;
+    public bool NextIsNullable() => (_flags.Length == 1 ? _flags[0] : _flags[_next++]) == 2;
 
     private static byte ContextOf(MemberInfo? member)
     {

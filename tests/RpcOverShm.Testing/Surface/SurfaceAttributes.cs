@@ -1,12 +1,12 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 
-namespace Grpc.Core.Api.Tests.Surface;
+namespace RpcOverShm.Testing.Surface;
 
 /// <summary>Writes the attributes that belong to the surface, since compilers or the trimmer heed them.</summary>
-internal static class SurfaceAttributes
+public static class SurfaceAttributes
 {
-    internal static string TypeNote(Type type)
+    public static string TypeNote(Type type)
     {
         if (type.IsDefined(typeof(FlagsAttribute), inherit: false))
         {
@@ -14,18 +14,21 @@ internal static class SurfaceAttributes
         }
 
         return type.GetCustomAttribute<AttributeUsageAttribute>(inherit: false) is { } usage
-            ? $"  // [AttributeUsage({usage.ValidOn}, AllowMultiple={Lower(usage.AllowMultiple)}, " +
+            ? $"  // [AttributeUsage({Targets(usage)}, AllowMultiple={Lower(usage.AllowMultiple)}, " +
                 $"Inherited={Lower(usage.Inherited)})]"
             : "";
     }
 
-    internal static string? TrimmerNote(IList<CustomAttributeData> attributes)
+    public static string? TrimmerNote(IList<CustomAttributeData> attributes)
     {
         var found = attributes.FirstOrDefault(
             attribute => attribute.AttributeType == typeof(DynamicallyAccessedMembersAttribute));
         var members = (DynamicallyAccessedMemberTypes?)(int?)found?.ConstructorArguments[0].Value;
         return members is null ? null : $"[DynamicallyAccessedMembers({members.ToString()!.Replace(", ", "|")})]";
     }
+
+    private static string Targets(AttributeUsageAttribute usage) =>
+        usage.ValidOn.ToString().Replace(", ", "|", StringComparison.Ordinal);
 
     private static string Lower(bool value) => value ? "true" : "false";
 }

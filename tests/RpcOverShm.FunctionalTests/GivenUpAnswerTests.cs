@@ -7,7 +7,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>What is left of calls that were given up while their answer was on its way.</summary>
-internal sealed class CancellationDetailTests() : RigFixture(RigKind.Shm)
+internal sealed class GivenUpAnswerTests() : RigFixture(RigKind.Shm)
 {
     // The method has ended by then, and its answer waits for credit that a client which has given up never gives.
     [Test]
@@ -26,10 +26,10 @@ internal sealed class CancellationDetailTests() : RigFixture(RigKind.Shm)
             AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("30000000"));
             await call.ResponseHeadersAsync.Bounded();
             call.Dispose();
-            await FailureOf(call);
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
         }
 
         await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the calls");
-        await rig.Client.UnaryAsync(Payloads.Of("10")).ResponseAsync.Bounded();
+        Assert.That((await rig.Client.UnaryAsync(Payloads.Of("10")).ResponseAsync.Bounded()).IsOfSize(10));
     }
 }

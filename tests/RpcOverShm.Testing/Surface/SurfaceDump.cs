@@ -1,15 +1,15 @@
 using System.Reflection;
 using System.Runtime.CompilerServices;
 
-namespace Grpc.Core.Api.Tests.Surface;
+namespace RpcOverShm.Testing.Surface;
 
 /// <summary>Writes everything an assembly shows to others, one line a type or member, as the list does.</summary>
-internal static class SurfaceDump
+public static class SurfaceDump
 {
     private const BindingFlags Declared = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance
         | BindingFlags.Static | BindingFlags.DeclaredOnly;
 
-    internal static IEnumerable<string> Lines(Assembly assembly)
+    public static IEnumerable<string> Lines(Assembly assembly)
     {
         return assembly.GetTypes().Where(IsVisible).SelectMany(Lines);
     }
@@ -50,6 +50,7 @@ internal static class SurfaceDump
         return type switch
         {
             { IsInterface: true } => "interface",
+            { IsByRefLike: true } => type.IsDefined(typeof(IsReadOnlyAttribute)) ? "readonly ref struct" : "ref struct",
             { IsValueType: true } => type.IsDefined(typeof(IsReadOnlyAttribute)) ? "readonly struct" : "struct",
             { IsAbstract: true, IsSealed: true } => "static class",
             { IsAbstract: true } => "abstract class",
@@ -97,9 +98,11 @@ internal static class SurfaceDump
         var type = SurfaceNames.Reference(field.FieldType, flags);
         var access = field.IsPublic ? "public" : "protected";
         return field.IsLiteral
-            ? $"{access} const {type} {field.Name} = \"{field.GetRawConstantValue()}\""
+            ? $"{access} const {type} {field.Name} = {Constant(field.GetRawConstantValue())}"
             : $"{access} {(field.IsStatic ? "static " : "")}{(field.IsInitOnly ? "readonly " : "")}{type} {field.Name}";
     }
+
+    private static string Constant(object? value) => value is string text ? $"\"{text}\"" : $"{value}";
 
     private static string Property(PropertyInfo property)
     {

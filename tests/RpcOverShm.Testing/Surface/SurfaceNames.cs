@@ -1,10 +1,10 @@
 using System.Globalization;
 using System.Reflection;
 
-namespace Grpc.Core.Api.Tests.Surface;
+namespace RpcOverShm.Testing.Surface;
 
 /// <summary>Writes types, parameters and constraints the way the signature list does.</summary>
-internal static class SurfaceNames
+public static class SurfaceNames
 {
     private static readonly Dictionary<Type, string> s_keywords = new()
     {
@@ -12,18 +12,32 @@ internal static class SurfaceNames
         [typeof(object)] = "object",
         [typeof(string)] = "string",
         [typeof(bool)] = "bool",
+        [typeof(char)] = "char",
+        [typeof(sbyte)] = "sbyte",
         [typeof(byte)] = "byte",
+        [typeof(short)] = "short",
+        [typeof(ushort)] = "ushort",
         [typeof(int)] = "int",
+        [typeof(uint)] = "uint",
+        [typeof(long)] = "long",
+        [typeof(ulong)] = "ulong",
+        [typeof(float)] = "float",
+        [typeof(double)] = "double",
     };
 
     /// <summary>The full name with generic parameters. The list leaves out the namespace System itself.</summary>
-    internal static string Declaration(Type type)
+    public static string Declaration(Type type)
     {
         return QualifiedName(type) + Enclose(type.GetGenericArguments().Select(parameter => parameter.Name));
     }
 
-    internal static string Reference(Type type, NullableFlags flags)
+    public static string Reference(Type type, NullableFlags flags)
     {
+        if (type.IsByRef)
+        {
+            return Reference(type.GetElementType()!, flags);
+        }
+
         if (Nullable.GetUnderlyingType(type) is { } underlying)
         {
             // A nullable value type has no flag of its own.
@@ -46,22 +60,22 @@ internal static class SurfaceNames
         return (type.IsGenericParameter ? type.Name : QualifiedName(type)) + Enclose(arguments) + mark;
     }
 
-    internal static string Parameters(MethodBase method)
+    public static string Parameters(MethodBase method)
     {
         return "(" + string.Join(", ", method.GetParameters().Select(Parameter)) + ")";
     }
 
-    internal static string GenericParameters(MethodInfo method)
+    public static string GenericParameters(MethodInfo method)
     {
         return Enclose(method.GetGenericArguments().Select(parameter => parameter.Name));
     }
 
-    internal static string Constraints(IEnumerable<Type> genericParameters)
+    public static string Constraints(IEnumerable<Type> genericParameters)
     {
         return string.Concat(genericParameters.Select(Constraint));
     }
 
-    internal static string SimpleName(Type type) => type.Name.Split('`')[0];
+    public static string SimpleName(Type type) => type.Name.Split('`')[0];
 
     private static string QualifiedName(Type type)
     {
@@ -82,7 +96,13 @@ internal static class SurfaceNames
 
     private static string Parameter(ParameterInfo parameter)
     {
-        var prefix = parameter.IsDefined(typeof(ParamArrayAttribute)) ? "params " : "";
+        var prefix = parameter switch
+        {
+            { IsOut: true } => "out ",
+            { IsIn: true } => "in ",
+            { ParameterType.IsByRef: true } => "ref ",
+            _ => parameter.IsDefined(typeof(ParamArrayAttribute)) ? "params " : "",
+        };
         var type = Reference(parameter.ParameterType, NullableFlags.Of(parameter));
         var suffix = SurfaceAttributes.TrimmerNote(parameter.GetCustomAttributesData());
         var initial = parameter.HasDefaultValue ? " = " + DefaultValue(parameter) : "";

@@ -1,0 +1,169 @@
+using System.Buffers;
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.FunctionalTests.Items;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Connectivity;
+
+/// <summary>
+/// Calls that are refused while their request is still with somebody: the thread that serialises it, or the sender.
+/// They go to the next server like all others.
+/// </summary>
+internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
+{
+    private const int LargeBytes = 300_000;
+
+    private static readonly RigOptions s_smallRing = new() { RingCapacity = 64 << 10 };
+
+    [Test]
+    public async Task LargeCall_AfterAnother_IsServedByTheNextServer([Values] bool isStream)
+    {
+        // After a large one, the next request goes out while it is being serialised.
+        ShmRig rig = await StartWithoutServerAsync();
+        var leaving = new RawServer(rig.SocketPath);
+        Method<byte[], byte[]> method = BytesService.Method(
+            isStream ? MethodType.ServerStreaming : MethodType.Unary, requests: InParts(static () => { }));
+        AnyCall first = AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call;
+        using RawPeer server = await leaving.AcceptAsync();
+        await AnswerAsync(server);
+        await first.Outcome.Bounded();
+
+        AnyCall second = AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call;
+        leaving.Dispose();
+        await rig.StartServerAsync(BytesService.Build());
+        Refuse(server, await ReceiveRequestAsync(server));
+
+        await second.Outcome.Bounded();
+        Assert.That(second.Status, Is.EqualTo(Status.DefaultSuccess));
+    }
+
+    [Test]
+    public async Task Call_RefusedWhileItIsSerialised_IsServedByTheNextServer([Values] bool isStream)
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        var leaving = new RawServer(rig.SocketPath);
+        int requests = 0;
+        using var mayGoOn = new ManualResetEventSlim();
+        Method<byte[], byte[]> method = BytesService.Method(
+            isStream ? MethodType.ServerStreaming : MethodType.Unary,
+            requests: InParts(() =>
+            {
+                if (Interlocked.Increment(ref requests) == 2)
+                {
+                    mayGoOn.Wait(Timeouts.Wait);
+                }
+            }));
+        AnyCall first = AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call;
+        using RawPeer server = await leaving.AcceptAsync();
+        await AnswerAsync(server);
+        await first.Outcome.Bounded();
+
+        Task<AnyCall> starting = Timeouts.OnThread(
+            () => AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call);
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        leaving.Dispose();
+        await rig.StartServerAsync(BytesService.Build());
+        Refuse(server, start.Call);
+
+        // The client has no call here any more.
+        await server.ClosedAsync();
+        mayGoOn.Set();
+
+        AnyCall second = await starting.Bounded();
+        await second.Outcome.Bounded();
+        Assert.That(second.Status, Is.EqualTo(Status.DefaultSuccess));
+        Assert.That(requests, Is.EqualTo(3), "The call was made again.");
+    }
+
+    [Test]
+    public async Task LargeCall_RefusedWhileItWaitsForSpace_IsServedByTheNextServer([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartWithoutServerAsync(s_smallRing);
+        var leaving = new RawServer(rig.SocketPath);
+        ScriptClient client = rig.Client;
+        Task<Payload> answer = isBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.OfSize(LargeBytes)))
+            : client.UnaryAsync(Payloads.OfSize(LargeBytes)).ResponseAsync;
+
+        // The rest of the request is never read.
+        using RawPeer server = await leaving.AcceptAsync();
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        leaving.Dispose();
+        await rig.StartServerAsync(new Script().Build());
+        Refuse(server, start.Call);
+
+        Assert.That((await answer.Bounded()).IsOfSize(LargeBytes));
+    }
+
+    [Test]
+    public async Task SmallCall_ThatHasWaitedForSpace_IsServedByTheNextServer([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartWithoutServerAsync(s_smallRing);
+        var leaving = new RawServer(rig.SocketPath);
+        ScriptClient client = rig.Client;
+        using AsyncDuplexStreamingCall<Payload, Payload> filling = client.Duplex();
+        using RawPeer server = await leaving.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        Task write = filling.RequestStream.WriteAsync(Payloads.OfSize(LargeBytes));
+
+        Task<Payload> answer = isBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Of("small")))
+            : client.UnaryAsync(Payloads.Of("small")).ResponseAsync;
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        leaving.Dispose();
+        await rig.StartServerAsync(new Script().Build());
+        Refuse(server, start.Call);
+
+        Assert.That((await answer.Bounded()).Text(), Is.EqualTo("small"));
+        Assert.That(write.IsFaulted, Is.False);
+    }
+
+    private async Task<ShmRig> StartWithoutServerAsync(RigOptions? options = null)
+    {
+        ShmRig rig = await StartShmAsync(new Script(), options);
+        await rig.Server.KillAsync().Bounded();
+        return rig;
+    }
+
+    /// <summary>Says the length of a message, writes one half, does something, and writes the other.</summary>
+    private static Marshaller<byte[]> InParts(Action between) => new(
+        (message, context) =>
+        {
+            context.SetPayloadLength(message.Length);
+            IBufferWriter<byte> writer = context.GetBufferWriter();
+            writer.Write(message.AsSpan(0, message.Length / 2));
+            between();
+            writer.Write(message.AsSpan(message.Length / 2));
+            context.Complete();
+        },
+        static context => context.PayloadAsNewBuffer());
+
+    private static async Task<CallId> ReceiveRequestAsync(RawPeer server)
+    {
+        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
+        CallId call = frame.Call;
+        while ((frame.Flags & FrameFlags.HalfClose) == 0)
+        {
+            frame = await server.ReceiveAsync();
+        }
+
+        return call;
+    }
+
+    private static async Task AnswerAsync(RawPeer server) =>
+        server.Send(FrameKind.End, await ReceiveRequestAsync(server), FrameFlags.HasMessage, [], [1, 2, 3]);
+
+    private static void Refuse(RawPeer server, CallId call)
+    {
+        server.Send(FrameKind.GoAway);
+        server.Send(
+            FrameKind.End,
+            call,
+            FrameFlags.None,
+            RawFrames.Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true));
+    }
+}

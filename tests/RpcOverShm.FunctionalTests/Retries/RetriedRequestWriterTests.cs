@@ -1,0 +1,58 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Retries;
+
+/// <summary>Whoever writes requests of a call that may be tried again does one thing at a time.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class RetriedRequestWriterTests() : RigFixture(RigKind.Shm)
+{
+    private IClientStreamWriter<Payload>? _writer;
+    private bool _hasBegun;
+    private Task? _second;
+    private Task? _completion;
+
+    [Test]
+    public async Task Write_WhileAnotherIsBeingSerialised_IsRefused_AsIsTheEnd()
+    {
+        Marshaller<Payload> plain = Script.ClientStreamMethod.RequestMarshaller;
+        var writing = new Marshaller<Payload>(
+            (message, context) =>
+            {
+                if (!_hasBegun)
+                {
+                    // The first write is not on its way yet, but has begun.
+                    _hasBegun = true;
+                    _second = _writer!.WriteAsync(Payloads.Of("second"));
+                    _completion = _writer.CompleteAsync();
+                }
+
+                plain.ContextualSerializer(message, context);
+            },
+            plain.ContextualDeserializer);
+        var method = new Method<Payload, Payload>(
+            MethodType.ClientStreaming, Script.ServiceName, Script.ClientStreamMethod.Name, writing, plain);
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ClientStream = async (requests, _) =>
+                    Payloads.Of(string.Join(',', (await requests.ReadAllAsync()).Select(one => one.Text()))),
+            },
+            new RigOptions { Retries = new RigRetries(3, StatusCode.Unavailable) });
+
+        using AsyncClientStreamingCall<Payload, Payload> call =
+            rig.Invoker.AsyncClientStreamingCall(method, null, default);
+        _writer = call.RequestStream;
+        await _writer.WriteAsync(Payloads.Of("first")).Bounded();
+        Assert.That(async () => await _second!.Bounded(), Throws.InvalidOperationException);
+        Assert.That(async () => await _completion!.Bounded(), Throws.InvalidOperationException);
+        await _writer.WriteAsync(Payloads.Of("third")).Bounded();
+        await _writer.CompleteAsync().Bounded();
+
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("first,third"));
+        Assert.That(
+            async () => await _writer.WriteAsync(Payloads.Empty).Bounded(), Throws.InvalidOperationException);
+    }
+}

@@ -1,0 +1,111 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Retries;
+
+/// <summary>What is kept for further attempts, and for how long; what limits of metadata count of them.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
+{
+    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const int Budget = 1000;
+    private const int MostOfIt = 900;
+
+    private static readonly RigOptions s_retrying = new()
+    {
+        Retries = new RigRetries(3, StatusCode.Unavailable) { Backoff = TimeSpan.FromMilliseconds(1) },
+        MaxRetryBufferPerCall = Budget,
+    };
+
+    private readonly TaskCompletionSource _answered = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    [Test]
+    public async Task Stream_ThatHasBecomeTooLargeToKeep_LeavesTheBudgetToOthers()
+    {
+        ScriptClient client = await StartAsync(isAnsweredEarly: false);
+
+        using AsyncClientStreamingCall<Payload, Payload> call = client.ClientStream();
+        await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
+        bool isTriedBefore = IsTriedAgain(client);
+        await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
+        bool isTriedAfter = IsTriedAgain(client);
+        await call.RequestStream.CompleteAsync().Bounded();
+        Payload answer = await call.ResponseAsync.Bounded();
+
+        Assert.That((isTriedBefore, isTriedAfter), Is.EqualTo((false, true)));
+        Assert.That(answer.Data.Length, Is.EqualTo(MostOfIt));
+    }
+
+    [Test]
+    public async Task ClientStream_WhoseHeadersHaveCome_LeavesTheBudgetToOthers()
+    {
+        ScriptClient client = await StartAsync(isAnsweredEarly: true);
+
+        using AsyncClientStreamingCall<Payload, Payload> call = client.ClientStream();
+        await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
+        await _answered.Task.Bounded();
+
+        await Timeouts.Eventually(() => IsTriedAgain(client), "the answered call keeps nothing any more");
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That((await call.ResponseAsync.Bounded()).Data.Length, Is.EqualTo(MostOfIt));
+    }
+
+    [Test]
+    public async Task Attempts_WhereNoMetadataIsAllowed_ComeThroughAllTheSame()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (_, context) => context.RequestHeaders.GetValue(PreviousAttempts) == "2"
+                    ? Task.FromResult(Payloads.Of("here"))
+                    : throw Unavailable(),
+            },
+            s_retrying with { ServerMaxMetadata = 0 });
+
+        Payload answer = await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(answer.Text(), Is.EqualTo("here"));
+    }
+
+    private static RpcException Unavailable() => new(new Status(StatusCode.Unavailable, "not now"));
+
+    // Such a call succeeds at its second attempt, and has none where the budget is taken.
+    private static bool IsTriedAgain(ScriptClient client)
+    {
+        try
+        {
+            client.Unary(Payloads.OfSize(MostOfIt));
+            return true;
+        }
+        catch (RpcException)
+        {
+            return false;
+        }
+    }
+
+    private async Task<ScriptClient> StartAsync(bool isAnsweredEarly)
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, context) => context.RequestHeaders.GetValue(PreviousAttempts) is not null
+                    ? Task.FromResult(request)
+                    : throw Unavailable(),
+                ClientStream = async (requests, context) =>
+                {
+                    if (isAnsweredEarly)
+                    {
+                        await context.WriteResponseHeadersAsync([]);
+                        _answered.SetResult();
+                    }
+
+                    return (await requests.ReadAllAsync())[^1];
+                },
+            },
+            s_retrying);
+        ShmChannel channel = rig.OpenChannel(options => options.MaxRetryBufferSize = Budget);
+        return new ScriptClient(channel.CreateCallInvoker());
+    }
+}

@@ -1,0 +1,96 @@
+using Grpc.Core;
+using RpcOverShm.FunctionalTests.Rigs;
+
+namespace RpcOverShm.FunctionalTests.Retries;
+
+/// <summary>What a service config may not say is refused when the channel is made, by name.</summary>
+internal sealed class RetryOptionTests
+{
+    public static IEnumerable<TestCaseData> WrongPolicies =>
+    [
+        Wrong(policy => policy.MaxAttempts = null, "MaxAttempts"),
+        Wrong(policy => policy.MaxAttempts = 1, "MaxAttempts"),
+        Wrong(policy => policy.InitialBackoff = null, "InitialBackoff"),
+        Wrong(policy => policy.InitialBackoff = TimeSpan.Zero, "InitialBackoff"),
+        Wrong(policy => policy.MaxBackoff = null, "MaxBackoff"),
+        Wrong(policy => policy.MaxBackoff = TimeSpan.Zero, "MaxBackoff"),
+        Wrong(policy => policy.MaxBackoff = TimeSpan.FromDays(30), "MaxBackoff"),
+        Wrong(policy => policy.BackoffMultiplier = null, "BackoffMultiplier"),
+        Wrong(policy => policy.BackoffMultiplier = 0, "BackoffMultiplier"),
+        Wrong(policy => policy.BackoffMultiplier = double.NaN, "BackoffMultiplier"),
+        Wrong(policy => policy.RetryableStatusCodes.Clear(), "RetryableStatusCodes"),
+        Wrong(policy => policy.RetryableStatusCodes.Add(StatusCode.OK), "RetryableStatusCodes"),
+    ];
+
+    private static ShmServiceConfig Right => new RigRetries(3, StatusCode.Unavailable).ToServiceConfig();
+
+    [Test]
+    public void Config_ThatIsRight_IsTaken() => Assert.That(() => Open(Right), Throws.Nothing);
+
+    [TestCaseSource(nameof(WrongPolicies))]
+    public void Policy_ThatIsWrong_IsRefusedByName(object change, string name)
+    {
+        ShmServiceConfig config = Right;
+        ((Action<ShmRetryPolicy>)change)(config.MethodConfigs[0].RetryPolicy!);
+
+        Assert.That(() => Open(config), Throws.ArgumentException.With.Message.Contains(name));
+    }
+
+    [Test]
+    public void Names_ThatAreMissingTwiceOrWithoutAService_AreRefused()
+    {
+        ShmServiceConfig none = Right;
+        none.MethodConfigs[0].Names.Clear();
+        ShmServiceConfig twice = Right;
+        twice.MethodConfigs[0].Names.Add(new ShmMethodName { Service = "s", Method = "m" });
+        twice.MethodConfigs[0].Names.Add(new ShmMethodName { Service = "s", Method = "m" });
+        ShmServiceConfig loose = Right;
+        loose.MethodConfigs[0].Names.Add(new ShmMethodName { Method = "m" });
+
+        ShmServiceConfig unnamed = Right;
+        unnamed.MethodConfigs[0].Names.Add(null!);
+        ShmServiceConfig empty = Right;
+        empty.MethodConfigs.Add(null!);
+
+        Assert.That(() => Open(unnamed), Throws.ArgumentException.With.Message.Contains("Names"));
+        Assert.That(() => Open(empty), Throws.ArgumentException.With.Message.Contains("MethodConfigs"));
+        Assert.That(() => Open(none), Throws.ArgumentException.With.Message.Contains("no names"));
+        Assert.That(() => Open(twice), Throws.ArgumentException.With.Message.Contains("'s/m' twice"));
+        Assert.That(() => Open(loose), Throws.ArgumentException.With.Message.Contains("'m'"));
+    }
+
+    [TestCase(0, 0.1)]
+    [TestCase(1001, 0.1)]
+    [TestCase(10, 0)]
+    [TestCase(10, double.NaN)]
+    public void Throttling_ThatIsWrong_IsRefused(int maxTokens, double tokenRatio)
+    {
+        ShmServiceConfig config = Right;
+        config.RetryThrottling = new ShmRetryThrottling { MaxTokens = maxTokens, TokenRatio = tokenRatio };
+
+        Assert.That(() => Open(config), Throws.ArgumentException.With.Message.Contains("ShmRetryThrottling"));
+    }
+
+    [Test]
+    public void Limits_ThatAreWrong_AreRefusedByName()
+    {
+        Assert.That(
+            () => Open(Right, options => options.MaxRetryAttempts = 0),
+            Throws.ArgumentException.With.Message.Contains("MaxRetryAttempts"));
+        Assert.That(
+            () => Open(Right, options => options.MaxRetryBufferSize = -1),
+            Throws.ArgumentException.With.Message.Contains("MaxRetryBufferSize"));
+        Assert.That(
+            () => Open(Right, options => options.MaxRetryBufferPerCallSize = -1),
+            Throws.ArgumentException.With.Message.Contains("MaxRetryBufferPerCallSize"));
+    }
+
+    private static TestCaseData Wrong(Action<ShmRetryPolicy> change, string name) => new(change, name);
+
+    private static void Open(ShmServiceConfig config, Action<ShmChannelOptions>? change = null)
+    {
+        var options = new ShmChannelOptions { ServiceConfig = config };
+        change?.Invoke(options);
+        ShmChannel.ForAddress("shm://x", options).Dispose();
+    }
+}

@@ -1,0 +1,27 @@
+using Grpc.Core;
+using RpcOverShm.Clients;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Retries;
+
+/// <summary>A method of no channel: its calls are never sent, and end as their test says.</summary>
+internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose/method", Marshallers.StringMarshaller)
+{
+    private static readonly ClientSettings s_settings = new()
+    {
+        MaxReceiveMessageBytes = null,
+        MaxSendMessageBytes = null,
+        CallWindow = 1 << 16,
+        Codec = null,
+        ParsesInPlace = false,
+        ThrowsOperationCanceled = false,
+        Credentials = [],
+        Authority = "",
+        Scheduling = SchedulingMode.ThreadPool,
+        Logger = new LogGuard(),
+    };
+
+    public override void Start(RenewableCall call, object origin) =>
+        throw new InvalidOperationException("A call of no channel can't be started.");
+}

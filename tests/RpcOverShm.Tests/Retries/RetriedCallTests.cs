@@ -1,0 +1,206 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Clients;
+using RpcOverShm.Retries;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Retries;
+
+/// <summary>A call is given up in the moments between what happens to its attempts and what is made of that.</summary>
+public class RetriedCallTests
+{
+    private const int MostBytes = 100;
+
+    private static readonly CallEnd s_refusal = CallEnd.FromServer(
+        new Status(StatusCode.Unavailable, "not now"), new Metadata { { RetryPolicy.PushbackKey, "0" } });
+
+    private static readonly Status s_disposed = new(StatusCode.Cancelled, "gRPC call disposed.");
+
+    private readonly RetrySettings _settings = new()
+    {
+        Policies = new Dictionary<string, RetryPolicy?>(),
+        Throttle = null,
+        Budget = new RetryBudget(wholeBytes: null, MostBytes),
+    };
+
+    private readonly LooseMethod _method = new();
+    private readonly Queue<Func<Attempt<string>>> _attempts = [];
+    private int _made;
+
+    [TestCase(1)]
+    [TestCase(3)]
+    public void Dispose_WhenAnAttemptHasFailedAndNobodyKnows_LeavesOneStatus(int maxAttempts)
+    {
+        TaskCompletionSource<string> response = Add(EndedAs(s_refusal));
+        RetriedCall<string> call = Start(maxAttempts);
+
+        call.Dispose();
+        Status early = call.Status;
+        response.SetException(new RpcException(s_refusal.Status));
+
+        Assert.That(early, Is.EqualTo(s_disposed));
+        Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>()
+            .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Cancelled));
+        Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, true)));
+        Assert.That(_made, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Dispose_WhenAnAttemptHasSucceededAndNobodyKnows_LeavesTheSuccess()
+    {
+        TaskCompletionSource<string> response = Add(EndedAs(CallEnd.Success));
+        RetriedCall<string> call = Start();
+
+        call.Dispose();
+        Status early = call.Status;
+        response.SetResult("answer");
+
+        Assert.That(early.StatusCode, Is.EqualTo(StatusCode.OK));
+        Assert.That(await call.ResponseAsync.Bounded(), Is.EqualTo("answer"));
+        Assert.That((call.Status.StatusCode, call.IsDisposed), Is.EqualTo((StatusCode.OK, false)));
+    }
+
+    [Test]
+    public void Dispose_WhenAnAttemptHasEndedForGoodAndNobodyKnows_LeavesThatEnd()
+    {
+        var cancelled = CallEnd.Local(StatusMapping.ClientCancelled, CancellationToken.None);
+        TaskCompletionSource<string> response = Add(EndedAs(cancelled));
+        RetriedCall<string> call = Start();
+
+        call.Dispose();
+        Status early = call.Status;
+        response.SetException(new RpcException(cancelled.Status));
+
+        Assert.That(early, Is.EqualTo(StatusMapping.ClientCancelled));
+        Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>());
+        Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, false)));
+    }
+
+    [Test]
+    public async Task Dispose_WhileTheNextAttemptIsBeingMade_EndsThatOneToo()
+    {
+        TaskCompletionSource<string> response = Add(EndedAs(s_refusal));
+        RetriedCall<string>? call = null;
+        SingleResponseCall<string> second = Unsent();
+        _attempts.Enqueue(() =>
+        {
+            call!.Dispose();
+            return new Attempt<string>(second, second.ResponseAsync, Responses: null, Requests: null);
+        });
+        call = Start();
+
+        response.SetException(new RpcException(s_refusal.Status));
+
+        Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>());
+        await Timeouts.Eventually(() => second.IsFinished, "the attempt that nobody wants has ended");
+        Assert.That((call.Status, second.Status), Is.EqualTo((s_disposed, s_disposed)));
+    }
+
+    [Test]
+    public async Task Dispose_WhileAnAttemptIsWriting_FailsTheWriteAsTheCall()
+    {
+        var requests = new HeldWriter();
+        SingleResponseCall<string> attempt = Unsent();
+        Add(attempt, requests);
+        RetriedCall<string> call = Start();
+        Task write = call.WriteAsync(MessageOf(1), options: null);
+        await requests.HoldAsync();
+
+        call.Dispose();
+        await requests.FailAsync(new ObjectDisposedException("the attempt"));
+
+        Assert.That(async () => await write.Bounded(), Throws.InstanceOf<RpcException>()
+            .With.Property(nameof(RpcException.Status)).EqualTo(s_disposed));
+        Assert.That((call.Status, attempt.Status), Is.EqualTo((s_disposed, s_disposed)));
+    }
+
+    [Test]
+    public async Task Request_ThatIsTooMuchToKeep_MakesTheAttemptUnderWayTheLast()
+    {
+        SingleResponseCall<string> attempt = Unsent();
+        TaskCompletionSource<string> response = Add(attempt, new HeldWriter());
+        RetriedCall<string> call = Start();
+        _ = call.WriteAsync(MessageOf(MostBytes), options: null);
+        (bool IsCommitted, long Kept) before = (call.WhenCommittedAsync().IsCompleted, _settings.Budget.Kept);
+
+        _ = call.WriteAsync(MessageOf(1), options: null);
+        (bool IsCommitted, long Kept) after = (call.WhenCommittedAsync().IsCompleted, _settings.Budget.Kept);
+        attempt.Finish(s_refusal, isCancel: false);
+        response.SetException(new RpcException(s_refusal.Status));
+
+        Assert.That(before, Is.EqualTo((false, MostBytes)));
+        Assert.That(after, Is.EqualTo((true, 0)));
+        Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>()
+            .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Unavailable));
+        Assert.That(_made, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task Request_ThatIsTooMuchInAPause_MakesTheNextAttemptTheLast_WithAllRequests()
+    {
+        var second = new HeldWriter();
+        SingleResponseCall<string> last = Unsent();
+        RetriedCall<string>? call = null;
+        TaskCompletionSource<string> response = Add(EndedAs(s_refusal), new HeldWriter());
+        _attempts.Enqueue(() =>
+        {
+            // The pause ends with this.
+            _ = call!.WriteAsync(MessageOf(MostBytes), options: null);
+            return new Attempt<string>(last, last.ResponseAsync, Responses: null, second);
+        });
+        call = Start();
+        _ = call.WriteAsync(MessageOf(1), options: null);
+
+        response.SetException(new RpcException(s_refusal.Status));
+        await call.WhenCommittedAsync().Bounded();
+        await second.ReleaseAsync(2);
+
+        Assert.That(second.Lengths, Is.EqualTo(new[] { 1, MostBytes }));
+        Assert.That(_settings.Budget.Kept, Is.Zero);
+        Assert.That(_made, Is.EqualTo(2));
+        call.Dispose();
+        Assert.That(last.Status, Is.EqualTo(s_disposed));
+    }
+
+    private static SerializedMessage MessageOf(int bytes) => new(new byte[bytes]);
+
+    private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
+
+    private SingleResponseCall<string> EndedAs(CallEnd end)
+    {
+        SingleResponseCall<string> call = Unsent();
+        call.Finish(end, isCancel: false);
+        return call;
+    }
+
+    /// <summary>One more attempt. What its end is made of waits for the response that is returned.</summary>
+    private TaskCompletionSource<string> Add(SingleResponseCall<string> call, HeldWriter? requests = null)
+    {
+        var response = new TaskCompletionSource<string>(TaskCreationOptions.RunContinuationsAsynchronously);
+        _attempts.Enqueue(() => new Attempt<string>(call, response.Task, Responses: null, requests));
+        return response;
+    }
+
+    private RetriedCall<string> Start(int maxAttempts = 3)
+    {
+        var policy = new RetryPolicy(
+            maxAttempts,
+            InitialBackoff: TimeSpan.FromHours(1),
+            MaxBackoff: TimeSpan.FromHours(1),
+            Multiplier: 1,
+            new HashSet<StatusCode> { StatusCode.Unavailable });
+        return new RetriedCall<string>(_settings, policy, default, new RequestLog(_settings.Budget), Make, end: null);
+    }
+
+    private Attempt<string> Make(CallOptions options, CallEnd? end)
+    {
+        if (end is not null)
+        {
+            SingleResponseCall<string> ended = EndedAs(end);
+            return new Attempt<string>(ended, ended.ResponseAsync, Responses: null, Requests: null);
+        }
+
+        _made++;
+        return _attempts.Dequeue()();
+    }
+}
