@@ -1,3 +1,5 @@
+using RpcOverShm.Perf.Peer.Records;
+
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>All mechanisms that can be measured, in the order of the tables.</summary>
@@ -9,6 +11,7 @@ internal static class ArmCatalog
         new RawRingArm(),
         new RawStreamArm(),
         new ShmRawArm(),
+        new ShmPayloadArm(),
         new ShmObjectArm(),
         new ShmProtobufArm(),
         new ShmInPlaceArm(),
@@ -21,6 +24,12 @@ internal static class ArmCatalog
         new SignalArm(),
         new MemoryCopyArm(),
         new GrpcCoreArm(),
+        new ShmRecordArm(RecordFormat.Protobuf),
+        new ShmRecordArm(RecordFormat.MessagePack),
+        new PipeRecordArm(RecordFormat.Protobuf),
+        new PipeRecordArm(RecordFormat.MessagePack),
+        new SocketRecordArm(RecordFormat.Protobuf),
+        new SocketRecordArm(RecordFormat.MessagePack),
     ];
 
     public static IArm Find(string name) =>

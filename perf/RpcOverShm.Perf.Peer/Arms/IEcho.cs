@@ -16,6 +16,11 @@ internal interface IEcho
     /// </summary>
     Memory<byte> Prepare(ExchangeSize size);
 
+    /// <summary>The bytes are in place: the last of what is not on the clock.</summary>
+    void Seal()
+    {
+    }
+
     void Call();
 
     ValueTask CallAsync();

@@ -4,7 +4,7 @@ using RpcOverShm.Perf.Peer.Loads;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>A Unix domain socket with messages of raw bytes.</summary>
-internal sealed class UnixSocketArm : ByteStreamArm
+internal class UnixSocketArm : ByteStreamArm
 {
     public override string Name => "uds";
 

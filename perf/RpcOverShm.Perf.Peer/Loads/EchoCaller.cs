@@ -16,6 +16,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
     private LoadOrder _order = new(LoadShape.Echo, CallerKind.Blocking, 0);
     private EchoWindow _window;
     private ExchangeSize _size;
+    private int _patternBytes;
     private bool _isOnClock;
 
     public LatencyHistogram Times { get; private set; } = new();
@@ -90,7 +91,10 @@ internal sealed class EchoCaller(IEcho echo, int index)
         }
 
         _number = EchoNumber.Make(index, _size.ReplyBytes, _sequence++);
-        PayloadPattern.Fill(echo.Prepare(_size).Span, _number);
+        Span<byte> pattern = echo.Prepare(_size).Span;
+        _patternBytes = pattern.Length;
+        PayloadPattern.Fill(pattern, _number);
+        echo.Seal();
         return true;
     }
 
@@ -122,7 +126,10 @@ internal sealed class EchoCaller(IEcho echo, int index)
             LastTick = end;
         }
 
-        WrongBytes += PayloadPattern.CountWrong(echo.Reply, ReplyNumber(), _size.ReplyExpected);
+        // Of a message with fields the bytes are those that were made into them.
+        bool isOtherSize = _size.ReplyBytes != LoadOrder.SameAsRequest;
+        WrongBytes += PayloadPattern.CountWrong(
+            echo.Reply, ReplyNumber(), isOtherSize ? _size.ReplyExpected : _patternBytes);
         Calls++;
     }
 

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Buffers.Binary;
 
 namespace RpcOverShm.Perf.Peer.Recording;
@@ -67,11 +68,35 @@ internal static class PayloadPattern
         return CountWrongBody(payload, number);
     }
 
+    /// <summary>The same of a request in pieces, of which the first has its number.</summary>
+    public static long CountWrong(in ReadOnlySequence<byte> payload)
+    {
+        if (payload.IsSingleSegment)
+        {
+            return CountWrong(payload.FirstSpan);
+        }
+
+        long number = BinaryPrimitives.ReadInt64LittleEndian(payload.FirstSpan);
+        ReadOnlySpan<byte> expected = Body((int)payload.Length, number);
+        int at = NumberBytes;
+        long wrong = 0;
+        foreach (ReadOnlyMemory<byte> piece in payload.Slice(NumberBytes))
+        {
+            wrong += CountDifferent(piece.Span, expected.Slice(at, piece.Length));
+            at += piece.Length;
+        }
+
+        return wrong;
+    }
+
     private static long CountWrongBody(ReadOnlySpan<byte> payload, long number)
     {
         int skip = payload.Length < NumberBytes ? 0 : NumberBytes;
-        ReadOnlySpan<byte> found = payload[skip..];
-        ReadOnlySpan<byte> expected = Body(payload.Length, number)[skip..];
+        return CountDifferent(payload[skip..], Body(payload.Length, number)[skip..]);
+    }
+
+    private static long CountDifferent(ReadOnlySpan<byte> found, ReadOnlySpan<byte> expected)
+    {
         if (found.SequenceEqual(expected))
         {
             return 0;

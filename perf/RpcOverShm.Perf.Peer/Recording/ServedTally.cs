@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>What the server of this process has served and found wrong. Any thread counts.</summary>
@@ -23,5 +25,8 @@ internal static class ServedTally
     }
 
     /// <summary>Checks every byte of a request that is about to be echoed, and counts it.</summary>
+    public static void CountRequest(in ReadOnlySequence<byte> payload) => Count(PayloadPattern.CountWrong(payload));
+
+    /// <inheritdoc cref="CountRequest(in ReadOnlySequence{byte})"/>
     public static void CountRequest(ReadOnlySpan<byte> payload) => Count(PayloadPattern.CountWrong(payload));
 }

@@ -23,7 +23,10 @@ public sealed class MicroBenchmarks
     private const int IterationMilliseconds = 50;
 
     private static readonly Type[] s_pieces =
-        [typeof(ClockPieces), typeof(RingPieces), typeof(FramePieces), typeof(SignalPieces), typeof(CallPieces)];
+    [
+        typeof(ClockPieces), typeof(RingPieces), typeof(FramePieces), typeof(SignalPieces), typeof(CallPieces),
+        typeof(RecordPieces),
+    ];
 
     [Test]
     public async Task Run_EveryPiece_IsMeasured()
@@ -61,7 +64,10 @@ public sealed class MicroBenchmarks
 
     private static string[] RowOf(BenchmarkReport report)
     {
-        string name = report.BenchmarkCase.Descriptor.WorkloadMethodDisplayInfo.Trim('\'');
+        string name = string.Join(
+            ", ",
+            report.BenchmarkCase.Parameters.Items.Select(parameter => parameter.Value)
+                .Append(report.BenchmarkCase.Descriptor.WorkloadMethodDisplayInfo.Trim('\'')));
         long? allocated = report.GcStats.GetBytesAllocatedPerOperation(report.BenchmarkCase);
         return
         [

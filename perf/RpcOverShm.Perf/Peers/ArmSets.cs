@@ -12,6 +12,9 @@ internal static class ArmSets
         Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp", "grpc-core-uds",
     ];
 
+    /// <summary>With payloads in pooled memory, which are for messages that are not small.</summary>
+    public static IReadOnlyList<string> UsualLarge { get; } = ["shm-payload", .. Usual];
+
     /// <summary>With the round trip of one word, which knows no size.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
 
@@ -26,8 +29,18 @@ internal static class ArmSets
     /// <summary>Every serialiser over the product, and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
     [
-        "shm-raw", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
+        "shm-raw", "shm-payload", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
         Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf",
+    ];
+
+    /// <summary>
+    /// Records in every serialiser, over the product, the pipe and the socket, and raw bytes beside them.
+    /// </summary>
+    public static IReadOnlyList<string> Records { get; } =
+    [
+        "shm-raw", "shm-protobuf-record", "shm-msgpack-record",
+        Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf-record", "pipe-msgpack-record",
+        "uds", "uds-protobuf-record", "uds-msgpack-record",
     ];
 
     /// <summary>Product and baseline, with messages of every form, and the rival.</summary>

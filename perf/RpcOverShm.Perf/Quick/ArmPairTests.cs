@@ -2,6 +2,7 @@ using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
+using RpcOverShm.Perf.Peer.Records;
 using RpcOverShm.Perf.Peers;
 
 namespace RpcOverShm.Perf.Quick;
@@ -14,7 +15,7 @@ public sealed class ArmPairTests
     private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(20);
 
     private static readonly string[] s_withAnswers =
-        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "grpc-core-uds"];
+        ["raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", "pipe", "grpc-core-uds"];
 
     private static IEnumerable<string> ArmsWithAnswers => s_withAnswers;
 
@@ -30,11 +31,14 @@ public sealed class ArmPairTests
         {
             foreach (LoadShape shape in Enum.GetValues<LoadShape>().Where(shape => arm.Supports(shape, caller)))
             {
-                // Larger than any buffer on the way, and no multiple of anything.
-                SliceResult slice = await pair.RunAsync(Order(shape, caller, 300_001));
-                Assert.That(slice.Problem(), Is.Null, $"{shape} {caller}");
-                Assert.That(slice.Client.Measured, Is.Positive);
-                Assert.That(slice.Client.ElapsedTicks, Is.Positive);
+                // Larger than any buffer on the way, and no multiple of anything; of records all there are.
+                foreach (int size in IsOfRecords(name) ? RecordSizes.All : [300_001])
+                {
+                    SliceResult slice = await pair.RunAsync(Order(shape, caller, size));
+                    Assert.That(slice.Problem(), Is.Null, $"{shape} {caller} {size}");
+                    Assert.That(slice.Client.Measured, Is.Positive);
+                    Assert.That(slice.Client.ElapsedTicks, Is.Positive);
+                }
             }
         }
     }
@@ -149,6 +153,8 @@ public sealed class ArmPairTests
             () => peer.AskAsync(new LineWriter(PeerVerbs.Facts), TimeSpan.Zero),
             Throws.TypeOf<PeerException>().With.Message.Contains("did not answer"));
     }
+
+    private static bool IsOfRecords(string name) => name.EndsWith("-record", StringComparison.Ordinal);
 
     private static LoadOrder Order(LoadShape shape, CallerKind caller, int sizeBytes) =>
         new(shape, caller, sizeBytes)

@@ -34,7 +34,8 @@ public sealed class ChartTests
         string[] arms =
         [
             "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds",
-            "memcpy", "shm-protobuf-in-place",
+            "memcpy", "shm-protobuf-in-place", "shm-payload", "shm-protobuf-record", "shm-msgpack-record",
+            "pipe-protobuf-record", "pipe-msgpack-record", "uds-protobuf-record", "uds-msgpack-record",
         ];
         var looks = arms
             .Select(SeriesStyle.Of)

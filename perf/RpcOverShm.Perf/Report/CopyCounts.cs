@@ -25,6 +25,15 @@ internal static class CopyCounts
         // array of 64 KiB or more goes into the ring at once, and out of it into the array that it becomes.
         ["shm-raw"] = "4; 2 from 64 KiB on",
         ["shm-protobuf"] = "4",
+        ["shm-protobuf-record"] = "4",
+        ["shm-msgpack-record"] = "4",
+        ["pipe-protobuf-record"] = "4",
+        ["pipe-msgpack-record"] = "4",
+        ["uds-protobuf-record"] = "4",
+        ["uds-msgpack-record"] = "4",
+
+        // Kept where it was put together, and sent from where it lies.
+        ["shm-payload"] = "3; 2 from 64 KiB on",
 
         // And through the serialiser's own buffers.
         ["shm-object"] = "at least 5",

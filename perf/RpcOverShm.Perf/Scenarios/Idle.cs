@@ -43,6 +43,9 @@ public sealed class Idle
         }
 
         await Task.Delay(s_settling);
+
+        // The first sample is for the compiler, whose work would fall into the time that is measured.
+        await pair.SampleAsync();
         ResourceSample before = await pair.SampleAsync();
         await Task.Delay(s_measured);
         ResourceSample used = await pair.SampleAsync() - before;
@@ -73,7 +76,6 @@ public sealed class Idle
         await Task.Delay(s_settlingOfMany);
         (FootprintSample Server, FootprintSample Client) after = await pair.FootprintAsync();
 
-        // The first sample is for the compiler, whose work would fall into the time that is measured.
         await pair.SampleAsync();
         ResourceSample usedBefore = await pair.SampleAsync();
         await Task.Delay(s_measured);

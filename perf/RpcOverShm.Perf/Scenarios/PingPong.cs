@@ -18,6 +18,7 @@ public sealed class PingPong
 {
     private const int Tiny = 100;
     private const int Kibibyte = 1 << 10;
+    private const int LargeBytes = 100 * Kibibyte;
     private const string TinyCell = "100 B";
     private const string CrowdedCell = "1 KiB, 64 callers";
 
@@ -51,7 +52,7 @@ public sealed class PingPong
         int[] sizes = [Kibibyte, 10 * Kibibyte, 100 * Kibibyte, Kibibyte * Kibibyte];
         foreach (int size in PerfSettings.IsFull ? [.. sizes.Concat(s_further).Order()] : sizes)
         {
-            yield return Echo(size);
+            yield return Echo(size) with { Arms = size < LargeBytes ? ArmSets.Usual : ArmSets.UsualLarge };
         }
 
         foreach (int size in s_extremes)
@@ -144,6 +145,22 @@ public sealed class PingPong
         {
             Cell = "1 MiB",
             Against = new BarArm(Fleet.Baseline),
+        },
+        new("1 MiB unary, raw payload, against the raw ring", AtMostTimes, Blocking("shm-payload"), 1.5, 1.5)
+        {
+            Cell = "1 MiB",
+            Against = Blocking("raw-ring"),
+        },
+        new("Raw codec, against Protobuf at any size", AtMostTimes, Blocking("shm-raw"), 1, 1)
+        {
+            Against = Blocking("shm-protobuf"),
+            Across = BarAcross.Worst,
+        },
+        new("1 MiB unary, raw payload, allocated a call, both sides", AtMost, Blocking("shm-payload"), 4096, 0)
+        {
+            Cell = "1 MiB",
+            Measure = round => round.ClientBytes + round.ServerBytes,
+            Unit = "B",
         },
     ];
 

@@ -1,13 +1,16 @@
 using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Records;
 using RpcOverShm.Perf.Peers;
 using RpcOverShm.Perf.Recording;
+using static RpcOverShm.Perf.Scenarios.BarArm;
+using static RpcOverShm.Perf.Scenarios.BarKind;
 
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// The same echo with each serialiser, over the product and over the pipe: what a serialiser costs, and what a
-/// transport. A further serialiser is a wire format in the peer, for the pipe, and an arm with its marshallers, for the
-/// product.
+/// The same echo with each serialiser, over the product, the pipe and the Unix socket: what a serialiser costs, and
+/// what a transport. First messages of one field of bytes, then records of four kinds; the arms of raw bytes carry as
+/// many bytes as the record has as Protobuf, about.
 /// </summary>
 [TestFixture]
 [NonParallelizable]
@@ -15,10 +18,19 @@ namespace RpcOverShm.Perf.Scenarios;
 [Category(nameof(Serialisers))]
 public sealed class Serialisers
 {
-    private static readonly ScenarioPlan s_plan = new(
-        nameof(Serialisers),
-        [.. CellPlan.Sizes(nameof(Serialisers), LoadShape.Echo, 100, 10 << 10, 1 << 20)
-            .Select(cell => cell with { Arms = ArmSets.Serialisers, Weight = 0.7 })]);
+    private const string SmallCell = "100 B, small record";
+
+    private static readonly ScenarioPlan s_plan = new(nameof(Serialisers), [.. MakeCells()])
+    {
+        Bars =
+        [
+            new("MessagePack unary, against Protobuf", AtMostTimes, Blocking("shm-msgpack-record"), 1.5, 1)
+            {
+                Cell = SmallCell,
+                Against = Blocking("shm-protobuf-record"),
+            },
+        ],
+    };
 
     private readonly ScenarioRunner _runner = new(s_plan);
 
@@ -29,4 +41,19 @@ public sealed class Serialisers
 
     [TestCaseSource(nameof(Cells))]
     public Task Echo_EverySerialiser_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
+
+    private static IEnumerable<CellPlan> MakeCells()
+    {
+        foreach (int size in (int[])[100, 10 << 10])
+        {
+            yield return Echo(size) with { Arms = ArmSets.Serialisers, Weight = 0.5 };
+        }
+
+        yield return Echo(RecordSizes.Tiny) with { Arms = ArmSets.Records, Variant = "three scalars", Weight = 0.5 };
+        yield return Echo(RecordSizes.Small) with { Arms = ArmSets.Records, Variant = "small record", Weight = 0.5 };
+        yield return Echo(RecordSizes.Wide) with { Arms = ArmSets.Records, Variant = "strings, map", Weight = 0.5 };
+        yield return Echo(RecordSizes.Table) with { Arms = ArmSets.Records, Variant = "1000 records", Weight = 0.5 };
+    }
+
+    private static CellPlan Echo(int size) => CellPlan.Sizes(nameof(Serialisers), LoadShape.Echo, size).Single();
 }

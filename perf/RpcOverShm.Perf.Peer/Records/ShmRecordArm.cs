@@ -1,0 +1,35 @@
+using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Loads;
+
+namespace RpcOverShm.Perf.Peer.Records;
+
+/// <summary>The product with records, in one of its serialisers.</summary>
+internal sealed class ShmRecordArm(RecordFormat format) : IArm
+{
+    public string Name => $"shm-{format.Name}-record";
+
+    public bool Supports(LoadShape shape, CallerKind caller) => shape == LoadShape.Echo;
+
+    public async Task<string> ServeAsync(string place)
+    {
+        var options = new ShmServerOptions { MaxReceiveMessageSize = null };
+        if (format.Codec is { } codec)
+        {
+            options.Codecs.Add(codec);
+        }
+
+        var server = new ShmServer("shm://" + place, options);
+        server.Services.Add(Testing.Protos.Records.BindService(new RecordService()));
+        await server.StartAsync();
+        return server.Address;
+    }
+
+    public IArmClient MakeClient(string place) => new Client(ShmChannel.ForAddress(
+        place, new ShmChannelOptions { MaxReceiveMessageSize = null, Codec = format.Codec }));
+
+    private sealed class Client(ShmChannel channel) : IArmClient
+    {
+        public Task<IEcho> OpenEchoAsync(CallerKind caller) =>
+            Task.FromResult<IEcho>(new RecordEcho(new CallsRecords(channel.CreateCallInvoker())));
+    }
+}
