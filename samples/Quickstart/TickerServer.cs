@@ -1,3 +1,5 @@
+using RpcOverShm.MessagePack;
+
 namespace RpcOverShm.Samples;
 
 /// <summary>The server's process: the service at one address, a byte stream that echoes at another.</summary>
@@ -10,8 +12,11 @@ internal static class TickerServer
 
     public static async Task<int> RunAsync(string address)
     {
-        await using var server = new ShmServer(address);
+        // Besides Protobuf, which every client may use.
+        var options = new ShmServerOptions { Codecs = { ShmMessagePackCodec.Instance, ShmRawCodec.Instance } };
+        await using var server = new ShmServer(address, options);
         server.Services.Add(Ticker.BindService(new TickerService()));
+        server.Services.Add(RawService.Build());
         await server.StartAsync();
 
         await using var listener = new ShmStreamListener(RawAddress(address));

@@ -1,0 +1,26 @@
+using System.Text;
+using Grpc.Core;
+using RpcOverShm;
+using RpcOverShm.Samples;
+
+// A server that answers in JSON whoever asks in JSON, and a client that does.
+var options = new ShmServerOptions { Codecs = { new JsonCodec() } };
+await using var server = new ShmServer($"shm://json-codec-{Environment.ProcessId}", options);
+server.Services.Add(Greeter.BindService(new GreeterService()));
+await server.StartAsync();
+
+using var channel = ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = new JsonCodec() });
+HelloReply reply = new Greeter.GreeterClient(channel).SayHello(new HelloRequest { Name = "messages" });
+Console.WriteLine($"a generated client:  {reply.Message}");
+
+// Another client takes the codec's bytes as they are: this is what goes over the wire.
+Marshaller<byte[]> bytes = Marshallers.Create<byte[]>(static sent => sent, static received => received);
+var sayHello = new Method<byte[], byte[]>(MethodType.Unary, "rpcovershm.samples.Greeter", "SayHello", bytes, bytes);
+using var wire = ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = new ShmRawCodec("json") });
+byte[] answer = wire.CreateCallInvoker().BlockingUnaryCall(
+    sayHello, host: null, default, """{ "name": "bytes" }"""u8.ToArray());
+Console.WriteLine($"a client that writes JSON:  {Encoding.UTF8.GetString(answer)}");
+
+bool isAsExpected = reply.Message == "Hello messages" && HelloReply.Parser.ParseJson(Encoding.UTF8.GetString(answer))
+    .Message == "Hello bytes";
+return isAsExpected ? 0 : 1;
