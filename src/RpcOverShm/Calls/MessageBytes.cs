@@ -73,7 +73,7 @@ internal struct MessageBytes
 
     public readonly bool IsEmpty => _array is null;
 
-    private readonly Segment? Last => _more as Segment;
+    private readonly BytesSegment? Last => _more as BytesSegment;
 
     /// <summary>Adds a part of the message, which has room left for this many bytes after it.</summary>
     public void Append(ReadOnlySpan<byte> bytes, int bytesToCome)
@@ -157,12 +157,11 @@ internal struct MessageBytes
     /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
     public void Release()
     {
-        for (Segment? segment = Last?.First; segment is not null; segment = segment.NextSegment)
+        if (Last is { } last)
         {
-            if (!ReferenceEquals(segment.Array, _array))
-            {
-                ArrayPool<byte>.Shared.Return(segment.Array);
-            }
+            // The last array is the chain's once it was closed.
+            _array = ReferenceEquals(last.Array, _array) ? null : _array;
+            BytesSegment.Return(last);
         }
 
         if (_inArray == Own)
@@ -184,27 +183,6 @@ internal struct MessageBytes
             return;
         }
 
-        _more = new Segment(_array!, _inArray, Last);
-    }
-
-    private sealed class Segment : ReadOnlySequenceSegment<byte>
-    {
-        public Segment(byte[] array, int length, Segment? previous)
-        {
-            Array = array;
-            Memory = array.AsMemory(0, length);
-            First = previous?.First ?? this;
-            if (previous is not null)
-            {
-                RunningIndex = previous.RunningIndex + previous.Memory.Length;
-                previous.Next = this;
-            }
-        }
-
-        public byte[] Array { get; }
-
-        public Segment First { get; }
-
-        public Segment? NextSegment => (Segment?)Next;
+        _more = BytesSegment.Rent(_array!, _inArray, Last);
     }
 }

@@ -122,6 +122,54 @@ public class MessageBytesTests
     }
 
     [Test]
+    public void AsSequence_OfChainsAtTheSameTime_KeepsThemApart()
+    {
+        byte[][] expected = [.. Enumerable.Range(0, 4).Select(i => Random(300_000 + (i * 50_000)))];
+        for (int round = 0; round < 3; round++)
+        {
+            MessageBytes[] messages =
+                [.. expected.Select(bytes => MessageBytes.InChunks(new ReadOnlySequence<byte>(bytes)))];
+            for (int i = 0; i < messages.Length; i++)
+            {
+                Assert.That(messages[i].AsSequence().ToArray().AsSpan().SequenceEqual(expected[i]));
+            }
+
+            for (int i = 0; i < messages.Length; i++)
+            {
+                messages[i].Release();
+            }
+        }
+    }
+
+    [Test]
+    public void Release_OfAChain_LeavesNothingInItsSegments()
+    {
+        MessageBytes bytes = MessageBytes.InChunks(new ReadOnlySequence<byte>(Random(200_000)));
+        var segment = (ReadOnlySequenceSegment<byte>)bytes.AsSequence().Start.GetObject()!;
+
+        bytes.Release();
+
+        Assert.That(segment.Memory.IsEmpty, "Who uses it too late does not see what another message has there.");
+    }
+
+    [Test]
+    public void InChunks_OfLargeMessagesOneAfterAnother_AllocatesOnce()
+    {
+        var large = new ReadOnlySequence<byte>(Random(1 << 20));
+        PutTogether();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        PutTogether();
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
+
+        void PutTogether()
+        {
+            MessageBytes bytes = MessageBytes.InChunks(large);
+            _ = bytes.AsSequence();
+            bytes.Release();
+        }
+    }
+
+    [Test]
     public void TakeArray_OfAMessageThatWasPutTogetherInIt_IsThatArray()
     {
         byte[] expected = Random(100_000);
