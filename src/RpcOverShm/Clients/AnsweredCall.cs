@@ -10,6 +10,22 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal abstract class AnsweredCall : ClientCall
 {
+    /// <summary>
+    /// True when responses have a mark of their encoding. Set with the headers, ahead of any of them.
+    /// </summary>
+    protected bool IsEncoded
+    {
+        get => (Notes & CallNotes.IsEncoded) != 0;
+        set => Note(CallNotes.IsEncoded, value);
+    }
+
+    /// <summary>True when the mark may say that a response is compressed.</summary>
+    protected bool MayBeCompressed
+    {
+        get => (Notes & CallNotes.MayBeCompressed) != 0;
+        set => Note(CallNotes.MayBeCompressed, value);
+    }
+
     /// <summary>The most bytes that come for a response; null for any.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, IsEncoded);
 

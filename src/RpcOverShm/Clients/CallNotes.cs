@@ -17,4 +17,7 @@ internal enum CallNotes : byte
 
     /// <summary>The mark may say that one is compressed.</summary>
     MayBeCompressed = 16,
+
+    /// <summary>A response was parsed where it lay in the ring.</summary>
+    IsParsed = 32,
 }

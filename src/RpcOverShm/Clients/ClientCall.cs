@@ -27,7 +27,9 @@ internal abstract class ClientCall : ConnectionCall
     private volatile bool _isAnswered;
     private RequestHold _hold;
     private bool _isStartedAhead;
-    private CallNotes _notes; // by whoever reads for the call, or starts it anew
+    private bool _isEndTaken;
+    private bool _isCompleted;
+    private CallNotes _notes;
 
     public abstract string MethodName { get; }
 
@@ -88,34 +90,11 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>Who has the one request in hand.</summary>
     protected ref RequestHold Hold => ref _hold;
 
-    /// <summary>True when a server that leaves has ended the call before a method saw it.</summary>
-    protected bool IsRefused
+    /// <summary>By whoever reads for the call, or starts it anew.</summary>
+    protected CallNotes Notes
     {
-        get => (_notes & CallNotes.IsRefused) != 0;
-        set => Note(CallNotes.IsRefused, value);
-    }
-
-    /// <summary>How often the call was started anew, at most three times.</summary>
-    protected int Renewals
-    {
-        get => (int)(_notes & CallNotes.Renewals);
-        set => _notes = (_notes & ~CallNotes.Renewals) | (CallNotes)value;
-    }
-
-    /// <summary>
-    /// True when responses have a mark of their encoding. Set with the headers, ahead of any of them.
-    /// </summary>
-    protected bool IsEncoded
-    {
-        get => (_notes & CallNotes.IsEncoded) != 0;
-        set => Note(CallNotes.IsEncoded, value);
-    }
-
-    /// <summary>True when the mark may say that a response is compressed.</summary>
-    protected bool MayBeCompressed
-    {
-        get => (_notes & CallNotes.MayBeCompressed) != 0;
-        set => Note(CallNotes.MayBeCompressed, value);
+        get => _notes;
+        set => _notes = value;
     }
 
     /// <summary>True when the answer has begun, if only by an end.</summary>
@@ -377,6 +356,12 @@ internal abstract class ClientCall : ConnectionCall
         ResetForReuse();
     }
 
+    /// <summary>True for whoever comes first to take what the server has ended the call with.</summary>
+    protected bool TryTakeEnd() => !Interlocked.Exchange(ref _isEndTaken, true);
+
+    /// <summary>True for whoever comes first to complete what the user awaits.</summary>
+    protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
+
     /// <summary>The response's metadata has come, or the answer without any.</summary>
     protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsPrivate);
 
@@ -389,5 +374,5 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    private void Note(CallNotes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
+    protected void Note(CallNotes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
 }

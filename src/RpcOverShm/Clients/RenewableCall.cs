@@ -14,6 +14,20 @@ internal abstract class RenewableCall : AnsweredCall
 
     private object? _origin; // what the call was made from, or why its answer can't be read: never both
 
+    /// <summary>True when a server that leaves has ended the call before a method saw it.</summary>
+    private bool IsRefused
+    {
+        get => (Notes & CallNotes.IsRefused) != 0;
+        set => Note(CallNotes.IsRefused, value);
+    }
+
+    /// <summary>How often the call was started anew, at most three times.</summary>
+    private int Renewals
+    {
+        get => (int)(Notes & CallNotes.Renewals);
+        set => Notes = (Notes & ~CallNotes.Renewals) | (CallNotes)value;
+    }
+
     /// <summary>Keeps what the call is made from; see <see cref="CallOrigin.Of"/>.</summary>
     public void KeepOrigin(object origin) => _origin = origin;
 

@@ -22,9 +22,6 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     private MessageBytes _message;      // a response that came with the end
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
-    private bool _isParsed;
-    private bool _isEndTaken;
-    private bool _isCompleted;
 
     /// <param name="method">The method.</param>
     /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
@@ -45,6 +42,13 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     public Task<TResponse> ResponseAsync => _response.Task;
 
     protected override ClientSettings Settings => _method.Settings;
+
+    /// <summary>True when a response was parsed where it lay in the ring.</summary>
+    private bool IsParsed
+    {
+        get => (Notes & CallNotes.IsParsed) != 0;
+        set => Note(CallNotes.IsParsed, value);
+    }
 
     /// <summary>A call for this thread to block for: the one that it used last, where that can be.</summary>
     public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
@@ -78,7 +82,6 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         {
             Reset();
             _result = null;
-            _isParsed = false;
             s_spare = this;
         }
 
@@ -125,7 +128,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     protected override void Execute(CallWork work)
     {
         TakeEnd();
-        if (!IsFinished || Interlocked.Exchange(ref _isCompleted, true))
+        if (!IsFinished || !TryComplete())
         {
             return;
         }
@@ -183,10 +186,16 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         _inbound?.Abort();
     }
 
+    protected override void Reset()
+    {
+        base.Reset();
+        IsParsed = false;
+    }
+
     private void TakeEnd()
     {
         // Nobody but the thread that blocks takes the end of its call.
-        if (End is not { } end || (Waiter is null && Interlocked.Exchange(ref _isEndTaken, true)))
+        if (End is not { } end || (Waiter is null && !TryTakeEnd()))
         {
             return;
         }
@@ -202,7 +211,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
     private void ParseInPlace(ReadOnlySpan<byte> message)
     {
-        _isParsed = true;
+        IsParsed = true;
         KeepProblem(unreadable: null);
         try
         {
@@ -217,7 +226,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     /// <summary>Null when the response was read, else what is wrong with it.</summary>
     private Status? ReadResponse()
     {
-        if (_isParsed)
+        if (IsParsed)
         {
             return Problem is { } problem ? StatusMapping.FromUnreadableResponse(problem) : Missing(_result);
         }
