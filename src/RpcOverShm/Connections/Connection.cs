@@ -117,6 +117,8 @@ internal sealed class Connection
         StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
         if (outcome == StartOutcome.Started && call.Waiter is null)
         {
+            // Between the count of the call and the look at who reads: where the frame was queued there was none.
+            Interlocked.MemoryBarrier();
             _desk.LookForReader();
         }
 
@@ -127,6 +129,7 @@ internal sealed class Connection
     public void StartCalls(Span<BatchEntry> entries, ReadOnlySpan<byte> bytes)
     {
         _sender.StartMany(_started, entries, bytes);
+        Interlocked.MemoryBarrier();
         _desk.LookForReader();
     }
 

@@ -3,9 +3,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds; any thread
-/// removes, when the call's End goes into the ring and before the peer can see it, so that the peer's next call in the
-/// same slot finds it empty.
+/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds; calls are
+/// removed under the sender's gate, when their End goes into the ring and before the peer can see it, so that the
+/// peer's next call in the same slot finds it empty.
 /// </summary>
 internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -14,11 +14,20 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
     // Blocks never move once made: threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
     private readonly Lock _gate = new();
-    private int _count;
+    private long _added;   // calls so far; written by the holder of the reader role
+    private long _removed; // of those; written under the gate
     private TaskCompletionSource? _drained;
 
-    /// <summary>How many calls are being served.</summary>
-    public int Count => Volatile.Read(ref _count);
+    /// <summary>How many calls are being served; where some begin or end meanwhile, perhaps a few more.</summary>
+    public int Count
+    {
+        get
+        {
+            // In this order, so that it is never less than there are.
+            long removed = Volatile.Read(ref _removed);
+            return (int)(Volatile.Read(ref _added) - removed);
+        }
+    }
 
     /// <summary>Enters a call under the id that the peer has given it.</summary>
     /// <exception cref="ProtocolException">The id is not one that the peer may use now.</exception>
@@ -39,7 +48,7 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
 
         block.Generations[index] = id.Generation;
         call.Id = id;
-        Interlocked.Increment(ref _count);
+        Volatile.Write(ref _added, _added + 1);
         Volatile.Write(ref block.Calls[index], call);
     }
 
@@ -56,16 +65,18 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
         return Volatile.Read(ref block.Calls[id.Slot % BlockSize]);
     }
 
-    /// <summary>Forgets the call. False when it was forgotten before.</summary>
+    /// <summary>Forgets the call. False when it was forgotten before. Under the gate.</summary>
     public bool Remove(ConnectionCall call)
     {
-        Block? block = _blocks[call.Id.Slot / BlockSize];
-        if (block is null || Interlocked.CompareExchange(ref block.Calls[call.Id.Slot % BlockSize], null, call) != call)
+        int index = call.Id.Slot % BlockSize;
+        if (_blocks[call.Id.Slot / BlockSize] is not { } block || block.Calls[index] != call)
         {
             return false;
         }
 
-        if (Interlocked.Decrement(ref _count) == 0 && Volatile.Read(ref _drained) is not null)
+        Volatile.Write(ref block.Calls[index], null);
+        Volatile.Write(ref _removed, _removed + 1);
+        if (Volatile.Read(ref _drained) is not null && Count == 0)
         {
             lock (_gate)
             {
@@ -81,9 +92,11 @@ internal sealed class ServedCalls(uint maxCalls, bool isFromAcceptor)
     {
         lock (_gate)
         {
-            // Made before the look, with a full fence: a call that ends meanwhile sees it.
+            // Made before the look: a call that ends meanwhile sees it. The fence is for both sides, since this one is
+            // seldom here and the other has a call to end.
             Interlocked.CompareExchange(
                 ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
+            Interlocked.MemoryBarrierProcessWide();
             return Count == 0 ? Task.CompletedTask : _drained.Task;
         }
     }

@@ -6,8 +6,8 @@ namespace RpcOverShm.Connections;
 /// <summary>
 /// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's
 /// End was read, not before: a given-up call keeps its slot until then. Calls are added under the sender's gate; the
-/// holder of the reader role finds and removes. Free slots go from the one to the other over a stack that neither
-/// locks.
+/// holder of the reader role finds and removes. Free slots go from the one to the other without a lock, and as long as
+/// they are few without an interlocked operation: each of those costs as much as a small copy.
 /// </summary>
 internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -17,20 +17,30 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     // Blocks never move once made: the reader looks while others add.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
     private readonly Lock _drainGate = new();
+    private readonly RecentSlots _recent = new();
     private long _freeTop = NoSlot; // the topmost free slot in the low half, a count against reuse in the high one
     private int _used;              // slots given out at least once
-    private volatile int _count;
+    private long _added;            // calls so far; written under the gate
+    private long _removed;          // of those; written by the holder of the reader role
     private TaskCompletionSource? _drained;
 
-    public int Count => _count;
+    /// <summary>How many calls live; where some begin or end meanwhile, perhaps a few more.</summary>
+    public int Count
+    {
+        get
+        {
+            // In this order, so that it is never less than there are.
+            long removed = Volatile.Read(ref _removed);
+            return (int)(Volatile.Read(ref _added) - removed);
+        }
+    }
 
     /// <summary>
     /// Gives the call an id, or returns false when as many calls live as the peer takes. Under the gate.
     /// </summary>
     public bool TryAdd(ConnectionCall call)
     {
-        int slot = PopFree();
-        if (slot == NoSlot)
+        if (!_recent.TryTake(out int slot) && (slot = PopFree()) == NoSlot)
         {
             if (_used >= maxCalls)
             {
@@ -47,7 +57,7 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         ref Entry entry = ref EntryOf(slot);
         entry.Generation = CallId.NextGeneration(entry.Generation);
         call.Id = new CallId(slot, entry.Generation, isFromAcceptor);
-        Interlocked.Increment(ref _count);
+        Volatile.Write(ref _added, _added + 1);
         Volatile.Write(ref entry.Call, call);
         return true;
     }
@@ -63,17 +73,19 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
         return call is not null && call.Id == id ? call : throw NotOpen(id);
     }
 
-    /// <summary>Forgets the call: its id may be used again.</summary>
+    /// <summary>Forgets the call: its id may be used again. By the holder of the reader role.</summary>
     public void Remove(ConnectionCall call)
     {
         int slot = call.Id.Slot;
         ref Entry entry = ref EntryOf(slot);
         entry.Call = null;
-        PushFree(slot, ref entry);
-        if (Interlocked.Decrement(ref _count) == 0 && Volatile.Read(ref _drained) is not null)
+        if (!_recent.TryGive(slot))
         {
-            NoteDrained();
+            PushFree(slot, ref entry);
         }
+
+        Volatile.Write(ref _removed, _removed + 1);
+        NoteIfDrained();
     }
 
     /// <summary>
@@ -82,8 +94,18 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {
-        EntryOf(call.Id.Slot).Generation = call.Id.Generation - 1;
-        Remove(call);
+        ref Entry entry = ref EntryOf(call.Id.Slot);
+        entry.Generation = call.Id.Generation - 1;
+        entry.Call = null;
+        PushFree(call.Id.Slot, ref entry);
+        Volatile.Write(ref _added, _added - 1);
+        if (Volatile.Read(ref _drained) is not null)
+        {
+            // Else this and the removal of another call could each miss the other. A system call, under the gate, which
+            // nobody but a side that leaves has to pay for.
+            Interlocked.MemoryBarrierProcessWide();
+            NoteIfDrained();
+        }
     }
 
     /// <summary>Completes when no call lives. Calls that begin meanwhile are waited for too.</summary>
@@ -91,9 +113,11 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     {
         lock (_drainGate)
         {
-            // Made before the look: a call that ends meanwhile sees it.
+            // Made before the look: a call that ends meanwhile sees it. The fence is for both sides, since this one is
+            // seldom here and the other has a call to make.
             Interlocked.CompareExchange(
                 ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
+            Interlocked.MemoryBarrierProcessWide();
             return Count == 0 ? Task.CompletedTask : _drained.Task;
         }
     }
@@ -109,8 +133,13 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
 
     private static ProtocolException NotOpen(CallId id) => new($"A frame for call {id}, which is not open.");
 
-    private void NoteDrained()
+    private void NoteIfDrained()
     {
+        if (Volatile.Read(ref _drained) is null || Count > 0)
+        {
+            return;
+        }
+
         lock (_drainGate)
         {
             // Whoever asks later waits for the calls of then.
@@ -122,7 +151,7 @@ internal sealed class StartedCalls(uint maxCalls, bool isFromAcceptor)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ref Entry EntryOf(int slot) => ref _blocks[slot / BlockSize]!.Entries[slot % BlockSize];
 
-    // One thread at a time takes, one at a time gives; the count in the high half tells a top that has come back.
+    // One thread at a time takes; the count in the high half tells a top that has come back.
     private int PopFree()
     {
         long top = Volatile.Read(ref _freeTop);

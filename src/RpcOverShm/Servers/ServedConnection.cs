@@ -11,7 +11,8 @@ namespace RpcOverShm.Servers;
 internal sealed class ServedConnection
 {
     private readonly Lock _gate = new();
-    private int _running;
+    private long _begun; // methods so far; written by the holder of the reader role
+    private long _done;  // of those
     private TaskCompletionSource? _idle;
     private volatile bool _isRefusing;
 
@@ -28,17 +29,27 @@ internal sealed class ServedConnection
     /// <summary>True once new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
-    /// <summary>Methods that run.</summary>
-    public int RunningCount => Volatile.Read(ref _running);
+    /// <summary>Methods that run; where some begin or end meanwhile, perhaps a few more.</summary>
+    public int RunningCount
+    {
+        get
+        {
+            // In this order, so that it is never less than there are.
+            long done = Volatile.Read(ref _done);
+            return (int)(Volatile.Read(ref _begun) - done);
+        }
+    }
 
-    /// <summary>Counts a method that is to run. Null when it may, else why not.</summary>
+    /// <summary>
+    /// Counts a method that is to run. Null when it may, else why not. By the holder of the reader role.
+    /// </summary>
     public Status? TryRun()
     {
-        // Counted before the look: whoever stops the server sets the flag before it counts.
-        int running = Interlocked.Increment(ref _running);
+        // Counted before the look: whoever stops the server sets the flag before it counts, with a fence for both.
+        Volatile.Write(ref _begun, _begun + 1);
         Status? refusal = _isRefusing
             ? StatusMapping.ServerStopping
-            : running > Settings.MaxCalls ? StatusMapping.TooManyRunning(Settings.MaxCalls) : null;
+            : RunningCount > Settings.MaxCalls ? StatusMapping.TooManyRunning(Settings.MaxCalls) : null;
         if (refusal is not null)
         {
             NoteDone();
@@ -50,7 +61,8 @@ internal sealed class ServedConnection
     /// <summary>A method that was counted has ended.</summary>
     public void NoteDone()
     {
-        if (Interlocked.Decrement(ref _running) == 0 && Volatile.Read(ref _idle) is not null)
+        Interlocked.Increment(ref _done);
+        if (Volatile.Read(ref _idle) is not null && RunningCount == 0)
         {
             lock (_gate)
             {
@@ -65,7 +77,7 @@ internal sealed class ServedConnection
         // First, so that a call which is refused is not made again on this very connection.
         Connection.SendGoAway();
         _isRefusing = true;
-        Interlocked.MemoryBarrier();
+        Interlocked.MemoryBarrierProcessWide();
     }
 
     /// <summary>Ends every call that still lives; its method hears of it by its token.</summary>

@@ -148,13 +148,23 @@ public class StartedCallsTests
     [Test]
     public void AddFindRemove_ByManyThreads_KeepsEveryCallApart()
     {
+        var gate = new Lock();
+        var role = new Lock();
         TestThread[] threads = [.. Enumerable.Range(0, 4).Select(_ => TestThread.Start("adder", () =>
         {
             for (int i = 0; i < 20_000; i++)
             {
-                RecordingCall call = Add();
-                Assert.That(_calls.Find(call.Id), Is.SameAs(call));
-                _calls.Remove(call);
+                RecordingCall call;
+                lock (gate)
+                {
+                    call = Add();
+                }
+
+                lock (role)
+                {
+                    Assert.That(_calls.Find(call.Id), Is.SameAs(call));
+                    _calls.Remove(call);
+                }
             }
         }))];
 
@@ -162,6 +172,42 @@ public class StartedCallsTests
 
         Assert.That(_calls.Count, Is.Zero);
         Assert.That(_calls.Snapshot(), Is.Empty);
+    }
+
+    [Test]
+    public async Task WhenEmptyAsync_WhileTheLastCallsGoEitherWay_CompletesEachTime()
+    {
+        const int Rounds = 20_000;
+        RecordingCall[] removed = new RecordingCall[Rounds];
+        RecordingCall[] withdrawn = new RecordingCall[Rounds];
+        using var begin = new Barrier(3);
+        using var end = new Barrier(3);
+        TestThread[] threads =
+        [
+            TestThread.Start("reader", () => EachRound(round => _calls.Remove(removed[round]))),
+            TestThread.Start("sender", () => EachRound(round => _calls.Withdraw(withdrawn[round]))),
+        ];
+        for (int round = 0; round < Rounds; round++)
+        {
+            removed[round] = Add();
+            withdrawn[round] = Add();
+            begin.SignalAndWait();
+            Task empty = _calls.WhenEmptyAsync();
+            end.SignalAndWait();
+            await empty.Bounded();
+        }
+
+        Array.ForEach(threads, thread => thread.Join());
+
+        void EachRound(Action<int> act)
+        {
+            for (int round = 0; round < Rounds; round++)
+            {
+                begin.SignalAndWait();
+                act(round);
+                end.SignalAndWait();
+            }
+        }
     }
 
     private RecordingCall Add()
