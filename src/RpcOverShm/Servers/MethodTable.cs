@@ -1,5 +1,4 @@
 using System.Collections.Frozen;
-using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
 
@@ -11,8 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class MethodTable
 {
-    private readonly FrozenDictionary<string, MethodHandler> _handlers;
-    private readonly FrozenDictionary<string, MethodHandler>.AlternateLookup<ReadOnlySpan<char>> _byChars;
+    private readonly NameTable<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
     /// <param name="definitions">The services.</param>
@@ -26,25 +24,14 @@ internal sealed class MethodTable
             definition.BindService(collector);
         }
 
-        _handlers = collector.Handlers.ToFrozenDictionary(StringComparer.Ordinal);
-        _byChars = _handlers.GetAlternateLookup<ReadOnlySpan<char>>();
-        _services = _handlers.Values.Select(handler => handler.ServiceName).ToFrozenSet(StringComparer.Ordinal);
+        _handlers = new NameTable<MethodHandler>(collector.Handlers);
+        IEnumerable<string> services = collector.Handlers.Values.Select(handler => handler.ServiceName);
+        _services = services.ToFrozenSet(StringComparer.Ordinal);
     }
 
     /// <summary>The handler of a method; null when there is none.</summary>
     /// <param name="fullName">With the leading slash, UTF-8.</param>
-    public MethodHandler? Find(ReadOnlySpan<byte> fullName)
-    {
-        const int LongestOnStack = 256;
-        if (fullName.Length > LongestOnStack)
-        {
-            return _handlers.GetValueOrDefault(Encoding.UTF8.GetString(fullName));
-        }
-
-        Span<char> chars = stackalloc char[LongestOnStack];
-        int length = Encoding.UTF8.GetChars(fullName, chars);
-        return _byChars.TryGetValue(chars[..length], out MethodHandler? handler) ? handler : null;
-    }
+    public MethodHandler? Find(ReadOnlySpan<byte> fullName) => _handlers.Find(fullName);
 
     /// <summary>What a call of an unknown method is told: whether at least its service is known.</summary>
     public Status Unimplemented(string fullName)

@@ -304,7 +304,12 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     /// <exception cref="Exception">The trailers were changed meanwhile; the call has not ended.</exception>
     public void EndWith(in Status status, Metadata? trailers)
     {
-        bool isBroken = !IsEnded && Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
+        if (IsEnded)
+        {
+            return;
+        }
+
+        bool isBroken = Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
         if (TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers)))
         {
             AfterEnd(isToldMethod: false);
