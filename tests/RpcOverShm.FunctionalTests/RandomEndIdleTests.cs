@@ -19,12 +19,17 @@ internal sealed class RandomEndIdleTests
     // messages that were cut off half-way: two to four were seen. A path that forgets its buffers loses many more.
     private const int RentedForEachLost = 100;
 
+    private static readonly RigOptions s_retrying = new()
+    {
+        Retries = new RigRetries(3, StatusCode.Aborted, StatusCode.Unknown) { Backoff = TimeSpan.FromMilliseconds(1) },
+    };
+
     [Test]
-    public async Task Server_AfterCallsEndedAtRandom_IsIdle()
+    public async Task Server_AfterCallsEndedAtRandom_IsIdle([Values] bool isRetried)
     {
         ProcessFacts before = ProcessFacts.OfSelf();
         var handlers = new PlannedHandlers();
-        await using (ShmRig rig = await ShmRig.StartAsync(null, handlers.Script.Build()))
+        await using (ShmRig rig = await ShmRig.StartAsync(isRetried ? s_retrying : null, handlers.Script.Build()))
         {
             rig.Log.Expect(MethodThrew);
             ConnectWith(rig);
@@ -32,6 +37,9 @@ internal sealed class RandomEndIdleTests
             using var pool = new PoolWatch();
 
             CallNotes notes = RandomLoad.Run(rig.Client);
+            Assert.That(notes.Problems, Is.Empty);
+            Assert.That(notes.Statuses, Has.Count.EqualTo(RandomLoad.Calls));
+            Assert.That(handlers.Began, isRetried ? Is.GreaterThan(RandomLoad.Calls) : Is.Positive);
 
             // Behind this one the server has read the start of every call, of those too that were given up at once.
             ConnectWith(rig);
