@@ -10,6 +10,7 @@ namespace RpcOverShm.Tests.Rings;
 public class RingHostileTests
 {
     private const int Capacity = 1024;
+    private const int UsualCount = 50_000;
 
     private static readonly long[] s_evilPositions =
     [
@@ -211,7 +212,7 @@ public class RingHostileTests
     public void TryRead_OfRandomMemory_StaysInsideAndEnds()
     {
         Random random = TestSeed.NewRandom();
-        for (int i = 0; i < 50_000; i++)
+        foreach (int _ in FuzzInputs.Numbers(UsualCount))
         {
             random.NextBytes(_ring.Data);
             if (random.Next(2) == 0)
