@@ -5,11 +5,16 @@ namespace RpcOverShm.Tests.Protocol;
 
 /// <summary>
 /// Every block of golden bytes with every single byte changed, cut at every place, and changed at random: what the peer
-/// sends is read or is the protocol's fault, and never anything else.
+/// sends is read or is the protocol's fault, never anything else, and costs no more memory than a multiple of its
+/// length.
 /// </summary>
 public class MalformedInputTests
 {
     private const int UsualCount = 200_000;
+
+    // What an exception costs, and what a byte may: an entry of metadata has seven at least.
+    private const int BytesAtLeast = 16 << 10;
+    private const int BytesForEachByte = 64;
 
     private delegate bool Reading(ReadOnlySpan<byte> bytes);
 
@@ -82,7 +87,13 @@ public class MalformedInputTests
                 bytes[random.Next(bytes.Length)] = (byte)random.Next(256);
             }
 
+            long before = GC.GetAllocatedBytesForCurrentThread();
             read += s_readings[file](bytes) ? 1 : 0;
+            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+            if (allocated > BytesAtLeast + ((long)BytesForEachByte * bytes.Length))
+            {
+                Assert.Fail($"{bytes.Length} bytes became {allocated}: {Convert.ToHexStringLower(bytes)}");
+            }
         }
 
         int count = FuzzInputs.Count(UsualCount);
