@@ -63,10 +63,10 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
                 reader.Skip();
             }
         }
-        catch (Exception exception) when (exception is EndOfStreamException or OverflowException)
+        catch (Exception exception) when (exception is not MessagePackSerializationException)
         {
             throw new MessagePackSerializationException(
-                $"A {typeof(T)} promises more than there is.", exception);
+                $"A {typeof(T)} is not all there: {exception.Message}", exception);
         }
     }
 }
