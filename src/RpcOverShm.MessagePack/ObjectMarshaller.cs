@@ -1,3 +1,4 @@
+using System.Buffers;
 using Grpc.Core;
 using MessagePack;
 
@@ -35,7 +36,9 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
 
     private T Deserialize(DeserializationContext context)
     {
-        var reader = new MessagePackReader(context.PayloadAsReadOnlySequence());
+        ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
+        RequireWhole(payload);
+        var reader = new MessagePackReader(payload);
         T? message = MessagePackSerializer.Deserialize<T>(ref reader, options);
         if (!reader.End)
         {
@@ -43,5 +46,27 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
         }
 
         return message ?? throw new MessagePackSerializationException($"Nil where a {typeof(T)} is expected.");
+    }
+
+    /// <summary>
+    /// Sees that what arrays and maps promise is there. The package's formatters make room for all of it before they
+    /// read the first, and its reader only compares it with what is left: arrays inside arrays, each of which promises
+    /// the same bytes, would reserve memory for every byte as many times as they are deep.
+    /// </summary>
+    private static void RequireWhole(in ReadOnlySequence<byte> payload)
+    {
+        var reader = new MessagePackReader(payload);
+        try
+        {
+            while (!reader.End)
+            {
+                reader.Skip();
+            }
+        }
+        catch (Exception exception) when (exception is not MessagePackSerializationException)
+        {
+            throw new MessagePackSerializationException(
+                $"A {typeof(T)} is not all there: {exception.Message}", exception);
+        }
     }
 }

@@ -75,7 +75,8 @@ public static partial class MessagePackSerializer
             using JsonDocument document = JsonDocument.Parse(str, limits);
             JsonTokens.Write(ref writer, document.RootElement);
         }
-        catch (JsonException e)
+        // The other two are about halves of characters.
+        catch (Exception e) when (e is JsonException or InvalidOperationException or ArgumentException)
         {
             throw new MessagePackSerializationException("Invalid JSON.", e);
         }

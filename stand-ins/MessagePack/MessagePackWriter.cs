@@ -93,5 +93,11 @@ public ref partial struct MessagePackWriter
     {
         Flush();
         _span = _output.GetSpan(length);
+        // What follows is written without a look at the bounds.
+        if (_span.Length < length)
+        {
+            throw new InvalidOperationException(
+                $"The buffer writer gave {_span.Length} bytes where {length} were asked for.");
+        }
     }
 }

@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Globalization;
 using Google.Protobuf;
 using Grpc.Core;
 using MessagePack;
@@ -16,8 +15,7 @@ namespace RpcOverShm.MessagePack.Tests;
 /// </summary>
 internal sealed class FuzzTests
 {
-    private const string CountVariable = "RPCOVERSHM_FUZZ_COUNT";
-    private const int DefaultCount = 50_000;
+    private const int UsualCount = 50_000;
     private const int CorpusMessages = 100;
 
     // One byte of input can become an element of a list: a Node, with the collections that are made with it.
@@ -27,10 +25,7 @@ internal sealed class FuzzTests
     // Every so many inputs the slower way has to come to the same result.
     private const int ComparedEvery = 8;
 
-    private static int Count =>
-        int.TryParse(Environment.GetEnvironmentVariable(CountVariable), CultureInfo.InvariantCulture, out int count)
-            ? count
-            : DefaultCount;
+    private static int Count => FuzzInputs.Count(UsualCount);
 
     [Test]
     public void Everything_TamperedWith_IsReadOrRefused() => Fuzz<Everything>(Samples.Everything);
@@ -50,11 +45,14 @@ internal sealed class FuzzTests
         Random random = TestSeed.NewRandom();
         Marshaller<Order> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Order>(null!)!;
         byte[] whole = Codec.Write(marshaller, Order.Sample);
-        for (int i = 0; i < Count; i++)
+        int readable = 0;
+        foreach (int _ in FuzzInputs.Numbers(UsualCount))
         {
-            byte[] input = Mutation.Of(whole, random);
-            Attempt(marshaller, input);
+            (Order? order, string? _) = AttemptWithin(marshaller, Mutation.Of(whole, random));
+            readable += order is null ? 0 : 1;
         }
+
+        AssertBoth(readable);
     }
 
     private static void Fuzz<T>(T sample)
@@ -69,17 +67,10 @@ internal sealed class FuzzTests
                 .Append(sample).Select(message => Codec.Write(compiled, (T)message)),
         ];
         int readable = 0;
-        for (int i = 0; i < Count; i++)
+        foreach (int i in FuzzInputs.Numbers(UsualCount))
         {
             byte[] input = Mutation.Of(corpus[random.Next(corpus.Length)], random);
-            long before = GC.GetAllocatedBytesForCurrentThread();
-            (T? message, string? failure) = Attempt(compiled, input);
-            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
-            if (allocated > BytesAtLeast + ((long)BytesForEachByte * input.Length))
-            {
-                Assert.Fail($"{input.Length} bytes became {allocated}: {Codec.Hex(input)}");
-            }
-
+            (T? message, string? failure) = AttemptWithin(compiled, input);
             readable += message is null ? 0 : 1;
             if (i % ComparedEvery == 0)
             {
@@ -89,7 +80,27 @@ internal sealed class FuzzTests
             }
         }
 
+        AssertBoth(readable);
+    }
+
+    private static void AssertBoth(int readable)
+    {
+        Console.WriteLine($"{Count} inputs, {Count - readable} refused");
         Assert.That(readable, Is.InRange(Count / 100, Count - (Count / 100)), "Both outcomes are met.");
+    }
+
+    private static (T? Message, string? Failure) AttemptWithin<T>(Marshaller<T> marshaller, byte[] input)
+        where T : class
+    {
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        (T? message, string? failure) = Attempt(marshaller, input);
+        long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+        if (allocated > BytesAtLeast + ((long)BytesForEachByte * input.Length))
+        {
+            Assert.Fail($"{input.Length} bytes became {allocated}: {Codec.Hex(input)}");
+        }
+
+        return (message, failure);
     }
 
     private static (T? Message, string? Failure) Attempt<T>(Marshaller<T> marshaller, byte[] input)

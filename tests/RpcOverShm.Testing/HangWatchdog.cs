@@ -26,6 +26,16 @@ public static class HangWatchdog
         }
     }
 
+    /// <summary>What runs has got on: each test has its whole bound again.</summary>
+    public static void Renew()
+    {
+        foreach ((string test, Run run) in s_running)
+        {
+            // One that has ended meanwhile stays so.
+            s_running.TryUpdate(test, run with { Start = Stopwatch.GetTimestamp() }, run);
+        }
+    }
+
     /// <summary>A test has ended.</summary>
     public static void End(string test) => s_running.TryRemove(test, out _);
 

@@ -38,6 +38,27 @@ public class HashTests
     }
 
     [Test]
+    public void Dictionary_OfOnesOwn_ComparesAsItIsTold()
+    {
+        var entries = new Ledger { [1] = 2 };
+
+        Ledger untrusted = Message.Copied(entries, Message.Untrusted);
+        Assert.That(untrusted, Is.EqualTo(entries));
+        Assert.That(CollidingKeys.Select(untrusted.Comparer.GetHashCode).Distinct().Count(), Is.GreaterThan(1));
+        Assert.That(Message.Copied(entries).Comparer, Is.SameAs(EqualityComparer<long>.Default));
+    }
+
+    [Test]
+    public void SortedDictionary_OfKeysThatAreNotHashed_IsReadThoughUntrusted()
+    {
+        var dictionary = new SortedDictionary<Version, int> { [new Version(1, 2)] = 3, [new Version(0, 1)] = 4 };
+        var list = new SortedList<Version, int>(dictionary);
+
+        Assert.That(Message.Copied(dictionary, Message.Untrusted), Is.EqualTo(dictionary));
+        Assert.That(Message.Copied(list, Message.Untrusted), Is.EqualTo(list));
+    }
+
+    [Test]
     public void Comparers_OfKnownTypes_HashEqualValuesAlike()
     {
         AssertHashes(true, true, false);

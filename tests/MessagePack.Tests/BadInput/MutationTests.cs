@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Globalization;
 using MessagePack.Tests.Fakes;
 using RpcOverShm.Testing;
 
@@ -11,8 +10,7 @@ namespace MessagePack.Tests.BadInput;
 /// </summary>
 public class MutationTests
 {
-    private const string CountVariable = "RPCOVERSHM_FUZZ_COUNT";
-    private const int DefaultCount = 150_000;
+    private const int UsualCount = 150_000;
 
     // What exceptions cost, and what a byte may: an object in a dictionary, at each of the levels that are allowed.
     private const int FreeBytes = 256 * 1024;
@@ -21,17 +19,14 @@ public class MutationTests
     private static readonly MessagePackSerializerOptions s_options = MessagePackSerializerOptions.Standard.WithSecurity(
         MessagePackSecurity.UntrustedData.WithMaximumObjectGraphDepth(16));
 
-    private static int Count =>
-        int.TryParse(Environment.GetEnvironmentVariable(CountVariable), CultureInfo.InvariantCulture, out int count)
-            ? count
-            : DefaultCount;
+    private static int Count => FuzzInputs.Count(UsualCount);
 
     [Test]
     public void Values_OfSpoiltMessages_AreReadOrRefused()
     {
         Random random = TestSeed.NewRandom();
         int refused = 0;
-        for (int i = 0; i < Count; i++)
+        foreach (int _ in FuzzInputs.Numbers(UsualCount))
         {
             MessageSample sample = MessageSamples.All[random.Next(MessageSamples.All.Length)];
             byte[] spoilt = Mutation.Of(sample.Bytes, random);
@@ -44,6 +39,7 @@ public class MutationTests
             refused += whole.Length == 0 ? 1 : 0;
         }
 
+        Console.WriteLine($"{Count} inputs, {refused} refused");
         Assert.That(refused, Is.InRange(Count / 10, Count * 19 / 20), "The mutations are too mild, or too harsh.");
     }
 
@@ -52,7 +48,7 @@ public class MutationTests
     {
         Random random = TestSeed.NewRandom();
         long tokens = 0;
-        for (int i = 0; i < Count; i++)
+        foreach (int _ in FuzzInputs.Numbers(UsualCount))
         {
             byte[] spoilt = Mutation.Of(MessageSamples.All[random.Next(MessageSamples.All.Length)].Bytes, random);
             int seed = random.Next();
@@ -64,6 +60,7 @@ public class MutationTests
             tokens += whole.Length;
         }
 
+        Console.WriteLine($"{Count} inputs, {tokens} characters for their tokens");
         Assert.That(tokens, Is.GreaterThan(Count));
     }
 

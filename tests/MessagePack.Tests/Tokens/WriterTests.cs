@@ -71,6 +71,30 @@ public class WriterTests
     }
 
     [Test]
+    public void Tokens_IntoABufferThatGivesTooLittle_AreNotWrittenBehindIt()
+    {
+        WriteTokens[] writes =
+        [
+            (ref writer) => writer.Write(ulong.MaxValue),
+            (ref writer) => writer.Write(long.MinValue),
+            (ref writer) => writer.Write(70_000),
+            (ref writer) => writer.Write(300),
+            (ref writer) => writer.Write(1.5f),
+            (ref writer) => writer.Write(1.5),
+            (ref writer) => writer.Write(new DateTime(2500, 1, 1, 0, 0, 0, DateTimeKind.Utc)),
+            (ref writer) => writer.WriteArrayHeader(70_000),
+            (ref writer) => writer.WriteMapHeader(300),
+        ];
+        foreach (WriteTokens write in writes)
+        {
+            var buffer = new MeagreBuffer(given: 2);
+
+            Assert.That(() => WriteInto(buffer, write), Throws.Exception);
+            Assert.That(buffer.Behind.ContainsAnyExcept((byte)0), Is.False);
+        }
+    }
+
+    [Test]
     public void Writer_OfARepeatedMessage_AllocatesNothing()
     {
         var buffer = new ArrayBufferWriter<byte>(4096);
@@ -92,6 +116,13 @@ public class WriterTests
             writer.Flush();
             return GC.GetAllocatedBytesForCurrentThread() - before;
         }
+    }
+
+    private static void WriteInto(MeagreBuffer buffer, WriteTokens write)
+    {
+        var writer = new MessagePackWriter(buffer);
+        write(ref writer);
+        writer.Flush();
     }
 
     private static void WriteOneOfEach(ref MessagePackWriter writer)

@@ -66,6 +66,24 @@ public class CollectionTests
     }
 
     [Test]
+    public void Key_ThatComesAgain_IsRefusedButInAConcurrentDictionary()
+    {
+        const string Again = "82 a161 01 a161 02";
+
+        AssertRefused(Message.Deserialized<Dictionary<string, int>>);
+        AssertRefused(Message.Deserialized<IReadOnlyDictionary<string, int>>);
+        AssertRefused(Message.Deserialized<SortedDictionary<string, int>>);
+        AssertRefused(Message.Deserialized<SortedList<string, int>>);
+        AssertRefused(Message.Deserialized<Register>);
+        Assert.That(
+            Message.Deserialized<ConcurrentDictionary<string, int>>(Again),
+            Is.EquivalentTo(new Dictionary<string, int> { ["a"] = 1 }));
+
+        static void AssertRefused<T>(Func<string, T> read) =>
+            Assert.That(() => read(Again), Throws.InstanceOf<MessagePackSerializationException>());
+    }
+
+    [Test]
     public void Collection_Null_IsNil()
     {
         Assert.That(Message.Serialized((List<string>?)null), Is.EqualTo("c0"));

@@ -124,6 +124,21 @@ public class SerializerTests
             Is.EqualTo("18446744073709551615"));
     }
 
+    [TestCase("\"\\ud800\"")]
+    [TestCase("\"\\udc00x\"")]
+    [TestCase("\"\ud800\"")]
+    [TestCase("{\"\\ud800\":1}")]
+    public void Json_OfHalfACharacter_IsReplacedOrRefused(string json)
+    {
+        try
+        {
+            Assert.That(Message.Hex(MessagePackSerializer.ConvertFromJson(json)), Does.Contain("efbfbd"));
+        }
+        catch (MessagePackSerializationException)
+        {
+        }
+    }
+
     [Test]
     public void Json_ThroughWritersAndReaders_IsTheSame()
     {

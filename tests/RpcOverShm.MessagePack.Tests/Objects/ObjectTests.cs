@@ -73,6 +73,23 @@ internal sealed class ObjectTests
         }
     }
 
+    [TestCase("91", TestName = "Object_WhoseArraysPromiseTheSameBytes_ReservesNothing")]
+    [TestCase("92c0", TestName = "Object_WhoseObjectsPromiseTheSameBytes_ReservesNothing")]
+    public void Object_ThatPromisesTheSameBytes_ReservesNothing(string level)
+    {
+        Marshaller<Tree> trees = ShmMessagePackCodec.Instance.CreateMarshaller<Tree>(null!)!;
+        byte[] bomb = Bomb(Convert.FromHexString(level), isOnce: level != "91");
+        // What is allocated only the first time is not the message's doing.
+        AssertRefused();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        AssertRefused();
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(2 * bomb.Length));
+
+        void AssertRefused() =>
+            Assert.That(() => Codec.Read(trees, bomb), Throws.InstanceOf<MessagePackSerializationException>());
+    }
+
     [Test]
     public void Object_InPieces_IsRead()
     {
@@ -136,6 +153,17 @@ internal sealed class ObjectTests
     [Test]
     public void Options_ThatAreNull_AreRefused() =>
         Assert.That(() => new ShmMessagePackCodec(null!), Throws.ArgumentNullException);
+
+    /// <summary>Arrays in each other, each of which promises as many elements as there are bytes behind it.</summary>
+    private static byte[] Bomb(byte[] level, bool isOnce)
+    {
+        const int Levels = 45;
+        const int Behind = 100_000;
+        byte[] array = [MessagePackCode.Array32, 0, Behind >> 16, (Behind >> 8) & 0xff, Behind & 0xff];
+        IEnumerable<byte> bytes = Enumerable.Range(0, Levels)
+            .SelectMany(i => i == 0 || !isOnce ? level.Concat(array) : array);
+        return [.. bytes, .. Enumerable.Repeat(MessagePackCode.Nil, Behind)];
+    }
 
     private static MessagePackSerializerOptions OptionsWith(MessagePackCompression compression)
     {

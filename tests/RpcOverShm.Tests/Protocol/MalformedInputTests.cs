@@ -5,10 +5,17 @@ namespace RpcOverShm.Tests.Protocol;
 
 /// <summary>
 /// Every block of golden bytes with every single byte changed, cut at every place, and changed at random: what the peer
-/// sends is read or is the protocol's fault, and never anything else.
+/// sends is read or is the protocol's fault, never anything else, and costs no more memory than a multiple of its
+/// length.
 /// </summary>
 public class MalformedInputTests
 {
+    private const int UsualCount = 200_000;
+
+    // What an exception costs, and what a byte may: an entry of metadata has seven at least.
+    private const int BytesAtLeast = 16 << 10;
+    private const int BytesForEachByte = 64;
+
     private delegate bool Reading(ReadOnlySpan<byte> bytes);
 
     private static readonly Dictionary<string, Reading> s_readings = new()
@@ -69,7 +76,8 @@ public class MalformedInputTests
     {
         Random random = TestSeed.NewRandom();
         byte[][] vectors = [.. Vectors.Load(file).All.Where(vector => vector.Length > 0)];
-        for (int i = 0; i < 200_000; i++)
+        int read = 0;
+        foreach (int _ in FuzzInputs.Numbers(UsualCount))
         {
             byte[] one = vectors[random.Next(vectors.Length)];
             byte[] other = vectors[random.Next(vectors.Length)];
@@ -79,8 +87,17 @@ public class MalformedInputTests
                 bytes[random.Next(bytes.Length)] = (byte)random.Next(256);
             }
 
-            s_readings[file](bytes);
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            read += s_readings[file](bytes) ? 1 : 0;
+            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+            if (allocated > BytesAtLeast + ((long)BytesForEachByte * bytes.Length))
+            {
+                Assert.Fail($"{bytes.Length} bytes became {allocated}: {Convert.ToHexStringLower(bytes)}");
+            }
         }
+
+        int count = FuzzInputs.Count(UsualCount);
+        Console.WriteLine($"{count} inputs, {count - read} refused");
     }
 
     [Test]

@@ -1,11 +1,21 @@
 namespace MessagePack.Formatters;
 
-/// <summary>Writes any dictionary in the order in which it is enumerated, and makes it of a dictionary.</summary>
-internal sealed class DictionaryFormatter<TKey, TValue, TDictionary>(
-    Func<Dictionary<TKey, TValue>, TDictionary> make) : IMessagePackFormatter<TDictionary?>
+/// <summary>Writes any dictionary in the order in which it is enumerated, and makes it of its entries.</summary>
+/// <param name="create">Makes what the entries are collected in, which may be the dictionary itself.</param>
+/// <param name="complete">Makes the dictionary of it.</param>
+internal sealed class DictionaryFormatter<TKey, TValue, TEntries, TDictionary>(
+    Func<int, IEqualityComparer<TKey>?, TEntries> create,
+    Func<TEntries, TDictionary> complete) : IMessagePackFormatter<TDictionary?>
     where TKey : notnull
-    where TDictionary : class, IEnumerable<KeyValuePair<TKey, TValue>>
+    where TEntries : IDictionary<TKey, TValue>
+    where TDictionary : IEnumerable<KeyValuePair<TKey, TValue>>
 {
+    /// <summary>Whether keys are hashed, so that input may choose them to collide.</summary>
+    internal bool IsHashed { get; init; } = true;
+
+    /// <summary>Whether of two entries with one key the first is taken; else that is an error.</summary>
+    internal bool TakesFirst { get; init; }
+
     public void Serialize(ref MessagePackWriter writer, TDictionary? value, MessagePackSerializerOptions options)
     {
         if (value is null)
@@ -31,13 +41,13 @@ internal sealed class DictionaryFormatter<TKey, TValue, TDictionary>(
     {
         if (reader.TryReadNil())
         {
-            return null;
+            return default;
         }
 
         int count = reader.ReadMapHeader();
         IMessagePackFormatter<TKey> keys = options.Resolver.GetFormatterWithVerify<TKey>();
         IMessagePackFormatter<TValue> values = options.Resolver.GetFormatterWithVerify<TValue>();
-        var entries = new Dictionary<TKey, TValue>(count, options.Security.GetEqualityComparer<TKey>());
+        TEntries entries = create(count, IsHashed ? options.Security.GetEqualityComparer<TKey>() : null);
         options.Security.DepthStep(ref reader);
         try
         {
@@ -45,7 +55,7 @@ internal sealed class DictionaryFormatter<TKey, TValue, TDictionary>(
             {
                 reader.CancellationToken.ThrowIfCancellationRequested();
                 TKey key = keys.Deserialize(ref reader, options);
-                entries.Add(key, values.Deserialize(ref reader, options));
+                Add(entries, key, values.Deserialize(ref reader, options));
             }
         }
         finally
@@ -53,6 +63,14 @@ internal sealed class DictionaryFormatter<TKey, TValue, TDictionary>(
             reader.Depth--;
         }
 
-        return make(entries);
+        return complete(entries);
+    }
+
+    private void Add(TEntries entries, TKey key, TValue value)
+    {
+        if (!TakesFirst || !entries.ContainsKey(key))
+        {
+            entries.Add(key, value);
+        }
     }
 }
