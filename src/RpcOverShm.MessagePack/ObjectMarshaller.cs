@@ -36,6 +36,7 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
     private T Deserialize(DeserializationContext context)
     {
         var reader = new MessagePackReader(context.PayloadAsReadOnlySequence());
+        ThrowIfIncomplete(reader);
         T? message = MessagePackSerializer.Deserialize<T>(ref reader, options);
         if (!reader.End)
         {
@@ -43,5 +44,22 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
         }
 
         return message ?? throw new MessagePackSerializationException($"Nil where a {typeof(T)} is expected.");
+    }
+
+    /// <summary>
+    /// Looks at all of it before anything is made of it. The package makes an array as long as its header says once
+    /// that many bytes follow; arrays inside arrays may promise the same bytes again and again.
+    /// </summary>
+    private static void ThrowIfIncomplete(MessagePackReader reader)
+    {
+        try
+        {
+            reader.Skip();
+        }
+        catch (EndOfStreamException exception)
+        {
+            throw new MessagePackSerializationException(
+                $"Malformed MessagePack for {typeof(T)}: it promises more than there is.", exception);
+        }
     }
 }

@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using Grpc.Core;
 using MessagePack;
 using MessagePack.Resolvers;
@@ -83,6 +84,41 @@ internal sealed class ObjectTests
         Assert.That(Codec.Write(_orders, read), Is.EqualTo(bytes));
     }
 
+    [TestCase(true)]
+    [TestCase(false)]
+    public void Counts_ThatPromiseTheSameBytes_AreRefusedBeforeAnythingIsReserved(bool isTyped)
+    {
+        Marshaller<Folder> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Folder>(null!)!;
+        byte[] bytes = isTyped ? PromisesOf([0x91, 0xDD]) : [0x92, 0xC0, .. PromisesOf([0xDD])];
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        Assert.That(
+            () => Codec.Read(marshaller, bytes),
+            Throws.InstanceOf<MessagePackSerializationException>()
+                .With.Message.Contains("more than there is").And.Message.Contains(nameof(Folder)));
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(bytes.Length));
+    }
+
+    [Test]
+    public void Folders_InsideFolders_AreRead()
+    {
+        Marshaller<Folder> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Folder>(null!)!;
+        var folder = new Folder { Folders = [new Folder(), new Folder { Anything = new object[] { 1, "x" } }] };
+
+        Folder read = Codec.Read(marshaller, Codec.Write(marshaller, folder));
+
+        Assert.That(read.Folders![1].Anything, Is.EqualTo(new object[] { 1, "x" }));
+    }
+
+    [Test]
+    public void Type_ThatTheResolverKnowsByItself_IsTakenToo()
+    {
+        Marshaller<List<string>> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<List<string>>(null!)!;
+
+        Assert.That(Codec.Read(marshaller, [0x92, 0xA1, 0x61, 0xA0]), Is.EqualTo(new[] { "a", "" }));
+    }
+
     [Test]
     public void Class_WithoutAttributes_HasNoForm() =>
         Assert.That(ShmMessagePackCodec.Instance.CreateMarshaller<Plain>(null!), Is.Null);
@@ -136,6 +172,24 @@ internal sealed class ObjectTests
     [Test]
     public void Options_ThatAreNull_AreRefused() =>
         Assert.That(() => new ShmMessagePackCodec(null!), Throws.ArgumentNullException);
+
+    /// <summary>Arrays inside each other, each of which promises all the bytes that follow.</summary>
+    private static byte[] PromisesOf(byte[] header)
+    {
+        const int Depth = 40;
+        byte[] bytes = new byte[256 << 10];
+        bytes.AsSpan().Fill(MessagePackCode.Nil);
+        Span<byte> rest = bytes;
+        for (int i = 0; i < Depth; i++)
+        {
+            header.CopyTo(rest);
+            rest = rest[header.Length..];
+            BinaryPrimitives.WriteInt32BigEndian(rest, rest.Length - sizeof(int));
+            rest = rest[sizeof(int)..];
+        }
+
+        return bytes;
+    }
 
     private static MessagePackSerializerOptions OptionsWith(MessagePackCompression compression)
     {
