@@ -181,6 +181,19 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Received_ThatWasCompressed_IsInNoLargeObject()
+    {
+        ShmRig rig = await StartShmAsync(
+            RigOptions.AnySize with { ResponseCompression = "gzip" }, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[1_000_000]);
+
+        using ShmPayload echo = await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded();
+
+        Assert.That(echo.Length, Is.EqualTo(1_000_000));
+        AssertNothingIsLarge(echo);
+    }
+
+    [Test]
     public void Copy_OfPieces_IsWholeAndInNoLargeObject([Values(1, 100, 65_536, 1_000_000)] int pieceBytes)
     {
         byte[] bytes = new byte[1_000_000];
