@@ -9,7 +9,8 @@ namespace RpcOverShm.MessagePack;
 /// classes, other bytes. The package's README says which. It also takes classes with
 /// <see cref="MessagePackObjectAttribute"/>, for methods that were not generated. Bytes that can't be read end their
 /// call as those of a generated marshaller would: the exception inside is always a
-/// <see cref="MessagePackSerializationException"/>, and says which field was wrong. Thread-safe; nothing to dispose.
+/// <see cref="MessagePackSerializationException"/>, and says which field of a generated message was wrong. Thread-safe;
+/// nothing to dispose.
 /// </summary>
 /// <remarks>
 /// Code for generated messages is compiled when their type is first used. Where code can't be compiled, as with native
@@ -26,8 +27,8 @@ public sealed class ShmMessagePackCodec : ShmCodec
     /// <summary>A codec that finds formatters for classes with attributes by options of one's own.</summary>
     /// <param name="options">
     /// Their resolver is used; not null. Whatever their security is, input is taken as from a stranger:
-    /// <see cref="MessagePackSecurity.UntrustedData"/>, at most 100 objects inside each other. Without effect on
-    /// generated messages.
+    /// <see cref="MessagePackSecurity.UntrustedData"/>, at most 100 objects inside each other. Its formatters copy what
+    /// they keep of the input. Without effect on generated messages.
     /// </param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
     /// <exception cref="ArgumentException">
@@ -65,8 +66,8 @@ public sealed class ShmMessagePackCodec : ShmCodec
     /// A marshaller that allocates nothing but the messages it reads; null for a type that is neither.
     /// </returns>
     /// <exception cref="NotSupportedException">
-    /// The type is a generated message that holds groups or can be extended, or some message within it does; or its
-    /// attributes contradict each other.
+    /// The type is a generated message that holds groups or can be extended, or some message within it does; or a
+    /// message that was written by hand; or its attributes contradict each other.
     /// </exception>
     public override Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated) =>
         typeof(IMessage).IsAssignableFrom(typeof(T)) && !typeof(T).IsAbstract

@@ -17,7 +17,8 @@ public abstract class ShmCodec
 
     /// <summary>
     /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and
-    /// used from many threads.
+    /// used from many threads. What it throws comes out of <see cref="ShmServer.StartAsync"/>, and out of each call of
+    /// the method on a channel.
     /// </summary>
     /// <typeparam name="T">The message type.</typeparam>
     /// <param name="generated">The marshaller that was generated with the service, to fall back on.</param>

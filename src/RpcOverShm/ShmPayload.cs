@@ -7,14 +7,15 @@ namespace RpcOverShm;
 
 /// <summary>
 /// A message of raw bytes in pooled memory, for proxies, routers and files: a received one is copied once, out of the
-/// ring, and none of its arrays is a large object (85,000 bytes). Methods have it as a type with
-/// <see cref="Marshaller"/>, where the bytes are those of the service's own serialiser, or with
+/// ring (one that is decompressed, once more), and none of its arrays is a large object (85,000 bytes). Methods have it
+/// as a type with <see cref="Marshaller"/>, where the bytes are those of the service's own serialiser, or with
 /// <see cref="ShmRawCodec"/>.
 /// <para>
 /// Whoever receives one owns it, may keep it, and disposes it; nothing of <see cref="Bytes"/> may be used after that.
 /// One that is never disposed costs the pool its arrays and nothing else. A request stays its caller's: it is disposed
 /// when the call has ended, since a call that a leaving server has refused unseen is serialised again; a message that
-/// was written to a stream when its write has completed. What a method returns is disposed by the server.
+/// was written to a stream when its write has completed. What a method returns is disposed by the server: each call
+/// returns one of its own, also where <see cref="Wrap(ReadOnlyMemory{byte})"/> makes them of the same bytes.
 /// </para>
 /// <para>Not thread-safe: disposing it while another thread reads it gives that thread somebody else's bytes.</para>
 /// </summary>
@@ -130,12 +131,12 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
     public byte[] ToArray() => Bytes.ToArray();
 
-    /// <summary>Gives the memory back to the pool. More than once is allowed.</summary>
+    /// <summary>Gives the memory back to the pool. More than once is allowed, by any thread.</summary>
     public void Dispose()
     {
-        if (!_isDisposed)
+        // Two threads that both gave the arrays back would have the pool lend each of them twice.
+        if (!Interlocked.Exchange(ref _isDisposed, true))
         {
-            _isDisposed = true;
             _bytes = default;
             _owned.Release();
         }

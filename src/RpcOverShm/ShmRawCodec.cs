@@ -17,9 +17,11 @@ public sealed class ShmRawCodec : ShmCodec
         static (message, context) => context.Complete(message),
         static context => context.PayloadAsNewBuffer());
 
+    /// <summary>A codec of another name: that of the serialiser whose messages are passed on.</summary>
     /// <param name="name">
     /// The name to go by, as <see cref="ShmCodec.Name"/> allows; checked where the codec is used.
     /// </param>
+    /// <exception cref="ArgumentNullException">The name is null.</exception>
     public ShmRawCodec(string name)
     {
         ArgumentNullException.ThrowIfNull(name);

@@ -36,6 +36,17 @@ internal sealed class CodecTests
     }
 
     [Test]
+    public void Messages_WrittenByHand_AreRefusedWhenTheMarshallerIsMade()
+    {
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<Handmade>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains(nameof(Handmade)));
+        Assert.That(
+            () => ShmMessagePackCodec.Instance.CreateMarshaller<HandmadeFrom>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains(nameof(HandmadeFrom)));
+    }
+
+    [Test]
     public void Types_AllOfThem_AreCompiled()
     {
         AssertCompiled<Everything>();
@@ -89,6 +100,28 @@ internal sealed class CodecTests
 
         Assert.That(read, Is.EqualTo(new OldScalars { Text = "x" }));
         Assert.That(Codec.ThroughProtobuf(old), Is.EqualTo(old).And.Not.EqualTo(read));
+    }
+
+    /// <summary>Says that it is of another type.</summary>
+    private class Handmade : IMessage
+    {
+        public MessageDescriptor Descriptor => Scalars.Descriptor;
+
+        public int CalculateSize() => 0;
+
+        public void MergeFrom(CodedInputStream input)
+        {
+        }
+
+        public void WriteTo(CodedOutputStream output)
+        {
+        }
+    }
+
+    /// <summary>Can't be made from nothing.</summary>
+    private sealed class HandmadeFrom(string text) : Handmade
+    {
+        public override string ToString() => text;
     }
 
     private static void AssertCompiled<T>()

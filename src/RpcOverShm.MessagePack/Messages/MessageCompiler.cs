@@ -36,29 +36,40 @@ internal static class MessageCompiler
             CompileMerging<T>(message, fields));
     }
 
-    private static Expression Size(MessageDescriptor type, List<FieldCode> fields)
+    // One statement for each field: a sum of conditions would keep a place on the stack for each of them, and messages
+    // that lie deep in each other have so many times that.
+    private static BlockExpression Size(MessageDescriptor type, List<FieldCode> fields)
     {
+        var size = Expression.Variable(typeof(long), "size");
+        var body = new List<Expression> { Expression.Assign(size, Expression.Constant(1L)) };
+        body.AddRange(fields.Select(field => Expression.IfThen(
+            field.IsPresent,
+            Expression.AddAssign(
+                size,
+                Expression.Add(Expression.Constant((long)WireSize.Unsigned((uint)field.Number)), field.Size)))));
+
         // Of a oneof at most one field is there. So few types have more fields than the shortest header counts.
         int most = fields.Count - type.Oneofs.Sum(oneof => oneof.Fields.Count - 1);
-        Expression header = Expression.Constant(1L);
         if (most > MessagePackRange.MaxFixMapCount)
         {
             Func<int, int> headerOf = WireSize.MapHeader;
-            header = Expression.Convert(Expression.Call(headerOf.Method, Count(fields)), typeof(long));
+            Expression header = Expression.Convert(Expression.Call(headerOf.Method, Count(fields)), typeof(long));
+            body[0] = Expression.Assign(size, header);
         }
 
-        return fields.Aggregate(header, (sum, field) => Expression.Add(
-            sum,
-            Expression.Condition(
-                field.IsPresent,
-                Expression.Add(Expression.Constant((long)WireSize.Unsigned((uint)field.Number)), field.Size),
-                Expression.Constant(0L))));
+        body.Add(size);
+        return Expression.Block([size], body);
     }
 
-    private static Expression Count(List<FieldCode> fields) => fields.Aggregate(
-        (Expression)Expression.Constant(0),
-        (sum, field) => Expression.Add(
-            sum, Expression.Condition(field.IsPresent, Expression.Constant(1), Expression.Constant(0))));
+    private static BlockExpression Count(List<FieldCode> fields)
+    {
+        var count = Expression.Variable(typeof(int), "count");
+        var body = new List<Expression> { Expression.Assign(count, Expression.Constant(0)) };
+        body.AddRange(fields.Select(field => Expression.IfThen(
+            field.IsPresent, Expression.PreIncrementAssign(count))));
+        body.Add(count);
+        return Expression.Block([count], body);
+    }
 
     private static WriteMessage<T> CompileWriting<T>(ParameterExpression message, List<FieldCode> fields)
     {

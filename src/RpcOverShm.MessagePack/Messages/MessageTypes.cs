@@ -7,9 +7,24 @@ namespace RpcOverShm.MessagePack.Messages;
 /// <summary>What there is to know about generated types before one of their messages is written. Thread-safe.</summary>
 internal static class MessageTypes
 {
+    /// <exception cref="NotSupportedException">The type was written by hand.</exception>
     [UnconditionalSuppressMessage(
         "Trimming", "IL2091", Justification = "The parser of a generated type refers to its constructor.")]
-    public static MessageDescriptor DescriptorOf<T>() => ((IMessage)Activator.CreateInstance<T>()!).Descriptor;
+    public static MessageDescriptor DescriptorOf<T>()
+    {
+        try
+        {
+            MessageDescriptor descriptor = ((IMessage)Activator.CreateInstance<T>()!).Descriptor;
+            return descriptor.ClrType == typeof(T)
+                ? descriptor
+                : throw new NotSupportedException($"{typeof(T)} was not generated, or is not the type it describes.");
+        }
+        catch (MissingMethodException exception)
+        {
+            throw new NotSupportedException(
+                $"{typeof(T)} was not generated: the codec 'msgpack' can't make one.", exception);
+        }
+    }
 
     /// <summary>True for a wrapper, whose field is a value that may be null, and not a message.</summary>
     public static bool IsWrapper(MessageDescriptor type) =>

@@ -94,7 +94,9 @@ internal static class MessageEncoding
                 ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
                 using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
                 note?.Invoke(payload.FirstSpan[0] == Compressed);
-                var message = new MessageBytes(bytes.WrittenSpan);
+                MessageBytes message = TakingHabit.Of<T>().IsInChunks
+                    ? MessageBytes.InChunks(new ReadOnlySequence<byte>(bytes.WrittenMemory))
+                    : new MessageBytes(bytes.WrittenSpan);
                 return FrameDeserializationContext.Deserialize(inner, ref message);
             });
 

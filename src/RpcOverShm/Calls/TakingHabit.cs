@@ -28,6 +28,9 @@ internal sealed class TakingHabit(bool isInChunks)
         }
     }
 
+    /// <summary>True when they keep the arrays that a message came in.</summary>
+    public bool IsInChunks => isInChunks;
+
     public static TakingHabit Of<T>() => OfType<T>.Habit;
 
     /// <summary>How many of the bytes that are still to come an array is to have room for.</summary>

@@ -17,6 +17,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     public int Length => _length;
 
+    public ReadOnlyMemory<byte> WrittenMemory => _buffer.AsMemory(0, _length);
+
     public ReadOnlySpan<byte> WrittenSpan => _buffer.AsSpan(0, _length);
 
     /// <summary>Forgets the bytes.</summary>

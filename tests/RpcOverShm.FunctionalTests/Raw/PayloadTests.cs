@@ -132,6 +132,68 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Disposed_ByTwoThreadsAtOnce_GivesItsMemoryBackOnce()
+    {
+        const int Rounds = 50_000;
+        const int Offsets = 40;
+        byte[] bytes = new byte[3000];
+        byte[][] rented = new byte[2][];
+        ShmPayload? payload = null;
+        int met = 0;
+        int lentTwice = 0;
+
+        await Task.WhenAll(Timeouts.OnThread(() => Run(0)), Timeouts.OnThread(() => Run(1))).Bounded();
+
+        Assert.That(lentTwice, Is.Zero);
+
+        void Run(int thread)
+        {
+            for (int i = 0; i < Rounds; i++)
+            {
+                payload = thread == 0 ? ShmPayload.CopyOf(new ReadOnlySequence<byte>(bytes)) : payload;
+                Meet(offset: 0);
+                Meet(offset: i % Offsets);
+                payload!.Dispose();
+
+                // An array that both threads have given back is lent to both.
+                rented[thread] = ArrayPool<byte>.Shared.Rent(bytes.Length);
+                Meet(offset: 0);
+                lentTwice += thread == 0 && ReferenceEquals(rented[0], rented[1]) ? 1 : 0;
+            }
+        }
+
+        // Whoever comes last goes on at once; an offset makes up for what the other one needs to notice.
+        void Meet(int offset)
+        {
+            int mine = Interlocked.Increment(ref met);
+            int both = (mine + 1) & ~1;
+            SpinWait spin = default;
+            while (Volatile.Read(ref met) < both)
+            {
+                spin.SpinOnce(sleep1Threshold: -1);
+            }
+
+            for (int i = 0; mine == both && i < offset; i++)
+            {
+                _ = Volatile.Read(ref met);
+            }
+        }
+    }
+
+    [Test]
+    public async Task Received_ThatWasCompressed_IsInNoLargeObject()
+    {
+        ShmRig rig = await StartShmAsync(
+            RigOptions.AnySize with { ResponseCompression = "gzip" }, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[1_000_000]);
+
+        using ShmPayload echo = await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded();
+
+        Assert.That(echo.Length, Is.EqualTo(1_000_000));
+        AssertNothingIsLarge(echo);
+    }
+
+    [Test]
     public void Copy_OfPieces_IsWholeAndInNoLargeObject([Values(1, 100, 65_536, 1_000_000)] int pieceBytes)
     {
         byte[] bytes = new byte[1_000_000];

@@ -101,6 +101,25 @@ internal sealed class ObjectTests
     }
 
     [Test]
+    public void Folders_InsideFolders_AreRead()
+    {
+        Marshaller<Folder> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Folder>(null!)!;
+        var folder = new Folder { Folders = [new Folder(), new Folder { Anything = new object[] { 1, "x" } }] };
+
+        Folder read = Codec.Read(marshaller, Codec.Write(marshaller, folder));
+
+        Assert.That(read.Folders![1].Anything, Is.EqualTo(new object[] { 1, "x" }));
+    }
+
+    [Test]
+    public void Type_ThatTheResolverKnowsByItself_IsTakenToo()
+    {
+        Marshaller<List<string>> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<List<string>>(null!)!;
+
+        Assert.That(Codec.Read(marshaller, [0x92, 0xA1, 0x61, 0xA0]), Is.EqualTo(new[] { "a", "" }));
+    }
+
+    [Test]
     public void Class_WithoutAttributes_HasNoForm() =>
         Assert.That(ShmMessagePackCodec.Instance.CreateMarshaller<Plain>(null!), Is.Null);
 
