@@ -24,6 +24,21 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
         && Mappings <= before.Mappings
         && Threads <= before.Threads;
 
+    /// <summary>Waits until this process has neither threads nor mappings of the library any more.</summary>
+    /// <exception cref="TimeoutException">It still has some; the message says which.</exception>
+    public static async Task NoneAsync()
+    {
+        try
+        {
+            await Timeouts.Eventually(() => OfSelf() is { Mappings: 0, Threads: 0 });
+        }
+        catch (TimeoutException exception)
+        {
+            string threads = string.Join(", ", ProcessResources.ThreadNames().Order());
+            throw new TimeoutException($"{exception.Message} {OfSelf()}, of the threads {threads}.", exception);
+        }
+    }
+
     public static ProcessFacts OfSelf() => Of(Environment.ProcessId);
 
     public static ProcessFacts Of(int processId)

@@ -72,7 +72,7 @@ internal sealed class LeakTests : PeerFixture
     {
         PeerProcess peer = await StartServingPeerAsync();
         await OneCallAsync();
-        await Timeouts.Eventually(() => ProcessFacts.OfSelf() is { Mappings: 0, Threads: 0 });
+        await ProcessFacts.NoneAsync();
         ProcessFacts before = await SettledAsync();
 
         await using ShmChannel channel = OpenChannel();

@@ -104,6 +104,6 @@ internal sealed class RestartTests : PeerFixture
         client.Unary(Payloads.Empty);
         peer.Kill();
         await peer.Exited.Bounded();
-        await Timeouts.Eventually(() => ProcessFacts.OfSelf() is { Mappings: 0, Threads: 0 });
+        await ProcessFacts.NoneAsync();
     }
 }
