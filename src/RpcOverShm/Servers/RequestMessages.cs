@@ -12,7 +12,7 @@ internal sealed class RequestMessages
 {
     private readonly InboundMessages? _inbound;
     private MessageBytes _first;
-    private bool _hasFirst;
+    private volatile bool _hasFirst;
     private volatile bool _isAborted;
     private bool _wasAtEnd; // when it was aborted
 
@@ -61,11 +61,10 @@ internal sealed class RequestMessages
 
     public bool TryTake(out MessageBytes bytes)
     {
-        if (_hasFirst)
+        if (TryClaimFirst())
         {
             bytes = _first;
             _first = default;
-            _hasFirst = false;
             return true;
         }
 
@@ -86,12 +85,11 @@ internal sealed class RequestMessages
             ? new ValueTask<MessageBytes>(bytes)
             : TakeSingleLaterAsync();
 
-    /// <summary>Drops what was not taken. Not while the method may still take.</summary>
+    /// <summary>Drops what was not taken.</summary>
     public void ReleaseFirst()
     {
-        if (_hasFirst)
+        if (TryClaimFirst())
         {
-            _hasFirst = false;
             _first.Release();
         }
     }
@@ -112,6 +110,9 @@ internal sealed class RequestMessages
 
         _inbound?.Abort();
     }
+
+    // A method that has ended may have left a read behind: the bytes are its or the pool's, and never both's.
+    private bool TryClaimFirst() => _hasFirst && Interlocked.Exchange(ref _hasFirst, false);
 
     private async ValueTask<MessageBytes> TakeSingleLaterAsync()
     {

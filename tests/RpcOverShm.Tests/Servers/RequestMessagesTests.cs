@@ -1,0 +1,58 @@
+using System.Buffers;
+using System.Runtime.InteropServices;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Servers;
+
+/// <summary>The request of the first frame has one owner, whoever comes for it.</summary>
+[TestFixture]
+public class RequestMessagesTests
+{
+    private const int Rounds = 50_000;
+
+    [Test]
+    public void TryTake_WhileTheMethodEnds_TakesWhatIsNotReleased()
+    {
+        const int HeadStarts = 40;
+        RequestMessages[] messages = [.. Enumerable.Range(0, Rounds).Select(_ => WithFirst())];
+        byte[]?[] taken = new byte[]?[Rounds];
+        byte[][] lent = new byte[Rounds][];
+        using var start = new Barrier(2);
+        var reader = TestThread.Start("reader", () => EachRound(round =>
+        {
+            Thread.SpinWait(round / HeadStarts % HeadStarts);
+            taken[round] = messages[round].TryTake(out MessageBytes bytes) ? ArrayOf(bytes) : null;
+        }));
+        EachRound(round =>
+        {
+            Thread.SpinWait(round % HeadStarts);
+            messages[round].ReleaseFirst();
+            lent[round] = ArrayPool<byte>.Shared.Rent(1);
+        });
+        reader.Join();
+
+        Assert.That(taken, Has.Some.Not.Null.And.Some.Null, "Either has been first.");
+        Assert.That(taken.Zip(lent).Count(pair => ReferenceEquals(pair.First, pair.Second)), Is.Zero);
+
+        void EachRound(Action<int> act)
+        {
+            for (int round = 0; round < Rounds; round++)
+            {
+                start.SignalAndWait();
+                act(round);
+            }
+        }
+    }
+
+    // Whole with its first frame: it needs neither handler nor call.
+    private static RequestMessages WithFirst() =>
+        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, null!, null!, null!);
+
+    private static byte[] ArrayOf(MessageBytes bytes) =>
+        MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)
+            ? array.Array!
+            : throw new InvalidOperationException("A message of one piece has an array.");
+}
