@@ -142,7 +142,7 @@ internal sealed class CallerReader(ReaderDesk desk)
             {
                 if (!_link.SleepForData(position, attention))
                 {
-                    _link.OnBackstop(isDataUnrung: _ring.HasData);
+                    _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll());
                 }
                 else if (_ring.HasData)
                 {

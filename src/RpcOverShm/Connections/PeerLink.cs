@@ -143,6 +143,19 @@ internal sealed class PeerLink
     }
 
     /// <summary>
+    /// A sleep for data has ended by its bound although there is data: waits for the ring a little longer. A peer that
+    /// writes at just that moment has yet to give it, and may have lost its processor before. By the holder of the
+    /// reader role, still armed.
+    /// </summary>
+    /// <returns>False when none came: the data was written without one.</returns>
+    public bool IsRungAfterAll()
+    {
+        uint attention = _signal.Attention;
+        var tail = new SharedWord(ref _peer.Tail);
+        return _signal.Wait(tail, tail.Read(), attention, WaitBounds.LateRing);
+    }
+
+    /// <summary>
     /// A thread has slept for as long as the backstop. Looks at the socket: the monitor hears of its end on the thread
     /// pool, which may be busy or blocked.
     /// </summary>

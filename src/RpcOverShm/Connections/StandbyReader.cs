@@ -337,7 +337,8 @@ internal sealed class StandbyReader
     {
         if (_role.TryTake(out ReaderRole.Token token))
         {
-            _link.OnBackstop(!_link.IsClosed && _ring.IsArmedAt(position) && _ring.HasData);
+            bool isUnrung = !_link.IsClosed && _ring.IsArmedAt(position) && _ring.HasData && !_link.IsRungAfterAll();
+            _link.OnBackstop(isUnrung);
             _role.Release(token);
         }
     }

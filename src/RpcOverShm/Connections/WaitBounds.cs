@@ -9,6 +9,11 @@ internal static class WaitBounds
     /// </summary>
     public static readonly TimeSpan Backstop = TimeSpan.FromSeconds(1);
 
+    /// <summary>
+    /// How long a ring may come after the data that it is for, before it is taken for one that was never given.
+    /// </summary>
+    public static readonly TimeSpan LateRing = TimeSpan.FromMilliseconds(250);
+
     // Each sleep that ends by its bound makes the next one so much longer, twice: 1 s, 4 s, 16 s.
     private const int Growth = 4;
     private const int MostGrown = 2;

@@ -188,6 +188,34 @@ public class PeerLinkTests
     }
 
     [Test]
+    public void IsRungAfterAll_WhenTheRingComesLate_IsTrue()
+    {
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+        using var stop = new CancellationTokenSource();
+        TestThread peer = TestThread.Start("peer", () =>
+        {
+            while (!stop.IsCancellationRequested)
+            {
+                _links.Server.WakePeerForData();
+            }
+        });
+
+        bool isRung = Link.IsRungAfterAll();
+
+        stop.Cancel();
+        peer.Join();
+        Assert.That(isRung);
+    }
+
+    [Test]
+    public void IsRungAfterAll_WithoutARing_IsFalse()
+    {
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+
+        Assert.That(Link.IsRungAfterAll(), Is.False);
+    }
+
+    [Test]
     public void OnBackstop_WhenThePeerHasGone_SeesItWithoutTheMonitor()
     {
         Link.OnBackstop(isDataUnrung: false);
