@@ -140,7 +140,7 @@ internal sealed class ByteReceiver
         long position = _ring.Position;
         if (_ring.Arm() && isWanted() && !_link.SleepForData(position, attention))
         {
-            _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll());
+            _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll(attention));
         }
 
         _ring.Disarm();

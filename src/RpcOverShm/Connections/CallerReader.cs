@@ -142,7 +142,7 @@ internal sealed class CallerReader(ReaderDesk desk)
             {
                 if (!_link.SleepForData(position, attention))
                 {
-                    _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll());
+                    _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll(attention));
                 }
                 else if (_ring.HasData)
                 {

@@ -147,12 +147,14 @@ internal sealed class PeerLink
     /// writes at just that moment has yet to give it, and may have lost its processor before. By the holder of the
     /// reader role, still armed.
     /// </summary>
-    /// <returns>False when none came: the data was written without one.</returns>
-    public bool IsRungAfterAll()
+    /// <param name="attentionSeen">As it was before the sleep: a close since then ends this at once.</param>
+    /// <returns>
+    /// False when none came: the data was written without one, unless that came after the sleep and before this.
+    /// </returns>
+    public bool IsRungAfterAll(uint attentionSeen)
     {
-        uint attention = _signal.Attention;
         var tail = new SharedWord(ref _peer.Tail);
-        return _signal.Wait(tail, tail.Read(), attention, WaitBounds.LateRing);
+        return _signal.Wait(tail, tail.Read(), attentionSeen, WaitBounds.LateRing);
     }
 
     /// <summary>

@@ -312,7 +312,7 @@ internal sealed class StandbyReader
         _desk.Standby = StandbyState.Awake;
         if (isBackstop)
         {
-            CheckBackstop(position);
+            CheckBackstop(position, attention);
         }
         else if (_link.Attention == attention)
         {
@@ -333,11 +333,14 @@ internal sealed class StandbyReader
     }
 
     // A time-out that finds the ring as it was armed, but with data, is a ring that never came.
-    private void CheckBackstop(long position)
+    private void CheckBackstop(long position, uint attention)
     {
         if (_role.TryTake(out ReaderRole.Token token))
         {
-            bool isUnrung = !_link.IsClosed && _ring.IsArmedAt(position) && _ring.HasData && !_link.IsRungAfterAll();
+            bool isUnrung = !_link.IsClosed
+                && _ring.IsArmedAt(position)
+                && _ring.HasData
+                && !_link.IsRungAfterAll(attention);
             _link.OnBackstop(isUnrung);
             _role.Release(token);
         }

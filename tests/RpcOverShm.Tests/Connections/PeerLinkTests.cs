@@ -200,7 +200,7 @@ public class PeerLinkTests
             }
         });
 
-        bool isRung = Link.IsRungAfterAll();
+        bool isRung = Link.IsRungAfterAll(Link.Attention);
 
         stop.Cancel();
         peer.Join();
@@ -212,7 +212,16 @@ public class PeerLinkTests
     {
         SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
 
-        Assert.That(Link.IsRungAfterAll(), Is.False);
+        Assert.That(Link.IsRungAfterAll(Link.Attention), Is.False);
+    }
+
+    [Test]
+    public void IsRungAfterAll_OfALinkThatWasClosedSinceTheSleep_DoesNotWait()
+    {
+        uint attention = Link.Attention;
+        Link.Close(new CloseReason(CloseCause.Local, "over"));
+
+        Assert.That(Link.IsRungAfterAll(attention), "A wait that its bound ends says that no ring came.");
     }
 
     [Test]
