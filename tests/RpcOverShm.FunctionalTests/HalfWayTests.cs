@@ -1,6 +1,7 @@
 using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Servers;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests;
@@ -92,17 +93,65 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         await EchoAsync(invoker, Large);
     }
 
+    // It was counted when the call came, and begins with a request that will never be there.
+    [Test]
+    public async Task Request_ThatIsGivenUp_LeavesNoMethodThatWaits([Values] bool isDeadline, [Values] bool isBlocking)
+    {
+        ShmRig rig = await StartAsync(request => request);
+        CallInvoker invoker = rig.Channel.CreateCallInvoker();
+        using var source = new CancellationTokenSource();
+        TimeSpan timeout = TimeSpan.FromSeconds(0.5);
+        bool hasRun = false;
+        bool isCountedOut = false;
+        Method<byte[], byte[]> slow = await MakeKnownAsync(invoker, _ =>
+        {
+            hasRun = SpinWait.SpinUntil(() => Running(rig) == 1, isDeadline ? timeout : Timeouts.Wait);
+            if (!isDeadline)
+            {
+                source.Cancel();
+            }
+
+            isCountedOut = SpinWait.SpinUntil(() => Running(rig) == 0, Timeouts.Wait);
+        });
+        await Timeouts.Eventually(() => Running(rig) == 0, "the first call's method is counted out");
+
+        // A busy machine may let a deadline pass before the server has heard of the call.
+        for (; !hasRun; timeout *= 2)
+        {
+            CallOptions options = isDeadline
+                ? new CallOptions(deadline: DateTime.UtcNow + timeout)
+                : new CallOptions(cancellationToken: source.Token);
+            RpcException failed = await FailureOf(CallAsync(invoker, slow, new byte[Large], isBlocking, options));
+            Assert.That(
+                failed.StatusCode, Is.EqualTo(isDeadline ? StatusCode.DeadlineExceeded : StatusCode.Cancelled));
+            Assert.That(timeout, Is.LessThan(Timeouts.Wait));
+        }
+
+        Assert.That(isCountedOut);
+        await EchoAsync(invoker, Large);
+        await rig.ShutDownServerAsync().Bounded();
+    }
+
     [Test]
     public async Task Request_WhoseServerDiesMeanwhile_IsUnavailable([Values] bool isBlocking)
     {
         ShmRig rig = await StartAsync(request => request);
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        Method<byte[], byte[]> slow = await MakeKnownAsync(
-            invoker, _ => rig.KillServerAsync().Bounded().GetAwaiter().GetResult());
+        ServedConnection served = null!;
+        bool hasRun = false;
+        Method<byte[], byte[]> slow = await MakeKnownAsync(invoker, _ =>
+        {
+            hasRun = SpinWait.SpinUntil(() => served.RunningCount == 1, Timeouts.Wait);
+            rig.KillServerAsync().Bounded().GetAwaiter().GetResult();
+        });
+        served = rig.Served.Single();
+        await Timeouts.Eventually(() => served.RunningCount == 0, "the first call's method is counted out");
 
         RpcException failed = await FailureOf(CallAsync(invoker, slow, new byte[Large], isBlocking));
 
         Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(hasRun, "The server had counted it.");
+        await Timeouts.Eventually(() => served.RunningCount == 0, "the method is counted out");
     }
 
     [Test]
@@ -228,6 +277,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         Assert.That(seen, Is.EqualTo(messages), "What was given away is not used again.");
         Assert.That(answers, Is.EqualTo(messages.Select(message => message.Reverse())));
     }
+
+    private static int Running(ShmRig rig) => rig.Served.Single().RunningCount;
 
     private static byte[] Pattern(int length)
     {

@@ -2,3 +2,4 @@ using RpcOverShm.FunctionalTests;
 
 [assembly: NonParallelizable]
 [assembly: HangBound]
+[assembly: LeavesNothing]

@@ -57,7 +57,7 @@ public static class ProcessResources
     {
         try
         {
-            return File.ReadAllText(Path.Combine(task, "comm"));
+            return File.ReadAllText(Path.Combine(task, "comm")).TrimEnd('\n');
         }
         catch (IOException)
         {

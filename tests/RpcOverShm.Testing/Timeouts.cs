@@ -34,12 +34,14 @@ public static class Timeouts
     public static async Task Within(
         this Task task, TimeSpan bound, [CallerArgumentExpression(nameof(task))] string what = "")
     {
-        if (await Task.WhenAny(task, Task.Delay(bound)) != task)
+        try
+        {
+            await task.WaitAsync(bound);
+        }
+        catch (TimeoutException) when (!task.IsCompleted)
         {
             throw new TimeoutException($"This did not end within {bound.TotalSeconds} s: {what}");
         }
-
-        await task;
     }
 
     public static async Task<T> Within<T>(

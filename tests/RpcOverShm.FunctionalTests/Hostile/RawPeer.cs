@@ -57,30 +57,48 @@ internal sealed class RawPeer : IDisposable
     {
         PeerLimits mine = limits ?? Generous;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
-        var id = Guid.NewGuid();
-        var own = SharedSegment.Create(mine.RingCapacity, id);
-        Handshake.Send(socket, MakeHello(HelloType.Client, id, mine), own);
-        own.ReleaseDescriptor();
-        using Handshake.ReceivedHello answer =
-            (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
-        if (answer.Hello.Type != HelloType.Server)
+        SharedSegment? own = null;
+        try
         {
-            throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+            var id = Guid.NewGuid();
+            own = SharedSegment.Create(mine.RingCapacity, id);
+            Handshake.Send(socket, MakeHello(HelloType.Client, id, mine), own);
+            own.ReleaseDescriptor();
+            using Handshake.ReceivedHello answer =
+                (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
+            return answer.Hello.Type == HelloType.Server
+                ? new RawPeer(socket, own, Open(answer), answer.Hello.Limits)
+                : throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
         }
-
-        return new RawPeer(socket, own, Open(answer), answer.Hello.Limits);
+        catch
+        {
+            own?.Dispose();
+            socket.Dispose();
+            throw;
+        }
     }
 
-    /// <summary>Answers a client's hello as a server would.</summary>
+    /// <summary>Answers a client's hello as a server would. The socket stays the caller's when it fails.</summary>
+    /// <exception cref="IOException">The client has gone before it was answered.</exception>
     public static async Task<RawPeer> AcceptAsync(Socket socket, PeerLimits? limits = null)
     {
         PeerLimits mine = limits ?? Generous;
-        using Handshake.ReceivedHello hello = (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
+        using Handshake.ReceivedHello hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded()
+            ?? throw new IOException("The client has gone before its hello.");
         var own = SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
-        Handshake.Send(socket, MakeHello(HelloType.Server, hello.Hello.ConnectionId, mine), own);
-        own.ReleaseDescriptor();
-        return new RawPeer(socket, own, Open(hello), hello.Hello.Limits);
+        try
+        {
+            Handshake.Send(socket, MakeHello(HelloType.Server, hello.Hello.ConnectionId, mine), own);
+            own.ReleaseDescriptor();
+            return new RawPeer(socket, own, Open(hello), hello.Hello.Limits);
+        }
+        catch
+        {
+            // A client that has given up by now: a mapping that is left is there until the process ends.
+            own.Dispose();
+            throw;
+        }
     }
 
     public static Hello MakeHello(HelloType type, Guid id, PeerLimits limits) => new()

@@ -141,9 +141,9 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         _rig = await StartAsync(null, BytesService.Build());
         Task call = CallAsync(BytesService.Reading(shape, read));
         bool isStream = shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
-        if (!IsShm && isStream && await Thrown.InAllAsync(() => call) is null)
+        if (!IsShm && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
         {
-            // Grpc.Core cancels the call for it, and may find that it has ended well.
+            // Grpc.Core cancels the call for it, and may find that it has ended well, or still be writing.
             return;
         }
 

@@ -59,9 +59,11 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         {
             return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
         }
-        catch (RpcException failure) when (!IsShm && failure.StatusCode == StatusCode.ResourceExhausted)
+        catch (RpcException failure) when (
+            !IsShm && failure.StatusCode is (StatusCode.ResourceExhausted or StatusCode.Unavailable))
         {
-            // Seen once in some hundred runs: the C core fails a call for metadata that were those of the one before.
+            // Seen once in some hundred runs: the C core fails a call, or its connection, for metadata that were those
+            // of the call before.
             return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
         }
     }

@@ -40,9 +40,11 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         _ = rig.Client.Unary(Payloads.Empty);
         var options = new CallOptions(new Metadata { { "big-bin", new byte[TooMany] } });
 
-        RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
-        RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options));
-        RpcException stream = await FailureOf(rig.Client.Duplex(options).ResponseStream.ReadAllAsync());
+        RpcException awaited = await RefusalOf(() => FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options)));
+        RpcException blocking = await RefusalOf(
+            () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options)));
+        RpcException stream = await RefusalOf(
+            () => FailureOf(rig.Client.Duplex(options).ResponseStream.ReadAllAsync()));
 
         Assert.That(
             new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode },
@@ -62,7 +64,8 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
             headers.Add("k" + i, "");
         }
 
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers)));
+        RpcException failure = await RefusalOf(
+            () => FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(headers))));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
     }
@@ -129,5 +132,18 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(
             failures.Select(failure => failure.Status.Plain()),
             Is.All.EqualTo(new Status(StatusCode.Aborted, "a\uFFFDb")));
+    }
+
+    // The C core has the connection itself break over such a request once in a hundred times, which it calls
+    // Unavailable; then the call is made again, a few times. On shared memory the first answer counts.
+    private async Task<RpcException> RefusalOf(Func<Task<RpcException>> call)
+    {
+        RpcException failure = await call();
+        for (int again = 0; again < 5 && !IsShm && failure.StatusCode == StatusCode.Unavailable; again++)
+        {
+            failure = await call();
+        }
+
+        return failure;
     }
 }

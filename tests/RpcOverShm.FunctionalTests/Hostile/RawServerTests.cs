@@ -1,0 +1,41 @@
+using System.Net.Sockets;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>The server that is spoken by hand must itself leave nothing, or tests of leaks find what is its.</summary>
+internal sealed class RawServerTests
+{
+    [TestCase(true)]
+    [TestCase(false)]
+    public async Task Accept_ClientThatHasGivenUp_TakesTheNextAndLeavesNothing(bool isAfterItsHello)
+    {
+        using var directory = new TestDirectory();
+        using var server = new RawServer(directory.Combine("raw.sock"));
+        await GiveUpAsync(directory.Combine("raw.sock"), isAfterItsHello);
+        Task<RawPeer> accepting = server.AcceptAsync();
+
+        using (RawPeer client = await RawPeer.ConnectAsync(directory.Combine("raw.sock")))
+        using (await accepting.Bounded())
+        {
+            // Two of each side. Nothing is left of tests before this one.
+            var facts = ProcessFacts.OfSelf();
+            Assert.That(facts, Is.EqualTo(facts with { MemoryFiles = 0, Mappings = 4, Threads = 0 }));
+        }
+    }
+
+    private static async Task GiveUpAsync(string path, bool isAfterItsHello)
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        if (isAfterItsHello)
+        {
+            var id = Guid.NewGuid();
+            using var segment = SharedSegment.Create(RawPeer.Generous.RingCapacity, id);
+            Handshake.Send(socket, RawPeer.MakeHello(HelloType.Client, id, RawPeer.Generous), segment);
+        }
+    }
+}
