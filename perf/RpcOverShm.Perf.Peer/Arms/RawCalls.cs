@@ -12,8 +12,9 @@ internal static class RawCalls
 {
     private const string Service = "rpcovershm.perf.Raw";
 
+    // The codec's, which works over every transport; it looks at no other marshaller.
     private static readonly Marshaller<byte[]> s_bytes =
-        new(static (message, context) => context.Complete(message), static context => context.PayloadAsNewBuffer());
+        ShmRawCodec.Instance.CreateMarshaller(Marshallers.Create<byte[]>(bytes => bytes, bytes => bytes))!;
 
     public static Method<byte[], byte[]> EchoMethod { get; } = new(MethodType.Unary, Service, "Echo", s_bytes, s_bytes);
 

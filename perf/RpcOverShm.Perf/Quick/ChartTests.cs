@@ -1,3 +1,5 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Recording;
 using RpcOverShm.Perf.Report;
 using RpcOverShm.Perf.Report.Charts;
 using RpcOverShm.Perf.Scenarios;
@@ -53,6 +55,24 @@ public sealed class ChartTests
         Assert.That((bar with { Across = BarAcross.Best }).Choose(slow, fast), Is.SameAs(fast));
         Assert.That((bar with { Kind = BarKind.AtMost }).Choose(slow, fast), Is.SameAs(fast));
         Assert.That(bar.Choose(null, fast), Is.SameAs(fast));
+    }
+
+    [Test]
+    public void IsFor_OfABarWithLimits_IsTheCellsWithinThem()
+    {
+        var bar = new Bar("figure", BarKind.AtMost, BarArm.Blocking("one"), 2, 1)
+        {
+            SmallestBytes = 8,
+            LargestBytes = 64,
+            MostCallers = 1,
+        };
+        CellPlan[] cells = [.. CellPlan.Sizes("scenario", LoadShape.Echo, 0, 7, 8, 64, 65)];
+        CellPlan[] crowds = [.. cells.Select(cell => cell with { Order = cell.Order with { Callers = 2 } })];
+
+        Assert.That(cells.Where(bar.IsFor).Select(cell => cell.Order.SizeBytes), Is.EqualTo(new[] { 8, 64 }));
+        Assert.That(crowds.Where(bar.IsFor), Is.Empty);
+        Assert.That(crowds.Where((bar with { MostCallers = null }).IsFor).ToArray(), Has.Length.EqualTo(2));
+        Assert.That((bar with { Cell = "0 B" }).IsFor(CellPlan.Sizes("scenario", LoadShape.Echo, 0).Single()));
     }
 
     private static ReportBar Measured(double value) =>

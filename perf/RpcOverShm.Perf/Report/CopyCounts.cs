@@ -21,9 +21,11 @@ internal static class CopyCounts
         ["tcp"] = "2",
         ["fifo"] = "2",
 
-        // Serialised into a pooled buffer, into the ring, out of it into pooled memory, parsed into the message. An
-        // array of 64 KiB or more goes into the ring at once, and out of it into the array that it becomes.
-        ["shm-raw"] = "4; 2 from 64 KiB on",
+        // An array is sent from where it lies, unless it has to wait. From 1 KiB on it goes out of the ring into the
+        // array that it becomes; a smaller one goes through pooled memory.
+        ["shm-raw"] = "2; 3 below 1 KiB",
+
+        // Serialised into a pooled buffer, into the ring, out of it into pooled memory, parsed into the message.
         ["shm-protobuf"] = "4",
         ["shm-protobuf-record"] = "4",
         ["shm-msgpack-record"] = "4",
@@ -33,7 +35,7 @@ internal static class CopyCounts
         ["uds-msgpack-record"] = "4",
 
         // Kept where it was put together, and sent from where it lies.
-        ["shm-payload"] = "3; 2 from 64 KiB on",
+        ["shm-payload"] = "3; 2 above 32 KiB",
 
         // And through the serialiser's own buffers.
         ["shm-object"] = "at least 5",

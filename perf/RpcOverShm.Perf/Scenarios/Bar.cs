@@ -13,8 +13,17 @@ namespace RpcOverShm.Perf.Scenarios;
 /// <param name="Aim">What is better still.</param>
 internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit, double Aim)
 {
-    /// <summary>The cell it is measured in; null for all of the scenario.</summary>
+    /// <summary>The cell it is measured in; null for all of the scenario within these limits.</summary>
     public string? Cell { get; init; }
+
+    /// <summary>The smallest message that it is for; null for any, and for mixed sizes.</summary>
+    public int? SmallestBytes { get; init; }
+
+    /// <summary>The largest message that it is for; null for any.</summary>
+    public int? LargestBytes { get; init; }
+
+    /// <summary>The most callers that it is for; null for any.</summary>
+    public int? MostCallers { get; init; }
 
     /// <summary>The arm it is compared with.</summary>
     public BarArm? Against { get; init; }
@@ -33,6 +42,14 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
     private bool IsUpperLimit => Kind is BarKind.AtMost or BarKind.AtMostTimes;
 
     private bool IsComparison => Kind is BarKind.AtMostTimes or BarKind.TimesBetter;
+
+    /// <summary>True for a cell that has a say in it.</summary>
+    public bool IsFor(CellPlan plan) =>
+        Cell is null
+            ? !(plan.Order.SizeBytes < SmallestBytes)
+                && !(plan.Order.SizeBytes > LargestBytes)
+                && !(plan.Order.Callers > MostCallers)
+            : Cell == plan.Name;
 
     /// <summary>What came of it in a measured cell; null when one of its arms was not measured.</summary>
     public ReportBar? Evaluate(CellRows rows, CellPlan plan)

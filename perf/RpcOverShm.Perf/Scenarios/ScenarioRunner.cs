@@ -39,7 +39,7 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
         await cell.MeasureAsync();
         var rows = new CellRows(cell);
         PerfRun.Current.Add(rows.Make(), cell);
-        (Bar, ReportBar?)[] bars = [.. BarsOf(cellName).Select(bar => (bar, Report(bar, rows, cell.Plan)))];
+        (Bar, ReportBar?)[] bars = [.. BarsOf(cell.Plan).Select(bar => (bar, Report(bar, rows, cell.Plan)))];
         Assert.Multiple(() =>
         {
             foreach (Entrant entrant in cell.Entrants)
@@ -60,8 +60,7 @@ internal sealed class ScenarioRunner(ScenarioPlan plan)
         });
     }
 
-    private IEnumerable<Bar> BarsOf(string cellName) =>
-        plan.Bars.Where(bar => bar.Cell is null || bar.Cell == cellName);
+    private IEnumerable<Bar> BarsOf(CellPlan cell) => plan.Bars.Where(bar => bar.IsFor(cell));
 
     private static ReportBar? Report(Bar bar, CellRows rows, CellPlan cell)
     {
