@@ -1,10 +1,16 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 
 namespace RpcOverShm;
 
 /// <summary>
 /// Bytes as they are, for methods whose messages are <c>byte[]</c> or <see cref="ShmPayload"/>. Other types have no
 /// raw form: on a server their methods go without this codec, on a channel calls of them fail. Thread-safe.
+/// <para>
+/// An array that is received is its receiver's. One that is sent stays its owner's, who must not change it before the
+/// call has ended, since a call that a leaving server has refused unseen is sent again; of a stream, before its write
+/// has completed. A method may return the same array any number of times.
+/// </para>
 /// </summary>
 /// <remarks>
 /// Files and other bytes go under the codec's own name, <see cref="Instance"/>. A proxy or router whose bytes are
@@ -14,7 +20,7 @@ namespace RpcOverShm;
 public sealed class ShmRawCodec : ShmCodec
 {
     private static readonly Marshaller<byte[]> s_arrays = Marshallers.Create(
-        static (message, context) => context.Complete(message),
+        Write,
         static context => context.PayloadAsNewBuffer());
 
     /// <summary>A codec of another name: that of the serialiser whose messages are passed on.</summary>
@@ -43,5 +49,17 @@ public sealed class ShmRawCodec : ShmCodec
         }
 
         return typeof(T) == typeof(byte[]) ? (Marshaller<T>)(object)s_arrays : null;
+    }
+
+    private static void Write(byte[] message, SerializationContext context)
+    {
+        if (context is FrameSerializationContext ours && ours.IsMessage(message))
+        {
+            ours.CompleteWithMessage(message);
+        }
+        else
+        {
+            context.Complete(message);
+        }
     }
 }

@@ -34,6 +34,13 @@ internal sealed class CallDeadline : IDisposable
         Schedule();
     }
 
+    /// <summary>When so much time will have passed, in UTC; the largest value where that is beyond it.</summary>
+    public static DateTime UtcAfter(TimeSpan timeout, TimeProvider clock)
+    {
+        DateTime now = clock.GetUtcNow().UtcDateTime;
+        return timeout < DateTime.MaxValue - now ? now + timeout : DateTime.MaxValue;
+    }
+
     public void Dispose() => _timer.Dispose();
 
     /// <summary>What is left; zero or less when the deadline has passed.</summary>

@@ -18,7 +18,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     private ReadOnlySequence<byte> _inPlace;   // one in the peer's memory
     private bool _hasMessage;
     private bool _isTaken;
-    private bool _isTakenAsArray;
+    private bool? _isTakenAsArray;             // null when nothing is to be learned of it
 
     public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
 
@@ -30,7 +30,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         context._bytes = bytes;
         context._hasMessage = !bytes.IsEmpty;
         context._isTaken = false;
-        context._isTakenAsArray = false;
+        context._isTakenAsArray = null;
         bytes = default;
         try
         {
@@ -38,9 +38,9 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
         finally
         {
-            if (context._bytes.Length >= PartsWriter.SmallestMessageBytes)
+            if (context._bytes.Length >= MessageBytes.SmallestArrayBytes && context._isTakenAsArray is { } isAsArray)
             {
-                TakingHabit.Of<T>().IsAsArray = context._isTakenAsArray;
+                TakingHabit.Of<T>().IsAsArray = isAsArray;
             }
 
             context._hasMessage = false;
@@ -84,6 +84,14 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     }
 
     public override ReadOnlySequence<byte> PayloadAsReadOnlySequence()
+    {
+        ReadOnlySequence<byte> payload = PayloadToDecode();
+        _isTakenAsArray = false;
+        return payload;
+    }
+
+    /// <summary>The same for bytes that are the message's in another form: how that is taken is seen later.</summary>
+    public ReadOnlySequence<byte> PayloadToDecode()
     {
         Take();
         return _bytes.IsEmpty ? _inPlace : _bytes.AsSequence();

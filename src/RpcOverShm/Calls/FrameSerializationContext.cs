@@ -19,6 +19,8 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     private State _state;
     private int? _announcedLength;
     private int? _limitBytes;
+    private int _smallestInParts;
+    private object? _message;       // what is being serialised
     private IMessageParts? _parts;  // where a large message may go while it is written; null for nowhere
     private bool _isInParts;        // this one goes there
 
@@ -38,6 +40,9 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
 
     /// <summary>How long the message is, with what was sent of it.</summary>
     public long Length => (long)_writer.SentBytes + Bytes.Length;
+
+    /// <summary>True when the message could go out in parts, wherever it went.</summary>
+    public bool MayGoInParts => Length >= _smallestInParts;
 
     /// <summary>True when parts of the message were sent: what is here goes behind them.</summary>
     public bool HasSentParts => _writer.SentBytes > 0;
@@ -64,6 +69,8 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         context._state = State.Initialized;
         context._announcedLength = null;
         context._limitBytes = limitBytes;
+        context._smallestInParts = PartsWriter.SmallestMessageBytes;
+        context._message = message;
         context._parts = parts;
         try
         {
@@ -81,7 +88,10 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// <summary>Gives the context back for the thread's next message.</summary>
     public void Dispose()
     {
+        // A serialiser that goes on behind its own end is told, and does not write into the next message.
+        _state = State.Complete;
         Bytes.Clear();
+        _message = null;
         _parts = null;
         if (_isInParts)
         {
@@ -125,14 +135,9 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public override void Complete(byte[] payload)
     {
         ArgumentNullException.ThrowIfNull(payload);
-        if (_state != State.Initialized)
-        {
-            throw new InvalidOperationException(
-                "Can't complete with an array after the writer was taken or the message completed.");
-        }
+        BeginCompletion(payload.Length);
 
-        ThrowIfTooLarge(payload.Length);
-        _state = State.Complete;
+        // Copied at once, where it can't be sent at once: a serialiser may use its array for something else then.
         bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
         if (isAsAnnounced && TryBeginParts(payload.Length))
         {
@@ -144,17 +149,39 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
     }
 
+    /// <summary>
+    /// True when this is what is to be sent, and not something that a marshaller has made of it and may use again.
+    /// </summary>
+    public bool IsMessage(object candidate) => ReferenceEquals(candidate, _message);
+
+    /// <summary>
+    /// Completes the message with an array that stays as it is while the message is sent: it is copied only when it has
+    /// to wait.
+    /// </summary>
+    public void CompleteWithMessage(byte[] message)
+    {
+        BeginCompletion(message.Length);
+        _smallestInParts = PartsWriter.SmallestThatLiesThere;
+        if (TryBeginParts(message.Length))
+        {
+            _writer.WriteAll(new ReadOnlySequence<byte>(message));
+        }
+        else if (message.Length < _smallestInParts)
+        {
+            Bytes.Borrow(message);
+        }
+        else
+        {
+            // What is more than a record has to wait in any case.
+            Bytes.Write(message);
+        }
+    }
+
     /// <summary>Completes the message with bytes that are elsewhere, and need not be kept after this.</summary>
     public void Complete(in ReadOnlySequence<byte> payload)
     {
-        if (_state != State.Initialized)
-        {
-            throw new InvalidOperationException(
-                "Can't complete with bytes after the writer was taken or the message completed.");
-        }
-
-        ThrowIfTooLarge(payload.Length);
-        _state = State.Complete;
+        BeginCompletion(payload.Length);
+        _smallestInParts = PartsWriter.SmallestThatLiesThere;
         if (TryBeginParts(checked((int)payload.Length)))
         {
             _writer.WriteAll(payload);
@@ -179,6 +206,18 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         _state = State.Complete;
     }
 
+    private void BeginCompletion(long length)
+    {
+        if (_state != State.Initialized)
+        {
+            throw new InvalidOperationException(
+                "Can't complete with bytes after the writer was taken or the message completed.");
+        }
+
+        ThrowIfTooLarge(length);
+        _state = State.Complete;
+    }
+
     private void CheckResult()
     {
         if (_state != State.Complete)
@@ -196,7 +235,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
 
     private bool TryBeginParts(int length)
     {
-        if (_parts is null || length < PartsWriter.SmallestMessageBytes)
+        if (_parts is null || length < _smallestInParts)
         {
             return false;
         }

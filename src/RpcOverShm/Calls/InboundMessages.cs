@@ -14,14 +14,14 @@ namespace RpcOverShm.Calls;
 /// <param name="call">The call: its credit is granted, its reader woken.</param>
 /// <param name="maxMessageBytes">The largest message taken; null for any. May change before the first.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
-/// <param name="isAlwaysWanted">True where one message is expected and waited for from the start.</param>
-/// <param name="habit">How the messages are taken.</param>
+/// <param name="isAlwaysWanted">True where one message is expected, which is taken in any case.</param>
+/// <param name="habit">How the messages are taken. May change before the first.</param>
 internal sealed class InboundMessages(
     ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysWanted, TakingHabit habit)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
-    private readonly Queue<Received> _queue = new();
+    private readonly Queue<(MessageBytes Bytes, long Cost)> _queue = new();
     private ManualResetValueTaskSourceCore<bool> _wait;
     private bool _isReaderWaiting;  // and was not told yet
     private bool _isWakeDue;        // the reader was told; somebody is to complete its wait
@@ -39,6 +39,10 @@ internal sealed class InboundMessages(
     private long _partialCost;      // of the partial message, not consumed yet
 
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
+
+    public TakingHabit Habit { get; set; } = habit;
+
+    public bool IsEnded => Volatile.Read(ref _isEnded);
 
     /// <summary>True when every message was taken and none follows.</summary>
     public bool IsAtEnd
@@ -81,10 +85,7 @@ internal sealed class InboundMessages(
         _hasBegun = true;
         _partialLength = (int)wholeLength;
 
-        // Room for what has come, not for what is announced: announcing costs a peer nothing.
-        _partial = habit.IsAsArray && bytes.Length < wholeLength
-            ? MessageBytes.AsArray(_partialLength, bytes.Length)
-            : new MessageBytes(bytes.Length);
+        _partial = MessageBytes.ToCome(_partialLength, bytes.Length, Habit);
         AddPart(bytes, cost, flags);
         return null;
     }
@@ -153,7 +154,7 @@ internal sealed class InboundMessages(
         {
             _isAborted = true;
             _isEnded = true;
-            while (_queue.TryDequeue(out Received received))
+            while (_queue.TryDequeue(out (MessageBytes Bytes, long Cost) received))
             {
                 received.Bytes.Release();
             }
@@ -199,7 +200,7 @@ internal sealed class InboundMessages(
         long credit;
         lock (_gate)
         {
-            if (!_queue.TryDequeue(out Received received))
+            if (!_queue.TryDequeue(out (MessageBytes Bytes, long Cost) received))
             {
                 bytes = default;
                 return false;
@@ -307,7 +308,7 @@ internal sealed class InboundMessages(
 
     private void AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags)
     {
-        _partial.Append(bytes, habit.RoomFor(_partialLength - _partial.Length - bytes.Length));
+        _partial.Append(bytes, Habit.RoomFor(_partialLength - _partial.Length - bytes.Length));
         bool isComplete = _partial.Length == _partialLength;
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
         if (isLast && !isComplete)
@@ -329,7 +330,7 @@ internal sealed class InboundMessages(
 
             if (isComplete)
             {
-                call.MessagesDue++;
+                call.NoteMessageDue();
                 Enqueue();
             }
 
@@ -352,7 +353,7 @@ internal sealed class InboundMessages(
         }
         else
         {
-            _queue.Enqueue(new Received(_partial, _partialCost));
+            _queue.Enqueue((_partial, _partialCost));
             _partial = default;
         }
 
@@ -395,6 +396,4 @@ internal sealed class InboundMessages(
         call.AddWork(CallWork.WakeReader);
         return true;
     }
-
-    private readonly record struct Received(MessageBytes Bytes, long Cost);
 }

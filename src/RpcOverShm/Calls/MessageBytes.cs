@@ -12,11 +12,14 @@ internal struct MessageBytes
     /// <summary>The pool's largest array that is not a large object.</summary>
     public const int ChunkBytes = 64 << 10;
 
+    /// <summary>A shorter message is copied once more, for less than it costs to ask how it will be taken.</summary>
+    public const int SmallestArrayBytes = 1 << 10;
+
     // In place of how full the last array is: the array is as long as the message will be, and not the pool's.
     private const int Own = -1;
 
     private byte[]? _array;  // the only array, or the last of a chain
-    private object? _more;   // the last segment of the chain, which knows the first; or an own array's promise
+    private object? _more;   // the last segment of the chain, which knows the first; or the promise of an own array
     private int _inArray;    // bytes in the last array, or Own
 
     public MessageBytes(ReadOnlySpan<byte> bytes)
@@ -28,14 +31,27 @@ internal struct MessageBytes
     /// <param name="firstBytes">Room to make at first.</param>
     public MessageBytes(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
 
+    /// <summary>A message that has come whole; in the array that its reader will want, where it wants one.</summary>
+    public static MessageBytes Of(ReadOnlySpan<byte> bytes, TakingHabit habit)
+    {
+        MessageBytes whole = ToCome(bytes.Length, bytes.Length, habit);
+        whole.Append(bytes, 0);
+        return whole;
+    }
+
     /// <summary>
-    /// For a message whose reader wants an array of its own: that one, unless too much was promised already.
+    /// Room for a message: for what has come of it, since announcing costs a peer nothing; or for all of it, where its
+    /// reader wants an array of its own and not too much was promised already.
     /// </summary>
     /// <param name="wholeBytes">How long the message was announced to be.</param>
     /// <param name="firstBytes">How many bytes of it have come.</param>
-    public static MessageBytes AsArray(int wholeBytes, int firstBytes)
+    /// <param name="habit">How its reader takes messages.</param>
+    public static MessageBytes ToCome(int wholeBytes, int firstBytes, TakingHabit habit)
     {
-        if (BytePromise.TryMake(wholeBytes) is not { } promise)
+        BytePromise? promise = null;
+        if (wholeBytes < SmallestArrayBytes
+            || !habit.IsAsArray
+            || (firstBytes < wholeBytes && (promise = BytePromise.TryMake(wholeBytes)) is null))
         {
             return new MessageBytes(firstBytes);
         }
@@ -84,7 +100,7 @@ internal struct MessageBytes
             Length += bytes.Length;
             if (Length == _array!.Length)
             {
-                ((BytePromise)_more!).Dispose();
+                ((BytePromise?)_more)?.Dispose();
             }
 
             return;
@@ -166,7 +182,7 @@ internal struct MessageBytes
 
         if (_inArray == Own)
         {
-            ((BytePromise)_more!).Dispose();
+            ((BytePromise?)_more)?.Dispose();
         }
         else if (_array is not null)
         {

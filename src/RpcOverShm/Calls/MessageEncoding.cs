@@ -91,12 +91,13 @@ internal static class MessageEncoding
             inner.ContextualSerializer,
             context =>
             {
-                ReadOnlySequence<byte> payload = context.PayloadAsReadOnlySequence();
+                ReadOnlySequence<byte> payload = ((FrameDeserializationContext)context).PayloadToDecode();
                 using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
                 note?.Invoke(payload.FirstSpan[0] == Compressed);
-                MessageBytes message = TakingHabit.Of<T>().IsInChunks
+                TakingHabit habit = TakingHabit.Of<T>();
+                MessageBytes message = habit.IsInChunks
                     ? MessageBytes.InChunks(new ReadOnlySequence<byte>(bytes.WrittenMemory))
-                    : new MessageBytes(bytes.WrittenSpan);
+                    : MessageBytes.Of(bytes.WrittenSpan, habit);
                 return FrameDeserializationContext.Deserialize(inner, ref message);
             });
 

@@ -14,6 +14,9 @@ internal sealed class PartsWriter(PooledBufferWriter bytes) : IBufferWriter<byte
     /// <summary>A shorter message is collected whole: there is little to gain.</summary>
     public const int SmallestMessageBytes = 2 * PartBytes;
 
+    /// <summary>The same for bytes that are there already and sent from where they lie: more than a record.</summary>
+    public const int SmallestThatLiesThere = PartBytes + 1;
+
     private const int PartBytes = FrameWriter.ChunkBytes;
 
     private IMessageParts? _parts;

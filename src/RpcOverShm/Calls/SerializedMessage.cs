@@ -12,7 +12,7 @@ internal sealed class SerializedMessage(byte[] bytes)
 
     /// <summary>Gives the bytes away as they are. Nobody reads messages of this kind.</summary>
     public static Marshaller<SerializedMessage> Marshaller { get; } = Marshallers.Create(
-        static (message, context) => context.Complete(message.ToBytes()),
+        static (message, context) => ((FrameSerializationContext)context).CompleteWithMessage(message.ToBytes()),
         static SerializedMessage (DeserializationContext _) => throw new NotSupportedException());
 
     /// <summary>Serialises a message.</summary>

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// How the marshallers of one type take their large messages: as they did last, which is a guess about the next one.
-/// Any thread may use it.
+/// How the marshallers of one type take messages, but for small ones: as they did last, which is a guess about the next
+/// one. Any thread may use it.
 /// </summary>
 /// <param name="isInChunks">
 /// True when messages are kept in the arrays that they came in, none of which is to be large.
@@ -12,9 +12,12 @@ internal sealed class TakingHabit(bool isInChunks)
     // With the part that has just come, an array of 64 KiB: the next power of two would be a large object.
     private const int MostToCome = 32 << 10;
 
+    // Nobody notes anything in this one.
+    private static readonly TakingHabit s_encoded = new(isInChunks: false);
+
     private volatile bool _isAsArray;
 
-    /// <summary>True when they take an array of their own, which a large message is then put together in.</summary>
+    /// <summary>True when they take an array of their own, which a message is then put into as it comes.</summary>
     public bool IsAsArray
     {
         get => _isAsArray;
@@ -30,6 +33,9 @@ internal sealed class TakingHabit(bool isInChunks)
 
     /// <summary>True when they keep the arrays that a message came in.</summary>
     public bool IsInChunks => isInChunks;
+
+    /// <summary>The same for bytes that hold such messages in another form, and become none of them.</summary>
+    public TakingHabit Encoded => isInChunks ? this : s_encoded;
 
     public static TakingHabit Of<T>() => OfType<T>.Habit;
 

@@ -35,6 +35,9 @@ internal abstract class AnsweredCall : ClientCall
             ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, MayBeCompressed)
             : marshaller;
 
+    /// <summary>How responses, as they come, are taken.</summary>
+    protected TakingHabit HabitOf<T>() => IsEncoded ? TakingHabit.Of<T>().Encoded : TakingHabit.Of<T>();
+
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);

@@ -220,7 +220,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
         if (outcome == StartOutcome.Started && request is not null && !isWhole)
         {
-            _ = connection.SendRequestAsync(call, request);
+            connection.SendRequest(call, request);
             call.NoteHandedOver();
         }
         else if (outcome == StartOutcome.TooManyCalls)

@@ -83,7 +83,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             {
                 if (parts?.Connection is { } begunOn)
                 {
-                    _ = begunOn.SendRequestAsync(call, context.Bytes);
+                    begunOn.SendRequest(call, context.Bytes);
                     call.NoteHandedOver();
                 }
                 else
@@ -134,7 +134,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             var context = target.Encoding is null
                 ? FrameSerializationContext.Serialize(RequestMarshaller, request, Settings.MaxSendMessageBytes, parts)
                 : FrameSerializationContext.Serialize(EncodedMarshaller(target), request, limitBytes: null, parts);
-            NoteRequest(context.Length);
+            NoteRequest(context.MayGoInParts);
             return context;
         }
         catch (Exception exception)
@@ -147,10 +147,9 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     private Marshaller<TRequest> EncodedMarshaller(in CallTarget target) => MessageEncoding.Writing(
         RequestMarshaller, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
-    private void NoteRequest(long bytes)
+    private void NoteRequest(bool isLarge)
     {
         // Compared first: all cores share the line.
-        bool isLarge = bytes >= PartsWriter.SmallestMessageBytes;
         if (IsLarge != isLarge)
         {
             IsLarge = isLarge;

@@ -101,7 +101,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
             ReceiveLimit,
             Settings.CallWindow,
             isAlwaysWanted: true,
-            TakingHabit.Of<TResponse>());
+            HabitOf<TResponse>());
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
@@ -167,7 +167,9 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         }
         else if (hasMessage)
         {
-            _message = new MessageBytes(message);
+            _message = message.Length < MessageBytes.SmallestArrayBytes
+                ? new MessageBytes(message)
+                : MessageBytes.Of(message, HabitOf<TResponse>());
         }
 
         if (Waiter is null)

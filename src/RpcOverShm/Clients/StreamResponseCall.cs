@@ -25,7 +25,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
             Settings.MaxReceiveMessageBytes,
             Settings.CallWindow,
             isAlwaysWanted: false,
-            TakingHabit.Of<TResponse>());
+            HabitOf<TResponse>());
         Responses = new ResponseStreamReader<TResponse>(this, _inbound, method.ResponseMarshaller);
     }
 
@@ -75,7 +75,11 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
         return finished.Task;
     }
 
-    protected override void OnEncoded() => _inbound.MaxMessageBytes = ReceiveLimit;
+    protected override void OnEncoded()
+    {
+        _inbound.MaxMessageBytes = ReceiveLimit;
+        _inbound.Habit = HabitOf<TResponse>();
+    }
 
     protected override void Start(object origin) => _method.Start(this, origin);
 

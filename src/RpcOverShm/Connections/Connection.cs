@@ -154,7 +154,7 @@ internal sealed class Connection
             {
                 if (largeMessage is not null)
                 {
-                    _ = SendRequestAsync(call, largeMessage);
+                    SendRequest(call, largeMessage);
                 }
 
                 _callers.WaitUntilDone(call, ref turn);
@@ -177,7 +177,7 @@ internal sealed class Connection
         CallerTurn turn = _callers.Enter();
         try
         {
-            _ = SendRequestAsync(call, rest);
+            SendRequest(call, rest);
             _callers.WaitUntilDone(call, ref turn);
         }
         finally
@@ -191,16 +191,24 @@ internal sealed class Connection
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body) =>
         _sender.Send(call, kind, flags, head, body);
 
-    /// <summary>Sends a message of a call that has begun; see <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>Sends a message of a call that has begun; see <see cref="MessageSender.Send"/>.</summary>
+    public void SendMessage(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+        _sender.Messages.Send(call, flags, message);
+
+    /// <summary>The same, for whoever waits for it; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.SendAsync(call, flags, message);
 
     /// <summary>
     /// Sends the one request of a call that has begun, or what was not sent of it; see
-    /// <see cref="MessageSender.SendAsync"/>.
+    /// <see cref="MessageSender.Send"/>.
     /// </summary>
+    public void SendRequest(ConnectionCall call, PooledBufferWriter request) =>
+        SendMessage(call, FrameFlags.HalfClose | FrameFlags.Single, request);
+
+    /// <summary>The same, for whoever waits for it; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendRequestAsync(ConnectionCall call, PooledBufferWriter request) =>
-        _sender.Messages.SendAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
+        SendMessageAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 
     /// <summary>
     /// Sends a part of a message of a call that has begun; see <see cref="MessageSender.SendPart"/>.

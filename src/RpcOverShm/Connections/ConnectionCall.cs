@@ -12,6 +12,9 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
+    // In the same word as the work that is due: it is on its way to a thread of the pool.
+    private const int Queued = 1 << 30;
+
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
     private int _work;
@@ -55,8 +58,13 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public int MessagesDue { get; set; }
 
-    /// <summary>True when user code is due.</summary>
-    public bool HasWork => Volatile.Read(ref _work) != 0;
+    /// <summary>A message came. What goes with work that is on its way to the pool is due to no inline run.</summary>
+    public void NoteMessageDue() => MessagesDue = Volatile.Read(ref _work) < Queued ? MessagesDue + 1 : 0;
+
+    /// <summary>
+    /// True when user code is due that is not on its way to the thread pool: what is added to that goes with it.
+    /// </summary>
+    public bool HasWork => Volatile.Read(ref _work) is not 0 and < Queued;
 
     /// <summary>True when all that is due is to tell the reader of a stream that something came.</summary>
     public bool HasOnlyReaderToWake => Volatile.Read(ref _work) == (int)CallWork.WakeReader;
@@ -67,7 +75,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Runs the work that is due, if nobody else has taken it. Not under any lock.</summary>
     public void RunWork()
     {
-        var work = (CallWork)Interlocked.Exchange(ref _work, 0);
+        var work = (CallWork)(Interlocked.Exchange(ref _work, 0) & ~Queued);
         if ((work & CallWork.WakeWriter) != 0)
         {
             // The writer's code may wait for what else is due: that must not wait for it.
@@ -101,8 +109,17 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     void IThreadPoolWorkItem.Execute() => RunWork();
 
-    /// <summary>Has the work that is due run on the thread pool.</summary>
-    public void QueueWork() => ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    /// <summary>
+    /// Has the work that is due run on the thread pool. Once, however often this is called before it runs: records come
+    /// faster than a thread of the pool does.
+    /// </summary>
+    public void QueueWork()
+    {
+        if (Interlocked.Or(ref _work, Queued) < Queued)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
 
     /// <summary>Notes work for the thread that holds the reader role, which looks for it after this.</summary>
     public void AddWork(CallWork work) => Interlocked.Or(ref _work, (int)work);

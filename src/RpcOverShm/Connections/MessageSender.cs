@@ -20,54 +20,28 @@ internal sealed class MessageSender(
     /// <param name="call">The call.</param>
     /// <param name="flags">Whether a message follows or went before; the same for all parts.</param>
     /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
+    public void Send(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
+        SendOrQueue(call, flags, message, out _);
+
+    /// <summary>
+    /// The same, for whoever waits for it. Only then: each such end of a queued message is a hop to the thread pool,
+    /// whose threads look for more work with a processor each before they sleep.
+    /// </summary>
     /// <returns>
     /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
     /// </returns>
     public Task<bool> SendAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
-        bool isSent = false;
-        bool mustWake = false;
-        OutboundFrame? queued = null;
-        try
-        {
-            lock (publisher.Gate)
-            {
-                if (IsOver(call))
-                {
-                    return s_dropped;
-                }
-
-                isSent = queue.CanGoNow(call) && writer.TryWriteMessage(call, flags, message.WrittenSpan);
-                if (!isSent)
-                {
-                    byte[] buffer = message.Detach(out int length);
-                    queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
-                    queue.Enqueue(call, queued);
-                }
-
-                mustWake = publisher.PublishOrHold();
-            }
-        }
-        catch (RingCorruptedException exception)
-        {
-            publisher.CloseFor(exception);
-        }
-
-        publisher.WakePeer(mustWake);
-        if (queued is not null)
-        {
-            pump.SendReady();
-        }
-
+        bool isSent = SendOrQueue(call, flags, message, out OutboundFrame? queued);
         return queued?.WaitUntilFinishedAsync() ?? (isSent ? s_sent : s_dropped);
     }
 
     /// <summary>
     /// Sends as much of a part as can go at once, in the first record of a message or behind what was sent of it. At
-    /// least one byte of the message must be left for <see cref="SendAsync"/>, which ends it.
+    /// least one byte of the message must be left for <see cref="Send"/> or <see cref="SendAsync"/>, which end it.
     /// </summary>
     /// <param name="call">The call, which sends no other message meanwhile.</param>
-    /// <param name="flags">As for <see cref="SendAsync"/>.</param>
+    /// <param name="flags">As for <see cref="Send"/>.</param>
     /// <param name="part">The next bytes of the message.</param>
     /// <param name="wholeLength">How long the whole message is.</param>
     /// <returns>How many bytes were sent.</returns>
@@ -102,6 +76,63 @@ internal sealed class MessageSender(
 
             return isBroken;
         }
+    }
+
+    /// <summary>Sends a message at once, or queues what is left of it and has that sent as it may go.</summary>
+    /// <returns>True when it went at once. What was neither sent nor queued was dropped.</returns>
+    private bool SendOrQueue(
+        ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
+    {
+        bool isSent = TrySendOrQueue(call, flags, message, out queued);
+        if (!isSent && message.IsBorrowed)
+        {
+            // It has to wait, which its owner does not. Copied without the gate, since others send meanwhile.
+            message.Own();
+            isSent = TrySendOrQueue(call, flags, message, out queued);
+        }
+
+        if (queued is not null)
+        {
+            pump.SendReady();
+        }
+
+        return isSent;
+    }
+
+    /// <summary>The same, except that what was borrowed is not queued.</summary>
+    private bool TrySendOrQueue(
+        ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
+    {
+        bool isSent = false;
+        bool mustWake = false;
+        queued = null;
+        try
+        {
+            lock (publisher.Gate)
+            {
+                if (IsOver(call))
+                {
+                    return false;
+                }
+
+                isSent = queue.CanGoNow(call) && writer.TryWriteMessage(call, flags, message.WrittenSpan);
+                if (!isSent && !message.IsBorrowed)
+                {
+                    byte[] buffer = message.Detach(out int length);
+                    queued = new OutboundFrame(FrameKind.Message, flags, buffer, length);
+                    queue.Enqueue(call, queued);
+                }
+
+                mustWake = publisher.PublishOrHold();
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            publisher.CloseFor(exception);
+        }
+
+        publisher.WakePeer(mustWake);
+        return isSent;
     }
 
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)

@@ -5,7 +5,8 @@ namespace RpcOverShm.Protocol;
 
 /// <summary>
 /// Collects bytes in one array of the shared pool. One thread at a time. The array can be taken over by whoever must
-/// keep the bytes; otherwise it stays for the next use, unless it has grown beyond what is worth keeping.
+/// keep the bytes; otherwise it stays for the next use, unless it has grown beyond what is worth keeping. In its place
+/// it may borrow an array that is somebody else's, which it never writes to.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {
@@ -13,6 +14,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     private const int KeptBytes = 64 << 10;
 
     private byte[] _buffer = [];
+    private byte[]? _own;  // while the buffer is borrowed
     private int _length;
 
     public int Length => _length;
@@ -21,9 +23,15 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     public ReadOnlySpan<byte> WrittenSpan => _buffer.AsSpan(0, _length);
 
+    /// <summary>True when the bytes are in an array that is somebody else's.</summary>
+    public bool IsBorrowed => _own is not null;
+
+    private int Room => _own is null ? _buffer.Length - _length : 0;
+
     /// <summary>Forgets the bytes.</summary>
     public void Clear()
     {
+        GiveBack();
         _length = 0;
         if (_buffer.Length > KeptBytes)
         {
@@ -33,10 +41,9 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     public void Advance(int count)
     {
-        if ((uint)count > (uint)(_buffer.Length - _length))
+        if ((uint)count > (uint)Room)
         {
-            throw new ArgumentOutOfRangeException(
-                nameof(count), count, $"Only {_buffer.Length - _length} bytes were handed out.");
+            throw new ArgumentOutOfRangeException(nameof(count), count, $"Only {Room} bytes were handed out.");
         }
 
         _length += count;
@@ -58,9 +65,33 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     public void Reserve(int bytes)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(bytes);
-        if (_buffer.Length - _length < bytes)
+        if (Room < bytes)
         {
             Grow(bytes);
+        }
+    }
+
+    /// <summary>
+    /// Has the bytes of this array in place of any others, as if they had been written, until they are forgotten,
+    /// copied or added to. The array must not change meanwhile.
+    /// </summary>
+    public void Borrow(byte[] bytes)
+    {
+        GiveBack();
+        _own = _buffer;
+        _buffer = bytes;
+        _length = bytes.Length;
+    }
+
+    /// <summary>Copies what was borrowed, which is of no concern afterwards.</summary>
+    public void Own()
+    {
+        if (_own is not null)
+        {
+            ReadOnlySpan<byte> bytes = WrittenSpan;
+            GiveBack();
+            _length = 0;
+            Write(bytes);
         }
     }
 
@@ -68,6 +99,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     public void RemoveFirst(int count)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)_length);
+        Own();
         _buffer.AsSpan(count, _length - count).CopyTo(_buffer);
         _length -= count;
     }
@@ -80,11 +112,18 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     }
 
     /// <summary>Bytes already written, to be changed in place.</summary>
-    public Span<byte> Written(int offset, int length) => _buffer.AsSpan(0, _length).Slice(offset, length);
+    public Span<byte> Written(int offset, int length)
+    {
+        Own();
+        return _buffer.AsSpan(0, _length).Slice(offset, length);
+    }
 
-    /// <summary>Hands the array over; the caller returns it to the shared pool. This writer starts afresh.</summary>
+    /// <summary>
+    /// Hands the array over, one of its own; the caller returns it to the shared pool. This writer starts afresh.
+    /// </summary>
     public byte[] Detach(out int length)
     {
+        Own();
         byte[] buffer = _buffer;
         length = _length;
         _buffer = [];
@@ -94,6 +133,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     public void Dispose()
     {
+        GiveBack();
         byte[] buffer = Detach(out _);
         if (buffer.Length > 0)
         {
@@ -103,6 +143,13 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     private void Grow(int bytes)
     {
+        if (_own is not null)
+        {
+            Own();
+            Reserve(bytes);
+            return;
+        }
+
         long wanted = Math.Max(Math.Max(SmallestBytes, (long)_length + bytes), (long)_buffer.Length * 2);
         int size = (int)Math.Min(wanted, Math.Max(Array.MaxLength, (long)_length + bytes));
         byte[] larger = ArrayPool<byte>.Shared.Rent(size);
@@ -114,5 +161,14 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         }
 
         _buffer = larger;
+    }
+
+    private void GiveBack()
+    {
+        if (_own is not null)
+        {
+            _buffer = _own;
+            _own = null;
+        }
     }
 }

@@ -1,3 +1,5 @@
+using RpcOverShm.Calls;
+
 namespace RpcOverShm.Retries;
 
 /// <summary>
@@ -19,13 +21,7 @@ internal sealed class RetryExpiry(TimeSpan timeout, TimeProvider clock)
         get
         {
             TimeSpan remaining = Remaining;
-            if (remaining <= TimeSpan.Zero)
-            {
-                return DateTime.MinValue;
-            }
-
-            DateTime now = clock.GetUtcNow().UtcDateTime;
-            return remaining < DateTime.MaxValue - now ? now + remaining : DateTime.MaxValue;
+            return remaining <= TimeSpan.Zero ? DateTime.MinValue : CallDeadline.UtcAfter(remaining, clock);
         }
     }
 }

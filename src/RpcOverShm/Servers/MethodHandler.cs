@@ -7,8 +7,11 @@ namespace RpcOverShm.Servers;
 /// <summary>One served method, whatever its shape and types.</summary>
 internal abstract class MethodHandler
 {
-    protected MethodHandler(IMethod method)
+    private readonly TakingHabit _requestHabit;
+
+    protected MethodHandler(IMethod method, TakingHabit requestHabit)
     {
+        _requestHabit = requestHabit;
         FullName = method.FullName;
         ServiceName = method.ServiceName;
         IsRequestStream = method.Type is MethodType.ClientStreaming or MethodType.DuplexStreaming;
@@ -23,11 +26,11 @@ internal abstract class MethodHandler
     /// <summary>Whether the method runs inline, learned from its runs.</summary>
     public InlineBudget Budget { get; } = new();
 
-    /// <summary>How the method's marshallers take requests.</summary>
-    public abstract TakingHabit RequestHabit { get; }
-
     /// <summary>The names of the codecs that clients may ask for.</summary>
     public abstract IEnumerable<string> CodecNames { get; }
+
+    /// <summary>How the method's marshallers take requests that come with this encoding; null for none.</summary>
+    public TakingHabit RequestHabit(string? encoding) => encoding is null ? _requestHabit : _requestHabit.Encoded;
 
     /// <summary>False when no codec of this name is offered; null is the generated marshallers.</summary>
     public abstract bool Offers(string? codec);

@@ -108,7 +108,7 @@ internal static class ResponseFrames
         else
         {
             // The frames of a call keep their order: the end follows when the message has gone.
-            _ = connection.SendMessageAsync(call, FrameFlags.Single, message);
+            connection.SendMessage(call, FrameFlags.Single, message);
             connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
         }
     }

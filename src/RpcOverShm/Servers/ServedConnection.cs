@@ -11,7 +11,7 @@ namespace RpcOverShm.Servers;
 internal sealed class ServedConnection
 {
     private readonly Lock _gate = new();
-    private long _begun; // methods so far; written by the holder of the reader role
+    private long _begun; // methods admitted so far; written by the holder of the reader role
     private long _done;  // of those
     private TaskCompletionSource? _idle;
     private volatile bool _isRefusing;
@@ -29,7 +29,9 @@ internal sealed class ServedConnection
     /// <summary>True once new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
-    /// <summary>Methods that run; where some begin or end meanwhile, perhaps a few more.</summary>
+    /// <summary>
+    /// Methods that run, or wait for the end of their request; where some begin or end meanwhile, perhaps a few more.
+    /// </summary>
     public int RunningCount
     {
         get

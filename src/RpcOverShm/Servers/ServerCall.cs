@@ -90,6 +90,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
             Requests = new RequestMessages(message, flags, _handler!, Settings, this);
+            Interlocked.MemoryBarrier(); // Whoever ends the call meanwhile sees them, or is seen below.
         }
 
         if (request.Timeout is { } timeout)
@@ -103,10 +104,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         }
         else if (Requests is null)
         {
-            _request = new MessageBytes(message);
+            _request = MessageBytes.Of(message, _handler.RequestHabit(RequestEncoding));
         }
 
-        AddWork(CallWork.Start);
+        if (Requests is null || Requests.TryBegin(IsEnded))
+        {
+            AddWork(CallWork.Start);
+        }
     }
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
@@ -137,12 +141,21 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         {
             Stop(problem);
         }
+
+        BeginIfDue();
     }
 
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags) =>
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
         Inbound()?.AddChunk(bytes, flags);
+        BeginIfDue();
+    }
 
-    public override void OnHalfClose() => Inbound()?.End();
+    public override void OnHalfClose()
+    {
+        Inbound()?.End();
+        BeginIfDue();
+    }
 
     public override void OnCancel()
     {
@@ -209,12 +222,18 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         owner.NoteDone();
     }
 
-    /// <summary>Takes the request of a call that has just one, where it came with the first frame.</summary>
-    public bool TryTakeRequest(out MessageBytes bytes)
+    /// <summary>Takes the request of a call that has just one. Once, by the method.</summary>
+    /// <exception cref="RpcException">There is none.</exception>
+    public MessageBytes TakeRequest()
     {
-        bytes = _request;
+        if (Requests is not null)
+        {
+            return Requests.TakeSingle();
+        }
+
+        MessageBytes bytes = _request;
         _request = default;
-        return !bytes.IsEmpty;
+        return bytes;
     }
 
     /// <summary>Sends response metadata ahead of the first message.</summary>
@@ -318,10 +337,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     private void StartDeadline(TimeSpan timeout)
     {
-        DateTime now = TimeProvider.System.GetUtcNow().UtcDateTime;
-        Deadline = timeout < DateTime.MaxValue - now ? now + timeout : DateTime.MaxValue;
+        Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
         var deadline = new CallDeadline(timeout, OnDeadline);
-        Volatile.Write(ref _deadline, deadline);
+        Interlocked.Exchange(ref _deadline, deadline); // Whoever ends the call sees it, or is seen here.
         if (IsEnded)
         {
             deadline.Dispose();
@@ -354,6 +372,19 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         if (isToldMethod)
         {
             CallToken.Fire(ref _token);
+            if (Requests?.TryBegin(isEnded: true) == true)
+            {
+                QueueWork(CallWork.Start); // The method was counted: it finds the call ended, and is counted out.
+            }
+        }
+    }
+
+    // By the holder of the reader role.
+    private void BeginIfDue()
+    {
+        if (Requests?.TryBegin(IsEnded) == true)
+        {
+            AddWork(CallWork.Start);
         }
     }
 
@@ -363,7 +394,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         ? Requests.Inbound
         : _isRefused
             ? null
-            : throw new ProtocolException(_handler is null
-                ? $"A message of call {Id} before its start."
-                : $"A message of call {Id} after the end of messages.");
+            : throw new ProtocolException(
+                $"A message of call {Id} {(_handler is null ? "before its start" : "after the end of messages")}.");
 }

@@ -27,7 +27,7 @@ internal sealed record ServerSettings
     /// </summary>
     public required uint CallWindow { get; init; }
 
-    /// <summary>How many calls of one connection run at a time.</summary>
+    /// <summary>How many calls of one connection are admitted at a time.</summary>
     public required uint MaxCalls { get; init; }
 
     /// <summary>Bytes of metadata that a request may carry.</summary>

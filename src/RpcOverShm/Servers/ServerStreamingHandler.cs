@@ -14,11 +14,7 @@ internal sealed class ServerStreamingHandler<TRequest, TResponse>(
 {
     public override async Task InvokeAsync(ServerCall call, ShmServerCallContext context)
     {
-        if (!TryReadRequest(call, out TRequest? request))
-        {
-            request = await ReadRequestAsync(call).ConfigureAwait(false);
-        }
-
+        TRequest request = ReadRequest(call);
         var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
         try
         {

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
@@ -14,7 +13,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
 
     protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerSource> codecs)
-        : base(method)
+        : base(method, TakingHabit.Of<TRequest>())
     {
         _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
         foreach (MarshallerSource codec in codecs)
@@ -26,8 +25,6 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             }
         }
     }
-
-    public override TakingHabit RequestHabit => TakingHabit.Of<TRequest>();
 
     public override IEnumerable<string> CodecNames => _byCodec.Keys.Prepend("proto");
 
@@ -46,30 +43,16 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
     }
 
-    /// <summary>The request of a method that takes one, where it is there already.</summary>
-    protected bool TryReadRequest(ServerCall call, [NotNullWhen(true)] out TRequest? request)
+    /// <summary>The request of a method that takes one: it is there before the method begins.</summary>
+    protected TRequest ReadRequest(ServerCall call)
     {
         if (call.Parsed is { } parsed)
         {
             parsed.Failure?.Throw();
-            request = (TRequest)parsed.Value!;
-            return true;
+            return (TRequest)parsed.Value!;
         }
 
-        if (call.TryTakeRequest(out MessageBytes bytes))
-        {
-            request = FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
-            return true;
-        }
-
-        request = null;
-        return false;
-    }
-
-    /// <summary>The request of a method that takes one, which is still on its way.</summary>
-    protected async Task<TRequest> ReadRequestAsync(ServerCall call)
-    {
-        MessageBytes bytes = await call.Requests!.TakeSingleAsync().ConfigureAwait(false);
+        MessageBytes bytes = call.TakeRequest();
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 

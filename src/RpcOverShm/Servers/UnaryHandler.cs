@@ -15,12 +15,7 @@ internal sealed class UnaryHandler<TRequest, TResponse>(
     // No state machine where nothing is to be waited for: most calls are over when the method returns.
     public override Task InvokeAsync(ServerCall call, ShmServerCallContext context)
     {
-        if (!TryReadRequest(call, out TRequest? request))
-        {
-            return InvokeLaterAsync(call, context);
-        }
-
-        Task<TResponse> running = NotNull(invoke(request, context));
+        Task<TResponse> running = NotNull(invoke(ReadRequest(call), context));
         if (!running.IsCompletedSuccessfully)
         {
             return EndLaterAsync(call, context, running);
@@ -28,12 +23,6 @@ internal sealed class UnaryHandler<TRequest, TResponse>(
 
         call.EndWith(ResponseMarshaller(call), running.Result, context);
         return Task.CompletedTask;
-    }
-
-    private async Task InvokeLaterAsync(ServerCall call, ShmServerCallContext context)
-    {
-        TRequest request = await ReadRequestAsync(call).ConfigureAwait(false);
-        await EndLaterAsync(call, context, NotNull(invoke(request, context))).ConfigureAwait(false);
     }
 
     private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running) =>

@@ -93,10 +93,54 @@ public class DeserializationContextTests
         Assert.That(FrameDeserializationContext.Deserialize(marshaller, ref bytes), Is.EqualTo("abc"u8.ToArray()));
     }
 
+    [Test]
+    public void Deserialize_OfMessagesThatAreNotSmall_NotesHowTheyWereTaken()
+    {
+        TakingHabit habit = TakingHabit.Of<Taken>();
+        var asArray = new Marshaller<Taken>(static (_, _) => { }, static context => new(context.PayloadAsNewBuffer()));
+        var asSequence = new Marshaller<Taken>(
+            static (_, _) => { }, static context => new(context.PayloadAsReadOnlySequence().ToArray()));
+        var seen = new List<bool>();
+
+        foreach ((Marshaller<Taken> marshaller, int length) in new[]
+        {
+            (asArray, MessageBytes.SmallestArrayBytes - 1),
+            (asArray, MessageBytes.SmallestArrayBytes),
+            (asSequence, MessageBytes.SmallestArrayBytes - 1),
+            (asSequence, MessageBytes.SmallestArrayBytes),
+        })
+        {
+            MessageBytes bytes = MessageBytes.Of(new byte[length], habit);
+            byte[] taken = FrameDeserializationContext.Deserialize(marshaller, ref bytes).Bytes;
+            Assert.That(taken, Has.Length.EqualTo(length));
+            seen.Add(habit.IsAsArray);
+        }
+
+        Assert.That(seen, Is.EqualTo((bool[])[false, true, true, false]));
+    }
+
+    [Test]
+    public void Deserialize_OfAnEncodedMessage_NotesHowTheMessageItselfWasTaken()
+    {
+        var marshaller = new Marshaller<Decoded>(
+            static (_, _) => { }, static context => new(context.PayloadAsNewBuffer()));
+        var bytes = new MessageBytes(new byte[10_000]); // The first one says that the others are as they were.
+
+        Decoded decoded = FrameDeserializationContext.Deserialize(
+            MessageEncoding.Reading(marshaller, limitBytes: null), ref bytes);
+
+        Assert.That(decoded.Bytes, Has.Length.EqualTo(9999));
+        Assert.That(TakingHabit.Of<Decoded>().IsAsArray);
+    }
+
     private static byte[] Deserialize(ReadOnlySpan<byte> payload, Func<DeserializationContext, byte[]> deserializer)
     {
         var bytes = new MessageBytes(payload);
         var marshaller = new Marshaller<byte[]>(static (_, _) => { }, deserializer);
         return FrameDeserializationContext.Deserialize(marshaller, ref bytes);
     }
+
+    private sealed record Taken(byte[] Bytes);
+
+    private sealed record Decoded(byte[] Bytes);
 }

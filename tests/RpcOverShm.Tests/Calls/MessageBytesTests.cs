@@ -6,6 +6,8 @@ namespace RpcOverShm.Tests.Calls;
 
 public class MessageBytesTests
 {
+    private static readonly TakingHabit s_asArray = new(isInChunks: false) { IsAsArray = true };
+
     [TestCase(0)]
     [TestCase(1)]
     [TestCase(100_000)]
@@ -173,7 +175,7 @@ public class MessageBytesTests
     public void TakeArray_OfAMessageThatWasPutTogetherInIt_IsThatArray()
     {
         byte[] expected = Random(100_000);
-        MessageBytes bytes = MessageBytes.AsArray(expected.Length, firstBytes: 40_000);
+        MessageBytes bytes = MessageBytes.ToCome(expected.Length, firstBytes: 40_000, s_asArray);
         bytes.Append(expected.AsSpan(0, 40_000), 60_000);
         bytes.Append(expected.AsSpan(40_000), 0);
 
@@ -185,11 +187,52 @@ public class MessageBytesTests
         Assert.That(taken, Is.EqualTo(expected));
     }
 
+    [TestCase(MessageBytes.SmallestArrayBytes)]
+    [TestCase(10_000)]
+    public void Of_AMessageThatIsTakenAsAnArray_IsCopiedOnceAndPromisesNothing(int length)
+    {
+        byte[] expected = Random(length);
+        byte[] taken = [];
+        TakeIt();
+
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        TakeIt();
+        long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+        before = GC.GetAllocatedBytesForCurrentThread();
+        _ = GC.AllocateUninitializedArray<byte>(length);
+
+        Assert.That(allocated, Is.EqualTo(GC.GetAllocatedBytesForCurrentThread() - before), "One array.");
+        Assert.That(taken, Is.EqualTo(expected));
+
+        void TakeIt()
+        {
+            MessageBytes bytes = MessageBytes.Of(expected, s_asArray);
+            taken = bytes.TakeArray();
+            bytes.Release();
+        }
+    }
+
+    [TestCase(MessageBytes.SmallestArrayBytes - 1, true)]
+    [TestCase(10_000, false)]
+    public void Of_AMessageThatIsSmallOrTakenOtherwise_IsInThePoolsArray(int length, bool isTakenAsArray)
+    {
+        byte[] expected = Random(length);
+        var habit = new TakingHabit(isInChunks: false) { IsAsArray = isTakenAsArray };
+        MessageBytes.Of(expected, habit).Release();
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        MessageBytes bytes = MessageBytes.Of(expected, habit);
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
+        Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
+        bytes.Release();
+    }
+
     [Test]
     public void AsSequence_OfAMessageWithAnArrayOfItsOwn_IsTheBytes()
     {
         byte[] expected = Random(100_000);
-        MessageBytes bytes = MessageBytes.AsArray(expected.Length, firstBytes: 1);
+        MessageBytes bytes = MessageBytes.ToCome(expected.Length, firstBytes: 1, s_asArray);
         bytes.Append(expected, 0);
 
         Assert.That(bytes.AsSequence().ToArray(), Is.EqualTo(expected));
@@ -197,7 +240,7 @@ public class MessageBytesTests
     }
 
     [Test]
-    public void AsArray_OfMessagesThatNobodyReleases_IsNotLostForEver()
+    public void ToCome_OfMessagesThatNobodyReleases_IsNotLostForEver()
     {
         CutOff();
         Assert.That(
@@ -213,28 +256,28 @@ public class MessageBytesTests
         [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
         static void CutOff()
         {
-            MessageBytes bytes = MessageBytes.AsArray(1 << 20, firstBytes: 1);
+            MessageBytes bytes = MessageBytes.ToCome(1 << 20, firstBytes: 1, s_asArray);
             bytes.Append([1], (1 << 20) - 1);
             Assert.That(BytePromise.Outstanding, Is.GreaterThan(0));
         }
     }
 
     [Test]
-    public void AsArray_OfMuchThatNeverComes_HoldsNoMoreThanItsShare()
+    public void ToCome_OfMuchThatNeverComes_HoldsNoMoreThanItsShare()
     {
         const int Announced = 4 << 20;
         var held = new List<MessageBytes>();
         long before = GC.GetAllocatedBytesForCurrentThread();
         for (int i = 0; i < 1000; i++)
         {
-            MessageBytes bytes = MessageBytes.AsArray(Announced, firstBytes: 1);
+            MessageBytes bytes = MessageBytes.ToCome(Announced, firstBytes: 1, s_asArray);
             bytes.Append([1], Announced - 1);
             held.Add(bytes);
         }
 
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(80 << 20), "Not 4 GiB.");
         held.ForEach(bytes => bytes.Release());
-        MessageBytes next = MessageBytes.AsArray(Announced, firstBytes: 1);
+        MessageBytes next = MessageBytes.ToCome(Announced, firstBytes: 1, s_asArray);
         before = GC.GetAllocatedBytesForCurrentThread();
         next.Append(new byte[Announced], 0);
         Assert.That(next.TakeArray(), Has.Length.EqualTo(Announced));

@@ -1,6 +1,7 @@
 using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Calls;
@@ -11,6 +12,71 @@ public class SerializationContextTests
     public void Serialize_WithAnArray_HasItsBytes()
     {
         Assert.That(Serialize((_, context) => context.Complete([1, 2, 3])), Is.EqualTo((byte[])[1, 2, 3]));
+    }
+
+    [Test]
+    public void Serialize_WithAnArrayThatIsUsedOnAfterwards_HasItsBytes()
+    {
+        byte[] bytes = Serialize((_, context) =>
+        {
+            byte[] secret = [1, 2, 3];
+            context.Complete(secret);
+            Array.Clear(secret);
+        });
+
+        Assert.That(bytes, Is.EqualTo((byte[])[1, 2, 3]));
+    }
+
+    [TestCase(10_000, true)]
+    [TestCase(PartsWriter.SmallestThatLiesThere - 1, true)]
+    [TestCase(PartsWriter.SmallestThatLiesThere, false, Description = "It has to wait in any case.")]
+    public void Serialize_WithTheMessageItself_CopiesNoneThatIsARecord(int length, bool isBorrowed)
+    {
+        byte[] array = new byte[length];
+        Marshaller<byte[]> marshaller = Marshallers.Create(
+            static (byte[] message, SerializationContext context) =>
+            {
+                var ours = (FrameSerializationContext)context;
+                Assert.That(ours.IsMessage(message));
+                Assert.That(ours.IsMessage(new byte[message.Length]), Is.False);
+                ours.CompleteWithMessage(message);
+            },
+            static context => context.PayloadAsNewBuffer());
+
+        FrameSerializationContext context =
+            FrameSerializationContext.Serialize(marshaller, array, limitBytes: null, parts: null);
+        PooledBufferWriter bytes = context.Bytes;
+
+        Assert.That(bytes.WrittenSpan == array.AsSpan(), Is.EqualTo(isBorrowed), "The span is the array's.");
+        Assert.That(bytes.WrittenSpan.SequenceEqual(array));
+        Assert.That(context.MayGoInParts, Is.Not.EqualTo(isBorrowed));
+        context.Dispose();
+        Assert.That(bytes.Length, Is.Zero);
+        Assert.That(bytes.GetSpan(1).Overlaps(array), Is.False, "It lets go of the array.");
+    }
+
+    [Test]
+    public void Serialize_WithTheRawCodec_CopiesNothing()
+    {
+        byte[] array = new byte[10_000];
+        Marshaller<byte[]> raw =
+            ShmRawCodec.Instance.CreateMarshaller(Marshallers.Create<byte[]>(bytes => bytes, bytes => bytes))!;
+
+        using FrameSerializationContext context =
+            FrameSerializationContext.Serialize(raw, array, limitBytes: null, parts: null);
+
+        Assert.That(context.Bytes.WrittenSpan == array.AsSpan(), "The span is the array's.");
+    }
+
+    [Test]
+    public void Complete_AfterTheSerializerHasReturned_IsRefusedAndHarmsNothing()
+    {
+        SerializationContext? kept = null;
+        Assert.That(() => Serialize((_, context) => kept = context), Throws.InvalidOperationException);
+
+        Assert.That(() => kept!.Complete([1]), Throws.InvalidOperationException);
+        Assert.That(() => kept!.GetBufferWriter(), Throws.InvalidOperationException);
+        Assert.That(Serialize((_, context) => context.Complete([2])), Is.EqualTo((byte[])[2]));
     }
 
     [Test]

@@ -83,6 +83,22 @@ public class FrameSenderCreditTests
         }
     }
 
+    // The hop to a thread that completes the wait would cost more than the rest of the call.
+    [Test]
+    public void Send_ThatEndsWithCredit_IsNobodysWork()
+    {
+        using var rig = new SenderRig(window: 1000 + Record);
+        RecordingCall call = rig.Start();
+        rig.SendUnawaited(call, SenderRig.Pattern(1000));
+        rig.SendUnawaited(call, SenderRig.Pattern(100));
+        Assert.That(rig.Peer.ReceiveAll(), Has.Count.EqualTo(2));
+
+        rig.Sender.AddCredit(call, 500);
+
+        Assert.That(rig.Peer.ReceiveAll().Single().Body, Is.EqualTo(SenderRig.Pattern(100)));
+        Assert.That(call.HasWork, Is.False);
+    }
+
     [Test]
     public void RunWork_OfAWriterThatWaitsForTheReader_LetsTheReaderGoOn()
     {

@@ -44,12 +44,12 @@ internal sealed class SenderRig : IDisposable
         return call;
     }
 
-    public Task<bool> Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None)
-    {
-        var bytes = new PooledBufferWriter();
-        bytes.Write(message);
-        return Sender.Messages.SendAsync(call, flags, bytes);
-    }
+    public Task<bool> Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None) =>
+        Sender.Messages.SendAsync(call, flags, CopyOf(message));
+
+    /// <summary>Sends what nobody waits for.</summary>
+    public void SendUnawaited(RecordingCall call, ReadOnlySpan<byte> message) =>
+        Sender.Messages.Send(call, FrameFlags.None, CopyOf(message));
 
     public int SendPart(RecordingCall call, ReadOnlySpan<byte> part, int wholeLength, FrameFlags flags) =>
         Sender.Messages.SendPart(call, flags, part, wholeLength);
@@ -91,5 +91,12 @@ internal sealed class SenderRig : IDisposable
         Links.Client.Leave();
         Peer.Dispose();
         Links.Dispose();
+    }
+
+    private static PooledBufferWriter CopyOf(ReadOnlySpan<byte> message)
+    {
+        var bytes = new PooledBufferWriter();
+        bytes.Write(message);
+        return bytes;
     }
 }

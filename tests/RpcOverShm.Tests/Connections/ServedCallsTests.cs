@@ -141,12 +141,16 @@ public class ServedCallsTests
     public void Remove_ByOtherThreadsWhileTheReaderAdds_LosesNothing()
     {
         const int Rounds = 20_000;
+        var gate = new Lock(); // The sender's, under which all removals are.
         var added = new System.Collections.Concurrent.BlockingCollection<RecordingCall>();
         TestThread[] removers = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("remover", () =>
         {
             foreach (RecordingCall call in added.GetConsumingEnumerable())
             {
-                Assert.That(_calls.Remove(call));
+                lock (gate)
+                {
+                    Assert.That(_calls.Remove(call));
+                }
             }
         }))];
 

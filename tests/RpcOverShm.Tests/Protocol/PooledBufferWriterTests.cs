@@ -84,6 +84,106 @@ public class PooledBufferWriterTests
     }
 
     [Test]
+    public void Detach_OfABorrowedArray_HandsACopyOver([Values(0, 3, 100_000)] int length)
+    {
+        byte[] lent = new byte[length];
+        TestSeed.NewRandom().NextBytes(lent);
+        _writer.Borrow(lent);
+
+        byte[] buffer = _writer.Detach(out int detached);
+        _writer.Write("z"u8);
+
+        Assert.That(buffer, Is.Not.SameAs(lent), "Who detaches gives it to the pool.");
+        Assert.That(buffer[..detached], Is.EqualTo(lent));
+        Assert.That(_writer.WrittenSpan.SequenceEqual("z"u8));
+        ArrayPool<byte>.Shared.Return(buffer);
+    }
+
+    [Test]
+    public void Own_OfABorrowedArray_IsACopy()
+    {
+        byte[] lent = "abc"u8.ToArray();
+        _writer.Borrow(lent);
+        Assert.That(_writer.IsBorrowed);
+
+        _writer.Own();
+        lent[0] = (byte)'z';
+
+        Assert.That(_writer.IsBorrowed, Is.False);
+        Assert.That(_writer.WrittenSpan.SequenceEqual("abc"u8));
+    }
+
+    [Test]
+    public void Borrow_InPlaceOfAnother_OwnsNeither()
+    {
+        byte[] first = new byte[1024];
+        _writer.Borrow(first);
+
+        _writer.Borrow("abc"u8.ToArray());
+
+        Assert.That(_writer.WrittenSpan.SequenceEqual("abc"u8));
+        _writer.Clear();
+        Assert.That(_writer.GetSpan(1).Overlaps(first), Is.False);
+    }
+
+    [Test]
+    public void RemoveFirst_OfABorrowedArray_LeavesThatAlone()
+    {
+        byte[] lent = "abc"u8.ToArray();
+        _writer.Borrow(lent);
+
+        _writer.RemoveFirst(1);
+        _writer.Written(0, 1)[0] = (byte)'z';
+
+        Assert.That(_writer.WrittenSpan.SequenceEqual("zc"u8));
+        Assert.That(lent, Is.EqualTo("abc"u8.ToArray()));
+    }
+
+    [Test]
+    public void Write_BehindABorrowedArray_LeavesThatAlone()
+    {
+        byte[] lent = "abc"u8.ToArray();
+        _writer.Borrow(lent);
+        Assert.That(() => _writer.Advance(1), Throws.TypeOf<ArgumentOutOfRangeException>());
+
+        _writer.Write("d"u8);
+
+        Assert.That(_writer.WrittenSpan.SequenceEqual("abcd"u8));
+        Assert.That(lent, Is.EqualTo("abc"u8.ToArray()));
+        Assert.That(ArrayOf(_writer), Is.Not.SameAs(lent));
+    }
+
+    [Test]
+    public void Clear_OfABorrowedArray_KeepsTheOwnOne()
+    {
+        _writer.Write("abc"u8);
+        byte[] own = ArrayOf(_writer);
+        _writer.Clear();
+        _writer.Borrow(new byte[1 << 20]);
+        Assert.That(_writer.Length, Is.EqualTo(1 << 20));
+
+        _writer.Clear();
+        _writer.Write("z"u8);
+
+        Assert.That(_writer.WrittenSpan.SequenceEqual("z"u8));
+        Assert.That(ArrayOf(_writer), Is.SameAs(own));
+    }
+
+    [Test]
+    public void Dispose_OfABorrowedArray_GivesItToNobody()
+    {
+        byte[] lent = new byte[4096];
+        _writer.Borrow(lent);
+
+        _writer.Dispose();
+
+        // The pool lends first what this thread has given back last.
+        byte[] rented = ArrayPool<byte>.Shared.Rent(lent.Length);
+        Assert.That(rented, Is.Not.SameAs(lent));
+        ArrayPool<byte>.Shared.Return(rented);
+    }
+
+    [Test]
     public void Written_OfAPlaceBeyondTheBytes_IsRefused()
     {
         _writer.Write("abc"u8);

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
+using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
@@ -12,6 +13,13 @@ namespace RpcOverShm.Tests.Servers;
 public class RequestMessagesTests
 {
     private const int Rounds = 50_000;
+
+    private static readonly Marshaller<string> s_texts = Marshallers.StringMarshaller;
+
+    private static readonly UnaryHandler<string, string> s_handler = new(
+        new Method<string, string>(MethodType.Unary, "test.Texts", "Echo", s_texts, s_texts),
+        codecs: [],
+        static (request, _) => Task.FromResult(request));
 
     [Test]
     public void TryTake_WhileTheMethodEnds_TakesWhatIsNotReleased()
@@ -47,9 +55,9 @@ public class RequestMessagesTests
         }
     }
 
-    // Whole with its first frame: it needs neither handler nor call.
+    // Whole with its first frame: it asks its call for nothing but the encoding.
     private static RequestMessages WithFirst() =>
-        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, null!, null!, null!);
+        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, null!, new ServerCall(null!));
 
     private static byte[] ArrayOf(MessageBytes bytes) =>
         MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)
