@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests;
 
@@ -40,6 +41,36 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
 
         await Timeouts.Eventually(() => rig.Served.Count == 0);
         Assert.That(rig.Log.Of(102), Is.Empty, "an orderly end is no loss");
+    }
+
+    // As when it is shut down while another thread is about to ask for a connection.
+    [Test]
+    public async Task Shutdown_WhileTheRequestIsSerialised_CancelsTheCall([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        Method<Payload, Payload> echo = Script.UnaryMethod;
+        Task? shutdown = null;
+        var closing = new Method<Payload, Payload>(
+            echo.Type,
+            echo.ServiceName,
+            echo.Name,
+            new Marshaller<Payload>(
+                (message, context) =>
+                {
+                    shutdown = rig.ShmChannel.ShutdownAsync();
+                    echo.RequestMarshaller.ContextualSerializer(message, context);
+                },
+                echo.RequestMarshaller.ContextualDeserializer),
+            echo.ResponseMarshaller);
+
+        RpcException failure = isBlocking
+            ? await CallFailure.OfBlocking(
+                () => rig.Invoker.BlockingUnaryCall(closing, null, default, Payloads.Empty))
+            : await FailureOf(rig.Invoker.AsyncUnaryCall(closing, null, default, Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(shutdown, Is.Not.Null);
+        await shutdown.Bounded();
     }
 
     [Test]

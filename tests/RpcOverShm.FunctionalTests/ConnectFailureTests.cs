@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests;
 
@@ -118,6 +119,41 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await rig.StartServerAsync(new Script().Build());
 
         Assert.That(rig.Client.Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
+    }
+
+    // Others call all the time, so that an attempt is under way when the server begins to listen: one that is refused
+    // still, and says nothing of a call that is made afterwards.
+    [Test]
+    public async Task NobodyThere_WhileOthersCall_ThenSomebody_IsFoundByTheFirstCallAfterwards()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        for (int i = 0; i < 50; i++)
+        {
+            await using ShmChannel channel = rig.OpenChannel();
+            var client = new ScriptClient(channel.CreateCallInvoker());
+            Task<Payload> others = Task.Run(async () =>
+            {
+                while (true)
+                {
+                    try
+                    {
+                        return await client.UnaryAsync(Payloads.Of("others"));
+                    }
+                    catch (RpcException exception) when (exception.StatusCode == StatusCode.Unavailable)
+                    {
+                    }
+                }
+            });
+            await FailureOf(client.UnaryAsync(Payloads.Empty));
+
+            ShmServer server = await rig.StartServerAsync(new Script().Build());
+            string text = client.Unary(Payloads.Of("here")).Text();
+            await others.Bounded();
+            await server.KillAsync().Bounded();
+
+            Assert.That(text, Is.EqualTo("here"));
+        }
     }
 
     [Test]

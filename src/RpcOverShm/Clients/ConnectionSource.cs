@@ -6,9 +6,9 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// The one connection of a channel: made when a call needs it, shared by all calls, made anew after it was lost or the
-/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt. After
-/// a failure it is tried again by itself, with pauses that grow, until there is a connection. Any thread may use it;
-/// the channel disposes it.
+/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt, and for
+/// one more where nobody listened. After a failure it is tried again by itself, with pauses that grow, until there is
+/// a connection. Any thread may use it; the channel disposes it.
 /// </summary>
 /// <param name="owner">What its users know it as: the type in the exception of one that was shut down.</param>
 /// <param name="address">Where the server listens.</param>
@@ -30,6 +30,7 @@ internal sealed class ConnectionSource(
     private volatile bool _isShutDown;
     private bool _isTrying;                            // from the first attempt until there is a connection
     private TaskCompletionSource<Connection>? _attempt; // the one that is being made; null in the pauses
+    private TaskCompletionSource<Connection>? _next;    // of those who came while it was being made
     private TaskCompletionSource<Connection>? _ready;   // of those who wait through failures
     private TaskCompletionSource? _pause;               // completed to end the pause
     private ConnectException? _failure;                 // the last one, in the pauses
@@ -43,11 +44,14 @@ internal sealed class ConnectionSource(
 
     /// <summary>The connection to start a call on.</summary>
     /// <param name="isWaitForReady">
-    /// Whether to wait until there is one, through failures. Otherwise the failure of the attempt that this call has
-    /// waited for, or of the last one in the pauses, is thrown.
+    /// Whether to wait until there is one, through failures. Otherwise the task has the failure of the attempt that
+    /// this call has waited for, or of the last one in the pauses.
     /// </param>
-    /// <exception cref="ConnectException">There is none, and none could be made.</exception>
-    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    /// <returns>
+    /// Failures are the task's, and nothing is thrown here: a call that was begun before the channel was shut down ends
+    /// with that, wherever it is. A <see cref="ConnectException"/> where there is no connection and none could be made,
+    /// an <see cref="ObjectDisposedException"/> where the channel was shut down.
+    /// </returns>
     public ValueTask<Connection> GetAsync(bool isWaitForReady)
     {
         Connection? current = _current;
@@ -85,7 +89,11 @@ internal sealed class ConnectionSource(
     {
         lock (_gate)
         {
-            ThrowIfShutDown();
+            if (_isShutDown)
+            {
+                return Task.FromException<Connection>(Disposed());
+            }
+
             if (_current is { IsOpenForCalls: true } current)
             {
                 return Task.FromResult(current);
@@ -95,26 +103,35 @@ internal sealed class ConnectionSource(
             {
                 _isTrying = true;
                 _current = null;
-                BeginAttempt();
+                BeginAttempt(NewSource());
 
                 // On the pool: a caller's synchronization context has no part in this, nor does the caller wait here.
                 CancellationToken shutdown = _shutdown.Token;
                 _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
-            }
-            else if (_attempt is null && !isWaitForReady)
-            {
-                if (_failure!.Failure != ConnectFailure.NotListening)
-                {
-                    return Task.FromException<Connection>(_failure);
-                }
-
-                // That nobody listens is seen in microseconds: the call need not fail for what was so a moment ago.
-                BeginAttempt();
-                _pause!.TrySetResult();
+                return (isWaitForReady ? _ready ??= NewSource() : _attempt!).Task;
             }
 
-            return isWaitForReady ? (_ready ??= NewSource()).Task : _attempt!.Task;
+            return isWaitForReady ? (_ready ??= NewSource()).Task : Join();
         }
+    }
+
+    // Under the gate, while it is being tried. That nobody listens is seen in microseconds: a call need not fail for
+    // what was so a moment ago, before it was made.
+    private Task<Connection> Join()
+    {
+        if (_attempt is not null)
+        {
+            return (_next ??= NewSource()).Task;
+        }
+
+        if (_failure!.Failure != ConnectFailure.NotListening)
+        {
+            return Task.FromException<Connection>(_failure);
+        }
+
+        BeginAttempt(NewSource());
+        _pause!.TrySetResult();
+        return _attempt!.Task;
     }
 
     private async Task TryUntilReadyAsync(CancellationToken shutdown)
@@ -127,7 +144,11 @@ internal sealed class ConnectionSource(
                 return;
             }
 
-            Task pause = NoteFailure(failure);
+            if (NoteFailure(failure) is not { } pause)
+            {
+                continue;
+            }
+
             using var end = CancellationTokenSource.CreateLinkedTokenSource(shutdown);
             TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
             await Task.WhenAny(pause, Task.Delay(length, end.Token)).ConfigureAwait(false);
@@ -136,7 +157,7 @@ internal sealed class ConnectionSource(
             {
                 if (_attempt is null)
                 {
-                    BeginAttempt();
+                    BeginAttempt(NewSource());
                 }
             }
         }
@@ -197,49 +218,65 @@ internal sealed class ConnectionSource(
     }
 
     // Under the gate.
-    private void BeginAttempt()
+    private void BeginAttempt(TaskCompletionSource<Connection> attempt)
     {
-        _attempt = NewSource();
+        _attempt = attempt;
         Connectivity.Set(ConnectivityState.Connecting);
     }
 
     private void EndTrying(Action<TaskCompletionSource<Connection>> tell)
     {
-        TaskCompletionSource<Connection>? attempt;
-        TaskCompletionSource<Connection>? waiting;
+        TaskCompletionSource<Connection>?[] waiting;
         lock (_gate)
         {
-            attempt = _attempt;
-            waiting = _ready;
+            Debug.Assert(_attempt is not null, "Who tries has begun an attempt.");
+            waiting = [_attempt, _next, _ready];
             _attempt = null;
+            _next = null;
             _ready = null;
             _isTrying = false;
         }
 
-        Debug.Assert(attempt is not null, "Who tries has begun an attempt.");
-        tell(attempt);
-        if (waiting is not null)
+        foreach (TaskCompletionSource<Connection>? source in waiting)
         {
-            tell(waiting);
+            if (source is not null)
+            {
+                tell(source);
+            }
         }
     }
 
-    /// <summary>The pause begins; completes when somebody wants the next attempt at once.</summary>
-    private Task NoteFailure(ConnectException failure)
+    /// <summary>
+    /// The pause begins; completes when somebody wants the next attempt at once. Null when that is begun already, for
+    /// those who came while the last one was being made.
+    /// </summary>
+    private Task? NoteFailure(ConnectException failure)
     {
         TaskCompletionSource<Connection>? attempt;
-        Task pause;
+        TaskCompletionSource<Connection>? next;
+        Task? pause = null;
         lock (_gate)
         {
             attempt = _attempt;
+            next = _next;
             _attempt = null;
+            _next = null;
             _failure = failure;
-            _pause = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            pause = _pause.Task;
             Connectivity.Set(ConnectivityState.TransientFailure);
+            if (next is not null && failure.Failure == ConnectFailure.NotListening)
+            {
+                BeginAttempt(next);
+                next = null;
+            }
+            else
+            {
+                _pause = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+                pause = _pause.Task;
+            }
         }
 
         Fail(attempt, failure);
+        Fail(next, failure);
         return pause;
     }
 

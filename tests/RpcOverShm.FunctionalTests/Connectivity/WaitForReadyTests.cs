@@ -129,7 +129,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
     }
 
     /// <summary>
-    /// Begins a call that blocks, on a thread of its own. From when its request was serialised it is the channel's.
+    /// Begins a call that blocks, on a thread of its own. When its request is serialised, its channel knows of it.
     /// </summary>
     private static async Task<Task<Payload>> StartBlockingAsync(CallInvoker invoker, string text, CallOptions options)
     {
