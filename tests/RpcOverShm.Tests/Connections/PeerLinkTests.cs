@@ -200,7 +200,8 @@ public class PeerLinkTests
             }
         });
 
-        bool isRung = Link.IsRungAfterAll(Link.Attention);
+        // Again where the other thread has got no processor for as long as a ring may be late.
+        bool isRung = SpinWait.SpinUntil(() => Link.IsRungAfterAll(Link.Attention), Timeouts.Wait);
 
         stop.Cancel();
         peer.Join();
@@ -323,7 +324,8 @@ public class PeerLinkTests
         file.Dispose();
 
         AssertViolation("more than 8 descriptors");
-        Assert.That(() => ProcessResources.CountDescriptors("memfd:test"), Is.EqualTo(before).After(20_000, 5));
+        Assert.That(
+            () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
     }
 
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>

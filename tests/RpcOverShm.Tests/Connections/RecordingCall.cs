@@ -117,15 +117,15 @@ internal sealed class RecordingCall : ConnectionCall
 
         LastHead = head.ToArray();
         MessageBytes.AddRange(message);
-        SetDone();
         Note($"end {flags}: {head.Length}, {message.Length}");
+        SetDone();
     }
 
     public override void OnConnectionClosed(CloseReason reason)
     {
         CloseReason = reason;
-        SetDone();
         Note($"closed: {reason.Cause}");
+        SetDone();
         Waiter?.Signal();
     }
 

@@ -40,11 +40,13 @@ internal sealed class ServingRig : IDisposable
         return call!;
     }
 
-    /// <summary>Starts a call by hand and takes it.</summary>
+    /// <summary>Starts a call by hand and takes it, when its connection knows it too.</summary>
     public RecordingCall Start(int slot = 0)
     {
         Peer.Send(new RawFrame(FrameKind.CallStart, Id(slot), Head: [1, 2, 3]));
-        return Take();
+        RecordingCall call = Take();
+        Settle();
+        return call;
     }
 
     /// <summary>Waits until everything that the peer has sent was given to its calls.</summary>

@@ -129,7 +129,9 @@ public class HostileStreamTests
         Assert.That(async () => await write.Bounded(), Throws.Exception);
         peer.Dispose();
         links.Dispose();
-        Assert.That(() => ProcessResources.CountSegmentMappings(), Is.EqualTo(mappings).After(20_000, 10));
+
+        // Fewer, where threads of the test before were still about to leave.
+        Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
     }
 
     /// <summary>A stream whose peer shows a right and a wrong head in turns.</summary>
