@@ -28,6 +28,7 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
             ClientStream = (_, context) => NeverAsync(Payloads.Empty, context),
             Duplex = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
         });
+        await rig.Client.UnaryAsync(Payloads.Of("connected")).ResponseAsync.Bounded();
         var options = new CallOptions(deadline: Soon);
 
         using AsyncServerStreamingCall<Payload> serverStream = rig.Client.ServerStream(Payloads.Empty, options);

@@ -226,6 +226,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         using var hasReturned = new ManualResetEventSlim();
         var isHalfWay = new TaskCompletionSource();
+        Task? write = null;
         Method<byte[], byte[]> served = MakeMethod(
             _ =>
             {
@@ -237,8 +238,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             served,
             (byte[] request, IServerStreamWriter<byte[]> responses, ServerCallContext context) =>
             {
-                // Nobody awaits the write, and it is another thread's.
-                _ = Task.Run(() => responses.WriteAsync(request));
+                // The method does not await the write, and it is another thread's.
+                write = Task.Run(() => responses.WriteAsync(request));
                 return isHalfWay.Task;
             }).Build();
         ServerServiceDefinition echo = Service(MakeMethod(_ => { }), request => request);
@@ -252,6 +253,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Unknown));
         Assert.That(failed.Status.Detail, Does.Contain("while a response was being written"));
+        Assert.That(async () => await write!.Bounded(), Throws.InvalidOperationException);
         await EchoAsync(invoker, Large);
     }
 

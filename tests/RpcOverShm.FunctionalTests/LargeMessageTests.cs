@@ -73,11 +73,9 @@ internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
         await rig.Client.UnaryAsync(Payloads.Of("connected")).ResponseAsync.Bounded();
 
         Task large = rig.Client.UnaryAsync(Payloads.OfSize(Bytes)).ResponseAsync;
-        for (int i = 0; i < 20; i++)
-        {
-            await rig.Client.UnaryAsync(Payloads.Of("small")).ResponseAsync.Bounded();
-        }
-
+        Task[] small =
+            [.. Enumerable.Range(0, 20).Select(_ => rig.Client.UnaryAsync(Payloads.Of("small")).ResponseAsync)];
+        await Task.WhenAll(small).Bounded();
         await large.Bounded();
 
         Assert.That(events.TakeWhile(name => name == "small").Count(), Is.GreaterThan(10));

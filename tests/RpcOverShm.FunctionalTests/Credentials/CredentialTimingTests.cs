@@ -162,7 +162,11 @@ internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
         AsyncUnaryCall<Payload> waiting = client.UnaryAsync(Payloads.Of("waits"), options.WithWaitForReady());
         AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("does not"), options);
         Task sending = batch.SendAsync();
+        Task isLost = rig.ShmChannel.WaitForStateChangedAsync(ShmConnectivityState.Ready);
         await rig.Server.KillAsync().Bounded();
+
+        // Until the client knows of it, calls go to the server that is gone, and end with it.
+        await isLost.Bounded();
         mayGoOn.SetResult();
         RpcException failure = await FailureOf(other);
         await rig.StartServerAsync(new Script().Build());

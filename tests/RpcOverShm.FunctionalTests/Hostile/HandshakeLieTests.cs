@@ -217,15 +217,13 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     }
 
     [Test]
-    public async Task Silence_IsRefusedInTime_AndHoldsUpNobody()
+    public async Task Silence_HoldsUpNobody()
     {
         using var directory = new TestDirectory();
-        using var log = new LogGuard();
         await using var server = new ShmServer("shm://patient", new ShmServerOptions
         {
             RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromMilliseconds(500),
-            LoggerFactory = log,
+            HandshakeTimeout = TimeSpan.FromHours(1),
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();
@@ -234,19 +232,28 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Socket[] silent = await Task.WhenAll(
             Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
         var options = new ShmChannelOptions { RuntimeDirectory = directory.Path };
-        await using (var channel = ShmChannel.ForAddress("shm://patient", options))
-        {
-            Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
-            Assert.That(log.Of(ClientRefused), Is.Empty, "the silent ones are still waited for");
-        }
+        await using var channel = ShmChannel.ForAddress("shm://patient", options);
 
-        foreach (Socket socket in silent)
+        Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+        Array.ForEach(silent, socket => socket.Dispose());
+    }
+
+    [Test]
+    public async Task Silence_IsRefusedInTime()
+    {
+        using var directory = new TestDirectory();
+        await using var server = new ShmServer("shm://patient", new ShmServerOptions
         {
-            using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
-                socket, CancellationToken.None).Bounded();
-            Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
-            socket.Dispose();
-        }
+            RuntimeDirectory = directory.Path,
+            HandshakeTimeout = TimeSpan.FromMilliseconds(500),
+        });
+        await server.StartAsync();
+
+        using Socket socket = await ConnectAsync(directory.Combine("patient.sock"));
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
+            socket, CancellationToken.None).Bounded();
+
+        Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
     }
 
     [Test]
@@ -256,7 +263,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         await using var server = new ShmServer("shm://patient", new ShmServerOptions
         {
             RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromMilliseconds(200),
+            HandshakeTimeout = TimeSpan.FromSeconds(1),
         });
         server.Services.Add(new Script().Build());
         await server.StartAsync();

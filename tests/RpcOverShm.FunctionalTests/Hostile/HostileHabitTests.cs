@@ -165,8 +165,11 @@ internal sealed class HostileHabitTests : VictimFixture
         peer.Writer.Commit(claim, new Rings.RecordHeader(
             (uint)UnaryHead.Length, (byte)FrameKind.CallStart, 0, (ushort)UnaryHead.Length, First.Value, 0));
         peer.Writer.Publish();
+
+        // The innocent client's call, and this one.
         await Timeouts.Eventually(
-            () => victim.Rig.Served.Any(served => served.RunningCount > 0 && served.Connection.ServedCount == 1));
+            () => victim.Rig.Served.Count(
+                served => served.RunningCount > 0 && served.Connection.ServedCount == 1) == 2);
 
         await victim.AssertUnharmedAsync();
     }

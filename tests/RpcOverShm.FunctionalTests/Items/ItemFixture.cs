@@ -90,13 +90,25 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
     };
 
     /// <summary>How calls of each shape fail.</summary>
-    protected static async Task<RpcException[]> FailuresOfEveryShapeAsync(CallRig rig) =>
+    protected static async Task<RpcException[]> FailuresOfEveryShapeAsync(CallRig rig)
+    {
+        var failures = new List<RpcException>();
+        foreach (Func<Task<RpcException>> failure in CallsOfEveryShape(rig))
+        {
+            failures.Add(await failure());
+        }
+
+        return [.. failures];
+    }
+
+    /// <summary>A call of every shape, which is to fail.</summary>
+    protected static IEnumerable<Func<Task<RpcException>>> CallsOfEveryShape(CallRig rig) =>
     [
-        await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-        await FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
-        await FailureOf(rig.Client.ClientStream().ResponseAsync),
-        await FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
-        await FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
+        () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+        () => FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
+        () => FailureOf(rig.Client.ClientStream().ResponseAsync),
+        () => FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
+        () => FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
     ];
 
     /// <summary>What something throws, at once or through its task; null when nothing.</summary>

@@ -78,6 +78,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
     [Test]
     public async Task S10_WriteAfterTheAbort_Throws()
     {
+        var written = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var result = new TaskCompletionSource<Exception?>();
         CallRig rig = await UseAsync(new Script
         {
@@ -86,6 +87,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
                 var fired = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
                 context.CancellationToken.Register(fired.SetResult);
                 await responses.WriteAsync(request);
+                written.SetResult();
                 await fired.Task;
                 result.SetResult(await CatchAsync(() => responses.WriteAsync(request)));
             },
@@ -93,6 +95,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
 
         AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        await written.Task.Bounded();
         call.Dispose();
         Exception? exception = await result.Task.Bounded();
 

@@ -8,10 +8,14 @@ namespace RpcOverShm.FunctionalTests.RandomEnds;
 internal sealed class PlannedHandlers
 {
     private int _began;
+    private int _beganAgain;
     private int _ended;
 
     /// <summary>How many have begun so far.</summary>
     public int Began => Volatile.Read(ref _began);
+
+    /// <summary>How many of them were for calls that were made again.</summary>
+    public int BeganAgain => Volatile.Read(ref _beganAgain);
 
     /// <summary>How many have ended so far.</summary>
     public int Ended => Volatile.Read(ref _ended);
@@ -55,6 +59,11 @@ internal sealed class PlannedHandlers
     {
         Contexts.Add(context);
         Interlocked.Increment(ref _began);
+        if (context.RequestHeaders.Get("grpc-previous-rpc-attempts") is not null)
+        {
+            Interlocked.Increment(ref _beganAgain);
+        }
+
         try
         {
             await handler();

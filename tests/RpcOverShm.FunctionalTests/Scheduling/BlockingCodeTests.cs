@@ -34,6 +34,9 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
     public async Task S19_MethodThatBlocks_StallsNoOtherCall(int blocked)
     {
         ShmRig rig = await StartShmAsync(BlockingScript(), _options);
+
+        // Connected, calls begin in their order.
+        rig.Client.Unary(Payloads.Empty);
         Task<Payload>[] held =
             [.. Enumerable.Range(0, blocked).Select(_ => rig.Client.UnaryAsync(Payloads.Of(Block)).ResponseAsync)];
 
@@ -75,7 +78,7 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
         ShmRig rig = await StartShmAsync(new Script(), _options);
         rig.Client.Unary(Payloads.Empty);
         var isBlocked = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        Task blocked = BlockAfterAsync();
+        Task blocked = Task.Run(BlockAfterAsync);
         await isBlocked.Task.Bounded();
 
         for (int i = 0; i < 50; i++)

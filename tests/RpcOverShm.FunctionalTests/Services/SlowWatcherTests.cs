@@ -51,11 +51,16 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
         using AsyncServerStreamingCall<Payload> slow = await WatchAsync(rig, health);
         using AsyncServerStreamingCall<Payload> other = await WatchAsync(rig, health);
         Task<List<ServingStatus>> reading = ReadUntilAsync(other, ServingStatus.ServiceUnknown);
-        Task waiting = await ChangeUntilAWriteWaitsAsync(health);
+        await ChangeUntilAWriteWaitsAsync(health);
         health.ClearStatus(Service);
 
         Assert.That((await reading.Bounded())[^1], Is.EqualTo(ServingStatus.ServiceUnknown));
-        Assert.That(waiting.IsCompleted, Is.False, "The slow one is held up still.");
+        if (IsShm)
+        {
+            // Had all been written, no write would wait. Grpc.Core opens its windows while other streams are read.
+            await Timeouts.Eventually(
+                () => _watches[0].LastWrite is { IsCompleted: false }, "the slow one is held up still");
+        }
     }
 
     [Test]

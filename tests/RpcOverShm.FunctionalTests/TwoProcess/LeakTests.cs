@@ -104,6 +104,8 @@ internal sealed class LeakTests : PeerFixture
         using Process child = Process.Start(new ProcessStartInfo("sleep", "60"))!;
         try
         {
+            // The kernel gives a process its new name when it has closed what is not inherited.
+            await Timeouts.Eventually(() => ProcessResources.ThreadNames(child.Id) is ["sleep"]);
             ProcessFacts facts = ProcessFacts.Of(child.Id);
             Assert.That(facts, Is.EqualTo(new ProcessFacts(0, 0, 0, 0)));
         }
