@@ -41,14 +41,9 @@ internal sealed class HealthWatcher
                 }
             }
         }
-        catch (Exception exception) when (callToken.IsCancellationRequested || IsOfAnEndedCall(exception))
+        catch (Exception exception) when (callToken.IsCancellationRequested || EndedCall.IsCauseOf(exception))
         {
             // The client has gone, which is how a watch ends.
         }
     }
-
-    // What a write throws when its call has ended is up to the transport, and it may do so before the token fires.
-    // Nothing else makes a write of ours throw these: none overlaps another, and none is of null.
-    private static bool IsOfAnEndedCall(Exception exception) =>
-        exception is InvalidOperationException or IOException;
 }

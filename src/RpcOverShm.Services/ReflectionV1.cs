@@ -14,7 +14,11 @@ internal sealed class ReflectionV1(ShmReflectionService service) : ServerReflect
         ReflectionAnswers answers = service.StartStream();
         while (await requestStream.MoveNext(CancellationToken.None).ConfigureAwait(false))
         {
-            await responseStream.WriteAsync(answers.Answer(requestStream.Current)).ConfigureAwait(false);
+            ServerReflectionResponse response = answers.Answer(requestStream.Current);
+            if (!await EndedCall.TryWriteAsync(responseStream, response).ConfigureAwait(false))
+            {
+                return;
+            }
         }
     }
 }

@@ -21,7 +21,10 @@ internal sealed class ReflectionV1Alpha(ShmReflectionService service) : ServerRe
         {
             var request = CurrentRequest.Parser.ParseFrom(requestStream.Current.ToByteString());
             var response = ServerReflectionResponse.Parser.ParseFrom(answers.Answer(request).ToByteString());
-            await responseStream.WriteAsync(response).ConfigureAwait(false);
+            if (!await EndedCall.TryWriteAsync(responseStream, response).ConfigureAwait(false))
+            {
+                return;
+            }
         }
     }
 }
