@@ -45,9 +45,11 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
 
     // As when it is shut down while another thread is about to ask for a connection.
     [Test]
-    public async Task Shutdown_WhileTheRequestIsSerialised_CancelsTheCall([Values] bool isBlocking)
+    public async Task Shutdown_WhileTheRequestIsSerialised_CancelsTheCall(
+        [Values] bool isBlocking, [Values] bool isRetried)
     {
-        ShmRig rig = await StartShmAsync(new Script());
+        ShmRig rig = await StartShmAsync(
+            new Script(), new RigOptions { Retries = isRetried ? new RigRetries(3, StatusCode.Unavailable) : null });
         Method<Payload, Payload> echo = Script.UnaryMethod;
         Task? shutdown = null;
         var closing = new Method<Payload, Payload>(

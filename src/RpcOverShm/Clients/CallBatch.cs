@@ -157,7 +157,7 @@ internal sealed class CallBatch(
         }
         catch (Exception exception)
         {
-            // The channel may have been shut down meanwhile; nobody else is there to be told.
+            // Whatever it is: nobody else is there to be told.
             one.Call.FinishUnsent(StatusMapping.FromStartFailure(exception));
         }
     }

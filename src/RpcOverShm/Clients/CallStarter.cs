@@ -98,7 +98,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            // Whoever starts the call later waits for the same one, and hears of its failure.
+            // Whoever starts the call later asks again, and hears of a failure.
             _ = connecting.AsTask().Observed();
             return null;
         }

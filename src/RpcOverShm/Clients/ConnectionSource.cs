@@ -329,5 +329,5 @@ internal sealed class ConnectionSource(
         _ = source?.Task.Exception;
     }
 
-    private static ObjectDisposedException Disposed() => new(nameof(Connection), "The channel was disposed.");
+    private ObjectDisposedException Disposed() => new(owner.FullName, "The channel was shut down.");
 }

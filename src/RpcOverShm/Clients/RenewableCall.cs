@@ -57,7 +57,7 @@ internal abstract class RenewableCall : AnsweredCall
         }
         catch (Exception exception)
         {
-            // The channel may have been shut down meanwhile; nobody else is there to be told.
+            // Whatever it is: nobody else is there to be told.
             FinishUnsent(StatusMapping.FromStartFailure(exception));
         }
     }

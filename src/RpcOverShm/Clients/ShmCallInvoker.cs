@@ -32,12 +32,16 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     }
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
-        Present(StartUnary(method, host, options, request, end: null));
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        connections.ThrowIfShutDown();
+        return Present(StartUnary(method, host, options, request, end: null));
+    }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
+        connections.ThrowIfShutDown();
         StreamResponseCall<TResponse> call = StartServerStream(method, host, options, request, end: null);
         return new AsyncServerStreamingCall<TResponse>(
             call.Responses,
@@ -51,6 +55,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        connections.ThrowIfShutDown();
         SingleResponseCall<TResponse> call = StartClientStream(
             method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
@@ -66,6 +71,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
+        connections.ThrowIfShutDown();
         StreamResponseCall<TResponse> call = StartDuplex(
             method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
         return new AsyncDuplexStreamingCall<TRequest, TResponse>(
@@ -78,7 +84,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
             call);
     }
 
-    /// <summary>Starts a unary call that nobody blocks for.</summary>
+    /// <summary>Starts a unary call that nobody blocks for. On a channel that was shut down it ends so.</summary>
     /// <param name="method">The method.</param>
     /// <param name="host">The authority that the caller has set; null for none.</param>
     /// <param name="options">The caller's.</param>
@@ -89,7 +95,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
+        ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         StartWithRequest(call, bound, host, options, request, end);
         return call;
@@ -101,7 +107,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
+        ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new StreamResponseCall<TResponse>(bound);
         StartWithRequest(call, bound, host, options, request, end);
         return call;
@@ -117,7 +123,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
+        ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         requests = StartWithStream(call, bound, host, options, end);
         return call;
@@ -133,7 +139,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TRequest : class
         where TResponse : class
     {
-        ClientMethod<TRequest, TResponse> bound = end is null ? Bind(method) : Known(method);
+        ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new StreamResponseCall<TResponse>(bound);
         requests = StartWithStream(call, bound, host, options, end);
         return call;

@@ -113,6 +113,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
+        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
@@ -125,7 +126,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             },
             failure: null);
         return new AsyncClientStreamingCall<TRequest, TResponse>(
-            Writer(call, method, options),
+            Writer(call, marshaller, options),
             call.ResponseAsync,
             RetriedAccess<TResponse>.GetHeaders,
             RetriedAccess<TResponse>.GetStatus,
@@ -142,6 +143,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
+        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
@@ -154,7 +156,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             },
             failure: null);
         return new AsyncDuplexStreamingCall<TRequest, TResponse>(
-            Writer(call, method, options),
+            Writer(call, marshaller, options),
             new RetriedResponseReader<TResponse>(call),
             RetriedAccess<TResponse>.GetHeaders,
             RetriedAccess<TResponse>.GetStatus,
@@ -179,10 +181,10 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         new(retries, method.Policy!, options, log, begin, failure);
 
     private RetriedRequestWriter<TRequest, TResponse> Writer<TRequest, TResponse>(
-        RetriedCall<TResponse> call, Method<TRequest, TResponse> method, in CallOptions options)
+        RetriedCall<TResponse> call, Marshaller<TRequest> marshaller, in CallOptions options)
         where TRequest : class
         where TResponse : class =>
-        new(call, invoker.Bind(method).RequestMarshaller, limitBytes) { WriteOptions = options.WriteOptions };
+        new(call, marshaller, limitBytes) { WriteOptions = options.WriteOptions };
 
     /// <summary>The request as all attempts send it; null when it can't be sent.</summary>
     private SerializedMessage? Serialize<TRequest, TResponse>(

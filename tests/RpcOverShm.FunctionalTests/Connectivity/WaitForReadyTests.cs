@@ -129,7 +129,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
     }
 
     /// <summary>
-    /// Begins a call that blocks, on a thread of its own. When its request is serialised, its channel knows of it.
+    /// Begins a call that blocks, on a thread of its own. When its request is serialised, its channel has let it begin.
     /// </summary>
     private static async Task<Task<Payload>> StartBlockingAsync(CallInvoker invoker, string text, CallOptions options)
     {

@@ -39,7 +39,7 @@ public class ConnectionTests
         rig.Start();
 
         Assert.That(rig.Links.Client.Attention, Is.Not.EqualTo(before));
-        await Timeouts.Eventually(() => !rig.Connection.IsSilent, "the reader sleeps for a second at most");
+        await Timeouts.Eventually(() => !rig.Connection.IsSilent, "the reader sleeps for little more than a second");
     }
 
     [Test]
