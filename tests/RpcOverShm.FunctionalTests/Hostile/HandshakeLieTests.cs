@@ -220,13 +220,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Silence_HoldsUpNobody()
     {
         using var directory = new TestDirectory();
-        await using var server = new ShmServer("shm://patient", new ShmServerOptions
-        {
-            RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromHours(1),
-        });
-        server.Services.Add(new Script().Build());
-        await server.StartAsync();
+        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromHours(1));
 
         // Half as many as the server shakes hands with at a time.
         Socket[] silent = await Task.WhenAll(
@@ -242,12 +236,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Silence_IsRefusedInTime()
     {
         using var directory = new TestDirectory();
-        await using var server = new ShmServer("shm://patient", new ShmServerOptions
-        {
-            RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromMilliseconds(500),
-        });
-        await server.StartAsync();
+        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromMilliseconds(500));
 
         using Socket socket = await ConnectAsync(directory.Combine("patient.sock"));
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
@@ -260,13 +249,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Silence_OfMoreThanTheServerShakesHandsWith_DelaysOthersAtMostByItsTimeout()
     {
         using var directory = new TestDirectory();
-        await using var server = new ShmServer("shm://patient", new ShmServerOptions
-        {
-            RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromSeconds(1),
-        });
-        server.Services.Add(new Script().Build());
-        await server.StartAsync();
+        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromSeconds(1));
 
         Socket[] silent = await Task.WhenAll(
             Enumerable.Range(0, 200).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
@@ -284,17 +267,24 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     public async Task Stop_WithSilentClients_DoesNotWaitForThem()
     {
         using var directory = new TestDirectory();
-        await using var server = new ShmServer("shm://patient", new ShmServerOptions
-        {
-            RuntimeDirectory = directory.Path,
-            HandshakeTimeout = TimeSpan.FromHours(1),
-        });
-        await server.StartAsync();
+        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromHours(1));
         using Socket socket = await ConnectAsync(directory.Combine("patient.sock"));
 
         await server.StopAsync(TimeSpan.Zero).Bounded();
 
         Assert.That(directory.FileNames, Is.Empty);
+    }
+
+    private static async Task<ShmServer> StartPatientAsync(TestDirectory directory, TimeSpan handshakeTimeout)
+    {
+        var server = new ShmServer("shm://patient", new ShmServerOptions
+        {
+            RuntimeDirectory = directory.Path,
+            HandshakeTimeout = handshakeTimeout,
+        });
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+        return server;
     }
 
     private static TestCaseData Case(string name, Func<SafeFileHandle> open, string complaint) =>
