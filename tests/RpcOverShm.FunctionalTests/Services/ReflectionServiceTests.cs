@@ -74,6 +74,59 @@ internal sealed class ReflectionServiceTests
         return FileDescriptor.BuildFromByteStrings([file.ToByteString()]).Single();
     }
 
+    // What is thrown when the client has gone is the transport's; whatever else it is, is a failure of the method.
+    [TestCase(typeof(InvalidOperationException), true)]
+    [TestCase(typeof(IOException), true)]
+    [TestCase(typeof(NotSupportedException), false)]
+    public async Task Stream_WhoseClientHasGone_EndsQuietly(Type thrown, bool isQuiet)
+    {
+        var service = new ShmReflectionService(Reflected.Descriptor);
+        var current = new Leaving<Current.ServerReflectionRequest, Current.ServerReflectionResponse>(thrown);
+        var former = new Leaving<Former.ServerReflectionRequest, Former.ServerReflectionResponse>(thrown);
+
+        Exception?[] failures =
+        [
+            await FailureOf(() => new ReflectionV1(service).ServerReflectionInfo(current, current, null!)),
+            await FailureOf(() => new ReflectionV1Alpha(service).ServerReflectionInfo(former, former, null!)),
+        ];
+
+        Assert.That(current.Writes + former.Writes, Is.EqualTo(2), "It is left at the first write.");
+        Assert.That(failures.Select(failure => failure?.GetType()), Is.All.EqualTo(isQuiet ? null : thrown));
+    }
+
+    private static async Task<Exception?> FailureOf(Func<Task> method)
+    {
+        try
+        {
+            await method();
+            return null;
+        }
+        catch (Exception exception)
+        {
+            return exception;
+        }
+    }
+
+    /// <summary>A client that asks on and on, and has gone when it is answered.</summary>
+    private sealed class Leaving<TRequest, TResponse>(Type thrown)
+        : IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>
+        where TRequest : new()
+    {
+        public TRequest Current { get; } = new();
+
+        public WriteOptions? WriteOptions { get; set; }
+
+        public int Writes { get; private set; }
+
+        public Task<bool> MoveNext(CancellationToken cancellationToken) => Task.FromResult(true);
+
+        public Task WriteAsync(TResponse message)
+        {
+            Writes++;
+            return Task.FromException((Exception)Activator.CreateInstance(thrown)!);
+        }
+    }
+
     private sealed class NotingBinder : ServiceBinderBase
     {
         public List<string> Names { get; } = [];
