@@ -75,7 +75,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// How the channel stands to its server now. It may have changed when the caller looks at it; to follow it, use
     /// <see cref="WaitForStateChangedAsync"/>.
     /// </summary>
-    public ShmConnectivityState State => (ShmConnectivityState)_connections.Connectivity.State;
+    public ConnectivityState State => _connections.Connectivity.State;
 
     /// <summary>
     /// Makes the invoker that generated clients call through. All invokers of a channel share its connection.
@@ -107,12 +107,12 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// </summary>
     /// <param name="lastObservedState">The state that the caller knows of.</param>
     /// <param name="cancellationToken">
-    /// Ends the waiting. <see cref="ShmConnectivityState.Shutdown"/> is final: nothing else ends a wait for its change.
+    /// Ends the waiting. <see cref="ConnectivityState.Shutdown"/> is final: nothing else ends a wait for its change.
     /// </param>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public Task WaitForStateChangedAsync(
-        ShmConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
-        _connections.Connectivity.WhenNotAsync((ConnectivityState)lastObservedState, cancellationToken);
+        ConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
+        _connections.Connectivity.WhenNotAsync(lastObservedState, cancellationToken);
 
     /// <summary>Makes a batch: unary calls that go to the server together. The caller disposes it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>

@@ -31,7 +31,7 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
         (int written, Task stuck) = await stuckAfter.Task.Bounded();
 
         Assert.That(IsShm && stuck.IsCompleted, Is.False);
-        List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+        List<Payload> messages = await call.ResponseStream.ToListAsync();
         await stuck.Bounded();
         Assert.That(messages, Has.Count.EqualTo(written + 1));
         Assert.That(messages.Select((message, i) => message.IsOfSize(MegaByte, (ulong)i)), Is.All.True);
@@ -58,7 +58,7 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
         await UnaryCallsAsync(rig, 100);
         foreach (AsyncServerStreamingCall<Payload> call in paused)
         {
-            List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+            List<Payload> messages = await call.ResponseStream.ToListAsync();
             Assert.That(messages.Select((message, i) => message.IsOfSize(100_000, (ulong)i)), Is.All.True);
             Assert.That(messages, Has.Count.EqualTo(20));
         }

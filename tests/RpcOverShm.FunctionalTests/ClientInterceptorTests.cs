@@ -188,7 +188,7 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
         await call.RequestStream.WriteAsync(Payloads.Of("one")).Bounded();
         await call.RequestStream.WriteAsync(Payloads.Of("two")).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(responses.Select(response => response.Text()), Is.EqualTo(new[] { "<one!>", "<two!>" }));
         Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));

@@ -68,7 +68,7 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
             new RigOptions { ClientCodec = _xor, ServerCodecs = [new XorCodec("other", 1)] });
 
         RpcException unary = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("x")));
-        RpcException duplex = await FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync());
+        RpcException duplex = await FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync());
 
         foreach (RpcException failure in new[] { unary, duplex })
         {

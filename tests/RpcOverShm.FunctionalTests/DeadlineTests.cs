@@ -36,9 +36,9 @@ internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
         using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex(options);
         RpcException[] failures =
         [
-            await FailureOf(serverStream.ResponseStream.ReadAllAsync()),
+            await FailureOf(serverStream.ResponseStream.ToListAsync()),
             await FailureOf(clientStream.ResponseAsync),
-            await FailureOf(duplex.ResponseStream.ReadAllAsync()),
+            await FailureOf(duplex.ResponseStream.ToListAsync()),
         ];
         RpcException write = await FailureOf(duplex.RequestStream.WriteAsync(Payloads.Empty));
 

@@ -43,7 +43,7 @@ internal sealed class DuplexStreamingTests(RigKind kind) : RigFixture(kind)
 
             await call.RequestStream.CompleteAsync();
         });
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
         await writing.Bounded();
 
         Assert.That(responses, Has.Count.EqualTo(300));
@@ -68,7 +68,7 @@ internal sealed class DuplexStreamingTests(RigKind kind) : RigFixture(kind)
         Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("hello"));
         await call.RequestStream.WriteAsync(Payloads.Of("back")).Bounded();
 
-        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("back"));
+        Assert.That((await call.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("back"));
     }
 
     [Test]
@@ -94,7 +94,7 @@ internal sealed class DuplexStreamingTests(RigKind kind) : RigFixture(kind)
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         await call.RequestStream.WriteAsync(Payloads.Empty).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(responses, Has.Count.EqualTo(100));
         Assert.That(responses.Select(response => response.Data.Length), Is.All.EqualTo(1));

@@ -51,7 +51,7 @@ internal sealed class InPlaceTests() : RigFixture(RigKind.Shm)
             s_inPlace);
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("again"));
 
-        List<Payload> read = await call.ResponseStream.ReadAllAsync();
+        List<Payload> read = await call.ResponseStream.ToListAsync();
 
         Assert.That(read.Select(message => message.Text()), Is.EqualTo(new[] { "again", "again", "again" }));
     }

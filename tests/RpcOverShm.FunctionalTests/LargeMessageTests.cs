@@ -43,7 +43,7 @@ internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
 
             await call.RequestStream.CompleteAsync();
         });
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
         await writing.Bounded();
 
         Assert.That(responses.Select((response, i) => response.IsOfSize(1_000_003, (ulong)i)), Is.All.True);

@@ -198,7 +198,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
         await call.RequestStream.WriteAsync(Payloads.Of("one")).Bounded();
         await call.RequestStream.WriteAsync(Payloads.Of("two")).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(responses.Select(response => response.Text()), Is.EqualTo(new[] { "<one>!", "<two>!" }));
     }

@@ -197,8 +197,8 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
             FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
             CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
             FailureOf(rig.Client.ClientStream().ResponseAsync),
-            FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
-            FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
+            FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
+            FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
         ];
         await Timeouts.Eventually(() => Volatile.Read(ref began) == calls.Length);
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
@@ -347,7 +347,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unknown));
         }
 
-        List<Payload> responses = await client.ServerStream(Payloads.Of("x")).ResponseStream.ReadAllAsync();
+        List<Payload> responses = await client.ServerStream(Payloads.Of("x")).ResponseStream.ToListAsync();
         Assert.That(responses.Single().Text(), Is.EqualTo("x"));
         await server.StopAsync(TimeSpan.Zero).Bounded();
         RpcException last = await FailureOf(client.UnaryAsync(Payloads.Empty));

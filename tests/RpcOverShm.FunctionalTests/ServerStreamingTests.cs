@@ -16,7 +16,7 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(null, ConformanceContract.BindService(new ConformanceService()));
 
         using AsyncServerStreamingCall<Number> call = rig.Conformance.Count(new CountRequest { Count = 5000 });
-        List<Number> numbers = await call.ResponseStream.ReadAllAsync();
+        List<Number> numbers = await call.ResponseStream.ToListAsync();
 
         Assert.That(numbers.Select(number => number.Value), Is.EqualTo(Enumerable.Range(0, 5000)));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
@@ -38,7 +38,7 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
 
-        Assert.That(await call.ResponseStream.ReadAllAsync(), Has.Count.EqualTo(100));
+        Assert.That(await call.ResponseStream.ToListAsync(), Has.Count.EqualTo(100));
     }
 
     [Test]
@@ -106,7 +106,7 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
         });
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+        List<Payload> messages = await call.ResponseStream.ToListAsync();
 
         Assert.That(messages, Has.Count.EqualTo(sizes.Length));
         Assert.That(messages.Select((message, i) => message.IsOfSize(sizes[i], (ulong)i)), Is.All.True);
@@ -125,7 +125,7 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
         });
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("late"));
-        List<Payload> messages = await call.ResponseStream.ReadAllAsync();
+        List<Payload> messages = await call.ResponseStream.ToListAsync();
 
         Assert.That(messages.Single().Text(), Is.EqualTo("late"));
     }

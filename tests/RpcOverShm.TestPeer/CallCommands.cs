@@ -68,9 +68,9 @@ internal sealed class CallCommands : IAsyncDisposable
         {
             "blocking" => Timeouts.OnThread(() => Client.Unary(Payloads.Of(Hold))),
             "async" => Client.UnaryAsync(Payloads.Of(Hold)).ResponseAsync,
-            "server-stream" => Client.ServerStream(Payloads.Of(Hold)).ResponseStream.ReadAllAsync(),
+            "server-stream" => Client.ServerStream(Payloads.Of(Hold)).ResponseStream.ToListAsync(),
             "client-stream" => Client.ClientStream().ResponseAsync,
-            "duplex" => Client.Duplex().ResponseStream.ReadAllAsync(),
+            "duplex" => Client.Duplex().ResponseStream.ToListAsync(),
             _ => throw new ArgumentException($"There is no shape '{shape}'."),
         };
         _ = TellEndAsync(call);

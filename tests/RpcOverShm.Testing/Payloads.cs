@@ -26,7 +26,7 @@ public static class Payloads
         payload.Data.Length == bytes && new BytePattern(seed).CountWrong(payload.Data.Span) == 0;
 
     /// <summary>Reads a stream to its end; every read is bounded.</summary>
-    public static async Task<List<T>> ReadAllAsync<T>(this IAsyncStreamReader<T> reader)
+    public static async Task<List<T>> ToListAsync<T>(this IAsyncStreamReader<T> reader)
         where T : class
     {
         var messages = new List<T>();

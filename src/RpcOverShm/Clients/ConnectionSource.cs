@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Scheduling;
 

@@ -1,3 +1,5 @@
+using Grpc.Core;
+
 namespace RpcOverShm.Clients;
 
 /// <summary>A channel's state, and those who wait for it to change. Any thread may use it.</summary>

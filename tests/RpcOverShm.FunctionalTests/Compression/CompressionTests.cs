@@ -25,7 +25,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
 
         await Timeouts.OnThread(() => client.Unary(Zeros, Gzip)).Bounded();
         await client.UnaryAsync(Zeros, Gzip).ResponseAsync.Bounded();
-        await client.ServerStream(Zeros, Gzip).ResponseStream.ReadAllAsync().Bounded();
+        await client.ServerStream(Zeros, Gzip).ResponseStream.ToListAsync().Bounded();
         using AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream(Gzip);
         await clientStream.RequestStream.WriteAsync(Zeros).Bounded();
         await clientStream.RequestStream.CompleteAsync().Bounded();
@@ -33,7 +33,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
         using AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex(Gzip);
         await duplex.RequestStream.WriteAsync(Zeros).Bounded();
         await duplex.RequestStream.CompleteAsync().Bounded();
-        await duplex.ResponseStream.ReadAllAsync().Bounded();
+        await duplex.ResponseStream.ToListAsync().Bounded();
 
         Assert.That(seen, Is.EqualTo(Enumerable.Repeat(true, 5)));
     }

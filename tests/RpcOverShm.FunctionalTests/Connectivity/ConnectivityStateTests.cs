@@ -1,3 +1,4 @@
+using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing;
 
@@ -11,7 +12,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(new Script());
 
-        Assert.That(rig.ShmChannel.State, Is.EqualTo(ShmConnectivityState.Idle));
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Idle));
         Assert.That(rig.Served, Is.Empty);
     }
 
@@ -22,20 +23,20 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         ShmChannel channel = rig.ShmChannel;
 
         rig.Client.Unary(Payloads.Empty);
-        ShmConnectivityState called = channel.State;
-        Task change = channel.WaitForStateChangedAsync(ShmConnectivityState.Ready);
+        ConnectivityState called = channel.State;
+        Task change = channel.WaitForStateChangedAsync(ConnectivityState.Ready);
         await rig.Server.KillAsync().Bounded();
         await change.Bounded();
-        ShmConnectivityState lost = channel.State;
+        ConnectivityState lost = channel.State;
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
-        await ReachesAsync(channel, ShmConnectivityState.TransientFailure);
+        await ReachesAsync(channel, ConnectivityState.TransientFailure);
         await rig.StartServerAsync(new Script().Build());
-        await ReachesAsync(channel, ShmConnectivityState.Ready);
+        await ReachesAsync(channel, ConnectivityState.Ready);
         await channel.ShutdownAsync().Bounded();
 
-        Assert.That(called, Is.EqualTo(ShmConnectivityState.Ready));
-        Assert.That(lost, Is.EqualTo(ShmConnectivityState.Idle));
-        Assert.That(channel.State, Is.EqualTo(ShmConnectivityState.Shutdown));
+        Assert.That(called, Is.EqualTo(ConnectivityState.Ready));
+        Assert.That(lost, Is.EqualTo(ConnectivityState.Idle));
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Shutdown));
     }
 
     [Test]
@@ -44,11 +45,11 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
 
         await rig.ShmChannel.ConnectAsync().Bounded();
-        ShmConnectivityState state = rig.ShmChannel.State;
+        ConnectivityState state = rig.ShmChannel.State;
         await rig.ShmChannel.ConnectAsync().Bounded();
         rig.Client.Unary(Payloads.Empty);
 
-        Assert.That(state, Is.EqualTo(ShmConnectivityState.Ready));
+        Assert.That(state, Is.EqualTo(ConnectivityState.Ready));
         Assert.That(rig.Served, Has.Count.EqualTo(1));
     }
 
@@ -59,13 +60,13 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         await rig.Server.KillAsync().Bounded();
 
         Task connecting = rig.ShmChannel.ConnectAsync();
-        await ReachesAsync(rig.ShmChannel, ShmConnectivityState.TransientFailure);
+        await ReachesAsync(rig.ShmChannel, ConnectivityState.TransientFailure);
         bool wasEarly = connecting.IsCompleted;
         await rig.StartServerAsync(new Script().Build());
         await connecting.Bounded();
 
         Assert.That(wasEarly, Is.False);
-        Assert.That(rig.ShmChannel.State, Is.EqualTo(ShmConnectivityState.Ready));
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Ready));
     }
 
     [Test]
@@ -102,7 +103,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(new Script());
 
-        Task change = rig.ShmChannel.WaitForStateChangedAsync(ShmConnectivityState.Ready);
+        Task change = rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Ready);
 
         Assert.That(change.IsCompletedSuccessfully);
     }
@@ -114,7 +115,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         await rig.ShmChannel.ShutdownAsync().Bounded();
         using var cancel = new CancellationTokenSource();
 
-        Task change = rig.ShmChannel.WaitForStateChangedAsync(ShmConnectivityState.Shutdown, cancel.Token);
+        Task change = rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Shutdown, cancel.Token);
         bool wasEarly = change.IsCompleted;
         await cancel.CancelAsync();
 
@@ -129,9 +130,9 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         await rig.ShmChannel.ConnectAsync().Bounded();
 
         await rig.Server.ShutdownAsync().Bounded();
-        await ReachesAsync(rig.ShmChannel, ShmConnectivityState.Idle);
+        await ReachesAsync(rig.ShmChannel, ConnectivityState.Idle);
 
-        Assert.That(rig.ShmChannel.State, Is.EqualTo(ShmConnectivityState.Idle));
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Idle));
     }
 
     [Test]
@@ -151,7 +152,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         Grpc.Core.RpcException second = await FailureOf(client.UnaryAsync(Payloads.Empty));
         Grpc.Core.RpcException third = await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));
 
-        Assert.That(channel.State, Is.EqualTo(ShmConnectivityState.TransientFailure));
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.TransientFailure));
         Assert.That(second.Status.Plain(), Is.EqualTo(first.Status.Plain()));
         Assert.That(third.Status.Plain(), Is.EqualTo(first.Status.Plain()));
         Assert.That(foreign.ClientCount, Is.EqualTo(1));
@@ -169,7 +170,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => foreign.ClientCount >= 4, "it is tried again");
     }
 
-    private static async Task ReachesAsync(ShmChannel channel, ShmConnectivityState state)
+    private static async Task ReachesAsync(ShmChannel channel, ConnectivityState state)
     {
         while (channel.State is var now && now != state)
         {

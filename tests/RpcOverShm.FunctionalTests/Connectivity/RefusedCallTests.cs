@@ -39,7 +39,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             async client =>
             {
                 using AsyncServerStreamingCall<Payload> call = client.ServerStream(Payloads.OfSize(bytes));
-                return (await call.ResponseStream.ReadAllAsync()).Single();
+                return (await call.ResponseStream.ToListAsync()).Single();
             },
             bytes);
     }

@@ -29,8 +29,8 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         await clientStream.RequestStream.CompleteAsync().Bounded();
         await duplex.RequestStream.WriteAsync(Payloads.Of("duplex")).Bounded();
         await duplex.RequestStream.CompleteAsync().Bounded();
-        List<Payload> streamed = await serverStream.ResponseStream.ReadAllAsync().Bounded();
-        List<Payload> echoed = await duplex.ResponseStream.ReadAllAsync().Bounded();
+        List<Payload> streamed = await serverStream.ResponseStream.ToListAsync().Bounded();
+        List<Payload> echoed = await duplex.ResponseStream.ToListAsync().Bounded();
 
         Assert.That(wasEarly, Is.False);
         Assert.That((await blocking.Bounded()).Text(), Is.EqualTo("blocking"));

@@ -19,14 +19,14 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 
         await Timeouts.OnThread(() => client.Unary(Payloads.Empty, options)).Bounded();
         await client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
-        await client.ServerStream(Payloads.Empty, options).ResponseStream.ReadAllAsync().Bounded();
+        await client.ServerStream(Payloads.Empty, options).ResponseStream.ToListAsync().Bounded();
         using AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream(options);
         await clientStream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
         await clientStream.RequestStream.CompleteAsync().Bounded();
         await clientStream.ResponseAsync.Bounded();
         using AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex(options);
         await duplex.RequestStream.CompleteAsync().Bounded();
-        await duplex.ResponseStream.ReadAllAsync().Bounded();
+        await duplex.ResponseStream.ToListAsync().Bounded();
 
         Assert.That(_seen, Is.EqualTo(Enumerable.Repeat("one", 5)));
     }
@@ -188,7 +188,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
                 ServerStream = (request, _, context) => Note(request, context),
                 ClientStream = async (requests, context) =>
                 {
-                    await requests.ReadAllAsync();
+                    await requests.ToListAsync();
                     return await Note(Payloads.Empty, context);
                 },
                 Duplex = (_, _, context) => Note(Payloads.Empty, context),

@@ -162,7 +162,7 @@ internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
         AsyncUnaryCall<Payload> waiting = client.UnaryAsync(Payloads.Of("waits"), options.WithWaitForReady());
         AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("does not"), options);
         Task sending = batch.SendAsync();
-        Task isLost = rig.ShmChannel.WaitForStateChangedAsync(ShmConnectivityState.Ready);
+        Task isLost = rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Ready);
         await rig.Server.KillAsync().Bounded();
 
         // Until the client knows of it, calls go to the server that is gone, and end with it.

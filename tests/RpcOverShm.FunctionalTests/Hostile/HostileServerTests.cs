@@ -79,7 +79,7 @@ internal sealed class HostileServerTests : IDisposable
         await server.ReceiveAsync(FrameKind.CallStart);
 
         await AssertViolationAsync(server, what);
-        RpcException? failure = await OutcomeAsync(call.ResponseStream.ReadAllAsync()).Bounded();
+        RpcException? failure = await OutcomeAsync(call.ResponseStream.ToListAsync()).Bounded();
 
         Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -106,7 +106,7 @@ internal sealed class HostileServerTests : IDisposable
 
         Assert.That((await call.Bounded())?.StatusCode, Is.EqualTo(StatusCode.Internal));
         await innocent.RequestStream.CompleteAsync().Bounded();
-        Assert.That((await innocent.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("before"));
+        Assert.That((await innocent.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("before"));
     }
 
     [Test]
@@ -265,7 +265,7 @@ internal sealed class HostileServerTests : IDisposable
 
         server.Send(FrameKind.Message, First, 0, body: new byte[100], argument: 1000);
         server.Send(FrameKind.End, First, 0, head: Trailer(StatusCode.DataLoss, "no more"));
-        RpcException? failure = await OutcomeAsync(call.ResponseStream.ReadAllAsync()).Bounded();
+        RpcException? failure = await OutcomeAsync(call.ResponseStream.ToListAsync()).Bounded();
 
         Assert.That(failure?.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "no more")));
         Assert.That(_log.Of(PeerViolation), Is.Empty);

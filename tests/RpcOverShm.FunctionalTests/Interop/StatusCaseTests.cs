@@ -38,7 +38,7 @@ internal sealed class StatusCaseTests(RigKind kind) : InteropFixture(kind)
             client.FullDuplexCall();
         await call.RequestStream.WriteAsync(new StreamingOutputCallRequest { ResponseStatus = status }).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
-        RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
+        RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unknown, "test status message")));
         Assert.That(call.GetStatus().Plain(), Is.EqualTo(failure.Status.Plain()));

@@ -118,7 +118,7 @@ internal sealed class ClientCancelItemTests(RigKind kind) : RigFixture(kind)
         await call.RequestStream.WriteAsync(Payloads.Of("y")).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
 
-        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("y"));
+        Assert.That((await call.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("y"));
     }
 
     [Test]

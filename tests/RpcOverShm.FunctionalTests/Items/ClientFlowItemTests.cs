@@ -69,7 +69,7 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
         Payload[] large = await Task.WhenAll(there, back).Bounded();
 
         Assert.That(large[0].IsOfSize(Bytes, 1) && large[1].IsOfSize(Bytes, 2));
-        Assert.That((await paused.ResponseStream.ReadAllAsync()).Count, Is.EqualTo(49));
+        Assert.That((await paused.ResponseStream.ToListAsync()).Count, Is.EqualTo(49));
     }
 
     [Test]
@@ -105,7 +105,7 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
 
         await UnaryCallsAsync(rig, 100);
         await call.RequestStream.CompleteAsync().Bounded();
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(responses, Has.Count.EqualTo(64));
         Assert.That(responses.Select((response, i) => response.IsOfSize(MegaByte, (ulong)i)), Is.All.True);

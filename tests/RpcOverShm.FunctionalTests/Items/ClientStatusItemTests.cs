@@ -219,7 +219,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
                 await invoker.AsyncUnaryCall(method, null, default, request);
                 break;
             case MethodType.ServerStreaming:
-                await invoker.AsyncServerStreamingCall(method, null, default, request).ResponseStream.ReadAllAsync();
+                await invoker.AsyncServerStreamingCall(method, null, default, request).ResponseStream.ToListAsync();
                 break;
             case MethodType.ClientStreaming:
                 AsyncClientStreamingCall<byte[], Payload> stream = invoker.AsyncClientStreamingCall(
@@ -232,7 +232,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
                 AsyncDuplexStreamingCall<byte[], Payload> duplex = invoker.AsyncDuplexStreamingCall(
                     method, null, default);
                 await duplex.RequestStream.WriteAsync(request);
-                await duplex.ResponseStream.ReadAllAsync();
+                await duplex.ResponseStream.ToListAsync();
                 break;
         }
     }

@@ -43,7 +43,7 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
         // The server hears of a connection later than the channel, which says at once that it tries.
-        Assert.That(rig.ShmChannel.State, Is.EqualTo(ShmConnectivityState.Idle));
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Idle));
         Assert.That(rig.Served, Is.Empty);
     }
 

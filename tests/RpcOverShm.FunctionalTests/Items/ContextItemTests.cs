@@ -26,8 +26,8 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
 
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
         await rig.Client.ClientStream().ResponseAsync.Bounded();
-        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync();
-        await rig.Client.Duplex().ResponseStream.ReadAllAsync();
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync();
+        await rig.Client.Duplex().ResponseStream.ToListAsync();
 
         Assert.That(seen, Is.EqualTo(new[]
         {
@@ -205,7 +205,7 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
             },
         });
 
-        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync();
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync();
         (bool isNull, WriteOptions? writer, WriteOptions? context) = await seen.Task.Bounded();
 
         Assert.That(isNull, "None are set at first.");

@@ -107,8 +107,8 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
         () => FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
         () => FailureOf(rig.Client.ClientStream().ResponseAsync),
-        () => FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
-        () => FailureOf(rig.Client.Duplex().ResponseStream.ReadAllAsync()),
+        () => FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
+        () => FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
     ];
 
     /// <summary>What something throws, at once or through its task; null when nothing.</summary>
@@ -136,7 +136,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         });
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         Exception? thrown = await result.Task.Bounded();
-        await call.ResponseStream.ReadAllAsync();
+        await call.ResponseStream.ToListAsync();
         return thrown;
     }
 }

@@ -289,7 +289,7 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
         await CallFailure.OfBlocking(() => rig.Invoker.BlockingUnaryCall(
             Script.Define(MethodType.Unary, name, service), null, default, Payloads.Empty)),
         await FailureOf(rig.Invoker.AsyncDuplexStreamingCall(
-            Script.Define(MethodType.DuplexStreaming, name, service), null, default).ResponseStream.ReadAllAsync()),
+            Script.Define(MethodType.DuplexStreaming, name, service), null, default).ResponseStream.ToListAsync()),
     ];
 
     private void AssertStatus(RpcException failure, Status grpcDotnet, Status grpcCore) =>

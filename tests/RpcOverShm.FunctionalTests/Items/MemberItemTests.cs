@@ -159,7 +159,7 @@ internal sealed class MemberItemTests(RigKind kind) : RigFixture(kind)
             () => writer.WriteAsync(Payloads.Of("cancellable"), cancellation.Token));
         await writer.WriteAsync(Payloads.Of("not cancellable"), CancellationToken.None).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
-        List<Payload> echoed = await call.ResponseStream.ReadAllAsync();
+        List<Payload> echoed = await call.ResponseStream.ToListAsync();
 
         // Grpc.Core has not learnt of tokens: the interface's own method refuses those that can fire.
         Assert.That(thrown, IsShm ? Is.Null : Is.TypeOf<NotSupportedException>());

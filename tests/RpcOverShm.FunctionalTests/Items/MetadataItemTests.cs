@@ -255,7 +255,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         [
             await FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
             await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-            await FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync()),
+            await FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
         ];
 
         foreach (RpcException failure in failures)

@@ -44,7 +44,7 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         RpcException blocking = await RefusalOf(
             () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options)));
         RpcException stream = await RefusalOf(
-            () => FailureOf(rig.Client.Duplex(options).ResponseStream.ReadAllAsync()));
+            () => FailureOf(rig.Client.Duplex(options).ResponseStream.ToListAsync()));
 
         Assert.That(
             new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode },

@@ -25,7 +25,7 @@ internal sealed class MetadataTextItemTests() : ItemFixture(RigKind.Shm)
 
         RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
         RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty, options));
-        RpcException stream = await FailureOf(rig.Client.Duplex(options).ResponseStream.ReadAllAsync());
+        RpcException stream = await FailureOf(rig.Client.Duplex(options).ResponseStream.ToListAsync());
 
         Assert.That(
             new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode }, Is.All.EqualTo(StatusCode.Internal));

@@ -69,7 +69,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         byte[] unary = await rig.Invoker.AsyncUnaryCall(
             Define(MethodType.Unary, s_good), null, default, [1, 2, 3]).ResponseAsync.Bounded();
         List<byte[]> stream = await rig.Invoker.AsyncServerStreamingCall(
-            Define(MethodType.ServerStreaming, s_good), null, default, [1, 2, 3]).ResponseStream.ReadAllAsync();
+            Define(MethodType.ServerStreaming, s_good), null, default, [1, 2, 3]).ResponseStream.ToListAsync();
 
         Assert.That(unary, Is.EqualTo(new byte[] { 1, 2, 3 }));
         Assert.That(stream.Single(), Is.EqualTo(new byte[] { 1, 2, 3 }));
@@ -82,7 +82,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         await CallFailure.OfBlocking(() => rig.Invoker.BlockingUnaryCall(
             Define(MethodType.Unary, s_good), null, default, [1, 2, 3])),
         await FailureOf(rig.Invoker.AsyncServerStreamingCall(
-            Define(MethodType.ServerStreaming, s_good), null, default, [1, 2, 3]).ResponseStream.ReadAllAsync()),
+            Define(MethodType.ServerStreaming, s_good), null, default, [1, 2, 3]).ResponseStream.ToListAsync()),
     ];
 
     private static ServerServiceDefinition Build(string habit)

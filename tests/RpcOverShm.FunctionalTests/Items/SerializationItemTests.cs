@@ -279,7 +279,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
             case MethodType.ServerStreaming:
                 AsyncServerStreamingCall<byte[]> stream = rig.Invoker.AsyncServerStreamingCall(
                     method, null, default, request);
-                return (await stream.ResponseStream.ReadAllAsync()).Single();
+                return (await stream.ResponseStream.ToListAsync()).Single();
             case MethodType.ClientStreaming:
                 AsyncClientStreamingCall<byte[], byte[]> requests = rig.Invoker.AsyncClientStreamingCall(
                     method, null, default);
@@ -291,7 +291,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
                     method, null, default);
                 await duplex.RequestStream.WriteAsync(request).Bounded();
                 await duplex.RequestStream.CompleteAsync().Bounded();
-                return (await duplex.ResponseStream.ReadAllAsync()).Single();
+                return (await duplex.ResponseStream.ToListAsync()).Single();
         }
     }
 }

@@ -89,7 +89,7 @@ internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(
             Payloads.Empty, new CallOptions(deadline: Soon));
-        RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
+        RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
         Exception? exception = await result.Task.Bounded();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));

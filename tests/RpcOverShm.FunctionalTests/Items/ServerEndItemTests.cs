@@ -47,7 +47,7 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
         [
             await FailureOf(call.ResponseAsync),
             await FailureOf(WriteManyAsync(call.RequestStream)),
-            await FailureOf(duplex.ResponseStream.ReadAllAsync()),
+            await FailureOf(duplex.ResponseStream.ToListAsync()),
             await FailureOf(WriteManyAsync(duplex.RequestStream)),
         ];
 

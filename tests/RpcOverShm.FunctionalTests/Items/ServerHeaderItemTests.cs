@@ -53,7 +53,7 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
 
         Assert.That(headers.GetValue("early"), Is.Null);
         mayEnd.SetResult();
-        Assert.That(await call.ResponseStream.ReadAllAsync(), Has.Count.EqualTo(1));
+        Assert.That(await call.ResponseStream.ToListAsync(), Has.Count.EqualTo(1));
     }
 
     [Test]
@@ -162,7 +162,7 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
         using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
         await unary.ResponseAsync.Bounded();
         using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
-        await stream.ResponseStream.ReadAllAsync();
+        await stream.ResponseStream.ToListAsync();
 
         Assert.That((await unary.ResponseHeadersAsync.Bounded()).GetValue("early"), Is.EqualTo("yes"));
         Assert.That(unary.GetTrailers().GetValue("late"), Is.EqualTo("yes"));

@@ -17,7 +17,7 @@ internal sealed class ServerHintItemTests() : ItemFixture(RigKind.Shm)
         CallRig rig = await UseAsync(HintingScript(Task.CompletedTask));
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(responses.Select(response => response.Text()), Is.EqualTo(new[] { "1", "2", "3", "last" }));
     }
@@ -36,7 +36,7 @@ internal sealed class ServerHintItemTests() : ItemFixture(RigKind.Shm)
         }
 
         mayGoOn.SetResult();
-        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("last"));
+        Assert.That((await call.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("last"));
     }
 
     private static Script HintingScript(Task mayGoOn) => new()

@@ -99,7 +99,7 @@ internal sealed class ServerLimitItemTests(RigKind kind) : ItemFixture(kind)
         RpcException[] failures =
         [
             await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(998))),
-            await FailureOf(rig.Client.ServerStream(Payloads.OfSize(998)).ResponseStream.ReadAllAsync()),
+            await FailureOf(rig.Client.ServerStream(Payloads.OfSize(998)).ResponseStream.ToListAsync()),
         ];
         Payload response = await rig.Client.UnaryAsync(Payloads.OfSize(997)).ResponseAsync.Bounded();
 

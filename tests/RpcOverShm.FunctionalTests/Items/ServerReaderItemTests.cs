@@ -182,7 +182,7 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
             () => rig.Invoker.BlockingUnaryCall(OfBytes(MethodType.Unary, "Unary"), null, default, noPayload));
         RpcException stream = await FailureOf(rig.Invoker.AsyncServerStreamingCall(
             OfBytes(MethodType.ServerStreaming, "ServerStream"), null, default, noPayload)
-            .ResponseStream.ReadAllAsync());
+            .ResponseStream.ToListAsync());
 
         Assert.That(
             new[] { awaited.StatusCode, blocking.StatusCode, stream.StatusCode }, Is.All.EqualTo(StatusCode.Unknown));

@@ -166,7 +166,7 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
             await FailureOf(rig.Client.ClientStream().ResponseAsync),
         ];
         using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
-        List<Payload> responses = await stream.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await stream.ResponseStream.ToListAsync();
 
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Internal));
         Assert.That(

@@ -32,7 +32,7 @@ internal sealed class ServerStopItemTests(RigKind kind) : RigFixture(kind)
         RpcException refused = await FailureOf(CallUntilRefusedAsync(rig));
         Assert.That(stopping.IsCompleted, Is.False);
         mayEnd.SetResult();
-        List<Payload> responses = await running.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await running.ResponseStream.ToListAsync();
         await stopping.Bounded();
 
         // A call that Grpc.Core's server has, and no method yet, is reset.

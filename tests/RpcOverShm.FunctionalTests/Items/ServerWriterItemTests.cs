@@ -41,7 +41,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         Exception? exception = await second.Task.Bounded();
-        List<Payload> responses = await call.ResponseStream.ReadAllAsync();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
         Assert.That(exception!.Message, Is.EqualTo(IsShm
@@ -65,7 +65,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         });
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        await call.ResponseStream.ReadAllAsync();
+        await call.ResponseStream.ToListAsync();
         Exception? exception = await CatchAsync(() => kept!.WriteAsync(Payloads.Empty));
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
@@ -146,7 +146,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
 
         if (IsShm)
         {
-            RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
+            RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
             Assert.That(exception, Is.InstanceOf<OperationCanceledException>());
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         }
@@ -154,7 +154,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         {
             // Grpc.Core is older than the overload: the interface's own, which takes no token that can be cancelled.
             Assert.That(exception, Is.TypeOf<NotSupportedException>());
-            Assert.That(await call.ResponseStream.ReadAllAsync(), Is.Empty);
+            Assert.That(await call.ResponseStream.ToListAsync(), Is.Empty);
         }
     }
 
@@ -174,6 +174,6 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("hinted"));
 
-        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("hinted"));
+        Assert.That((await call.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("hinted"));
     }
 }

@@ -38,7 +38,7 @@ internal sealed class RetriedRequestWriterTests() : RigFixture(RigKind.Shm)
             new Script
             {
                 ClientStream = async (requests, _) =>
-                    Payloads.Of(string.Join(',', (await requests.ReadAllAsync()).Select(one => one.Text()))),
+                    Payloads.Of(string.Join(',', (await requests.ToListAsync()).Select(one => one.Text()))),
             },
             new RigOptions { Retries = new RigRetries(3, StatusCode.Unavailable) });
 

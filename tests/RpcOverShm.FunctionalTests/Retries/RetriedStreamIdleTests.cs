@@ -79,13 +79,13 @@ internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
         {
             using AsyncDuplexStreamingCall<Payload, Payload> call =
                 invoker.AsyncDuplexStreamingCall(method, null, options);
-            answers = await call.ResponseStream.ReadAllAsync();
+            answers = await call.ResponseStream.ToListAsync();
         }
         else
         {
             using AsyncServerStreamingCall<Payload> call =
                 invoker.AsyncServerStreamingCall(method, null, options, Payloads.Empty);
-            answers = await call.ResponseStream.ReadAllAsync();
+            answers = await call.ResponseStream.ToListAsync();
         }
 
         Assert.That(answers, Has.Count.EqualTo(1));

@@ -130,7 +130,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
                 ClientStream = async (requests, _) =>
                 {
                     Interlocked.Increment(ref _attempts);
-                    await requests.ReadAllAsync();
+                    await requests.ToListAsync();
                     throw Unavailable();
                 },
             },

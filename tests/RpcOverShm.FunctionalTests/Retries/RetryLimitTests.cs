@@ -101,7 +101,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
                         _answered.SetResult();
                     }
 
-                    return (await requests.ReadAllAsync())[^1];
+                    return (await requests.ToListAsync())[^1];
                 },
             },
             s_retrying);

@@ -43,7 +43,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartFailingAsync(s_three);
 
         List<Payload> streamed = await rig.Client.ServerStream(Payloads.Of("again"))
-            .ResponseStream.ReadAllAsync().Bounded();
+            .ResponseStream.ToListAsync().Bounded();
         _attempts.Clear();
         using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream();
         await clientStream.RequestStream.WriteAsync(Payloads.Of("a")).Bounded();
@@ -55,7 +55,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         await duplex.RequestStream.WriteAsync(Payloads.Of("c")).Bounded();
         await duplex.RequestStream.WriteAsync(Payloads.Of("d")).Bounded();
         await duplex.RequestStream.CompleteAsync().Bounded();
-        List<Payload> echoed = await duplex.ResponseStream.ReadAllAsync().Bounded();
+        List<Payload> echoed = await duplex.ResponseStream.ToListAsync().Bounded();
 
         Assert.That(streamed.Single().Text(), Is.EqualTo("again"));
         Assert.That(collected.Text(), Is.EqualTo("ab"));
@@ -131,7 +131,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
             new RigOptions { Retries = s_three });
 
         RpcException failure = await FailureOf(
-            rig.Client.ServerStream(Payloads.Empty).ResponseStream.ReadAllAsync());
+            rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync());
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(_attempts, Has.Count.EqualTo(1));
@@ -281,7 +281,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
             ClientStream = async (requests, context) =>
             {
                 NoteAndFail(context);
-                List<Payload> all = await requests.ReadAllAsync();
+                List<Payload> all = await requests.ToListAsync();
                 return Payloads.Of(string.Concat(all.Select(one => one.Text())));
             },
             Duplex = async (requests, responses, context) =>

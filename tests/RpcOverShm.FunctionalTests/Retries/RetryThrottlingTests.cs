@@ -73,13 +73,13 @@ internal sealed class RetryThrottlingTests() : RigFixture(RigKind.Shm)
         if (!isDuplex)
         {
             using AsyncServerStreamingCall<Payload> stream = client.ServerStream(Payloads.Empty);
-            await stream.ResponseStream.ReadAllAsync();
+            await stream.ResponseStream.ToListAsync();
             return;
         }
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = client.Duplex();
         await call.RequestStream.WriteAsync(Payloads.Empty);
         await call.RequestStream.CompleteAsync();
-        await call.ResponseStream.ReadAllAsync();
+        await call.ResponseStream.ToListAsync();
     }
 }

@@ -161,7 +161,7 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
         Assert.That(other.Wait(Timeouts.Wait), "A continuation waits for another thread's call on its own channel.");
         Assert.That(headers.GetValue("from"), Is.EqualTo("another thread"));
         Assert.That(inner.Text(), Is.EqualTo("inner"));
-        Assert.That((await call.ResponseStream.ReadAllAsync()).Single().Text(), Is.EqualTo("there and back"));
+        Assert.That((await call.ResponseStream.ToListAsync()).Single().Text(), Is.EqualTo("there and back"));
     }
 
     [Test]

@@ -122,7 +122,7 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
             waits = new TaskCompletionSource();
             using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.OfSize(50_000));
             await waits.Task.Bounded();
-            await call.ResponseStream.ReadAllAsync().Bounded();
+            await call.ResponseStream.ToListAsync().Bounded();
         }
 
         // Adaptive may find such a method slow; for Inline nothing but a rescue is a reason to go elsewhere.

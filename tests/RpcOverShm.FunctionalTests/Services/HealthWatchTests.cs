@@ -118,7 +118,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         using AsyncServerStreamingCall<HealthCheckResponse> call = client.Watch(
             new HealthCheckRequest { Service = Service }, deadline: DateTime.UtcNow.AddSeconds(2));
         Assert.That(await NextAsync(call), Is.EqualTo(ServingStatus.Serving));
-        RpcException failure = await FailureOf(call.ResponseStream.ReadAllAsync());
+        RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
         await AllGoneAsync(health);
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));

@@ -97,7 +97,7 @@ internal sealed class MirrorTests
         using AsyncDuplexStreamingCall<Everything, Everything> call =
             channel.CreateCallInvoker().AsyncDuplexStreamingCall(MirrorService.Duplex, null, default);
         Task writing = WriteAsync();
-        List<Everything> answers = await call.ResponseStream.ReadAllAsync();
+        List<Everything> answers = await call.ResponseStream.ToListAsync();
         await writing;
         return answers;
 

@@ -1,6 +1,0 @@
-namespace Grpc.Core;
-
-public interface IClientStreamWriter<in T> : IAsyncStreamWriter<T>
-{
-    Task CompleteAsync();
-}

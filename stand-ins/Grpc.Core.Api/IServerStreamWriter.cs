@@ -1,5 +1,0 @@
-namespace Grpc.Core;
-
-public interface IServerStreamWriter<in T> : IAsyncStreamWriter<T>
-{
-}

@@ -1,3 +1,0 @@
-namespace Grpc.Core;
-
-public delegate bool VerifyPeerCallback(VerifyPeerContext context);

@@ -1,8 +1,0 @@
-namespace Grpc.Core;
-
-[Flags]
-public enum WriteFlags
-{
-    BufferHint = 1,
-    NoCompress = 2,
-}

@@ -1,2 +1,0 @@
-// Fixtures keep what a test needs in fields; a fresh instance for each test spares them the tidying up.
-[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]

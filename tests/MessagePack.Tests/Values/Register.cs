@@ -1,6 +1,0 @@
-namespace MessagePack.Tests.Values;
-
-/// <summary>Somebody's own dictionary.</summary>
-public class Register : Dictionary<string, int>
-{
-}
