@@ -47,11 +47,12 @@ internal sealed class Listener : IAsyncDisposable
     /// <exception cref="ConnectException">
     /// The address is held by a live server, or the system refused a step.
     /// </exception>
+    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
     public static Listener Start(RendezvousAddress address, ConnectionSettings settings, Action<PeerLink> onConnected)
     {
-        if (OperatingSystem.IsWindows())
+        if (!settings.IsPlatformSupported)
         {
-            throw new ConnectException(ConnectFailure.SystemError, "Windows is not supported yet.");
+            throw ConnectionSettings.NotSupported();
         }
 
         RendezvousLock? held = null;
@@ -66,10 +67,10 @@ internal sealed class Listener : IAsyncDisposable
             held = RendezvousLock.TryTake(address.LockPath, out int? holder);
             if (held is null)
             {
-                string who = holder is { } id ? $"process {id}" : "another process";
                 throw new ConnectException(
                     ConnectFailure.AddressInUse,
-                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}).");
+                    $"A server of {NameOf(holder)} already listens at '{address.SocketPath}' ({address.Text}): "
+                    + "stop that one first, or take another address.");
             }
 
             RemoveStaleSocket(address);
@@ -130,6 +131,10 @@ internal sealed class Listener : IAsyncDisposable
         _pending.Dispose();
         _stopping.Dispose();
     }
+
+    private static string NameOf(int? processId) => processId is not { } id
+        ? "another process"
+        : id == Environment.ProcessId ? "this process" : $"process {id}";
 
     /// <summary>
     /// With the lock held no live server of this kind is at the address, but another program may be: only a socket that

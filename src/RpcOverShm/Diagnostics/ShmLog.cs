@@ -75,6 +75,14 @@ internal static partial class ShmLog
     [LoggerMessage(201, LogLevel.Debug, "Call of {Method} exceeded its deadline.")]
     public static partial void DeadlineExceeded(ILogger logger, string method);
 
+    /// <summary>A call ended because of a message that this side may not send, or does not take.</summary>
+    [LoggerMessage(
+        202,
+        LogLevel.Information,
+        "{Method}: a message of {Size} bytes exceeds the {Limit} bytes that {Option} of the {Side} allows.")]
+    public static partial void MessageTooLarge(
+        ILogger logger, string method, long size, long limit, string option, string side);
+
     [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
     public static partial void MethodEndedWithStatus(
         ILogger logger, string method, StatusCode statusCode, Exception exception);
@@ -112,6 +120,9 @@ internal static partial class ShmLog
 
     [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
     public static partial void ServerDeadlineExceeded(ILogger logger, string method);
+
+    [LoggerMessage(304, LogLevel.Debug, "{Method} is not implemented; the server offers {Services}.")]
+    public static partial void MethodUnimplemented(ILogger logger, string method, string services);
 
     [LoggerMessage(
         400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
