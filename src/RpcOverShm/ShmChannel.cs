@@ -101,6 +101,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// first one.
     /// </summary>
     /// <param name="cancellationToken">Ends the waiting; the channel goes on trying.</param>
+    /// <exception cref="PlatformNotSupportedException">
+    /// This system is not Linux. Calls end <see cref="StatusCode.Internal"/> with it.
+    /// </exception>
     /// <exception cref="ObjectDisposedException">The channel was shut down, or is meanwhile.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async Task ConnectAsync(CancellationToken cancellationToken = default)

@@ -13,24 +13,11 @@ public sealed class ShmTransportException : IOException
     /// <param name="message">The text for people; null for the failure's.</param>
     internal ShmTransportException(ConnectException cause, string? message = null)
         : base(message ?? cause.Message, cause.InnerException) =>
-        Error = ErrorOf(cause.Failure);
+        Error = (ShmTransportError)cause.Failure;
 
     /// <summary>
     /// What went wrong. <see cref="Exception.Message"/> says it for people, with the address and the file tried; where
     /// the exception belongs to a status with a detail, the detail says it instead.
     /// </summary>
     public ShmTransportError Error { get; }
-
-    private static ShmTransportError ErrorOf(ConnectFailure failure) => failure switch
-    {
-        ConnectFailure.NotListening => ShmTransportError.NotListening,
-        ConnectFailure.TimedOut => ShmTransportError.TimedOut,
-        ConnectFailure.NotThisProtocol => ShmTransportError.NotThisProtocol,
-        ConnectFailure.VersionMismatch => ShmTransportError.VersionMismatch,
-        ConnectFailure.PurposeMismatch => ShmTransportError.PurposeMismatch,
-        ConnectFailure.AccessDenied => ShmTransportError.AccessDenied,
-        ConnectFailure.AddressInUse => ShmTransportError.AddressInUse,
-        ConnectFailure.Stopping or ConnectFailure.Refused => ShmTransportError.Refused,
-        _ => ShmTransportError.SystemError,
-    };
 }

@@ -14,11 +14,7 @@ internal sealed class MessageTooLargeException(long bytes, long limitBytes, stri
     public const string ReceiveOption = "MaxReceiveMessageSize";
     public const string SendOption = "MaxSendMessageSize";
 
-    /// <summary>Logs what has ended a call, if it was this.</summary>
-    /// <param name="logger">Where to.</param>
-    /// <param name="method">The call's.</param>
-    /// <param name="side">Client or server, for people.</param>
-    /// <param name="status">How the call has ended on this side.</param>
+    /// <summary>Logs the end of a call, if it was this. The side is client or server, for people.</summary>
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 

@@ -73,7 +73,7 @@ internal static class StatusMapping
     {
         StatusCode code = exception.Failure switch
         {
-            ConnectFailure.NotListening or ConnectFailure.TimedOut or ConnectFailure.Stopping or ConnectFailure.Refused
+            ConnectFailure.NotListening or ConnectFailure.TimedOut or ConnectFailure.Refused
                 or ConnectFailure.SystemError => StatusCode.Unavailable,
             ConnectFailure.AccessDenied => StatusCode.PermissionDenied,
             _ => StatusCode.Internal,

@@ -323,7 +323,11 @@ internal abstract class ClientCall : ConnectionCall
             Connection?.Abandon(this, isCancel);
         }
 
-        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", outcome.Status);
+        if (!outcome.IsOk)
+        {
+            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", outcome.Status);
+        }
+
         FailHeadersIfFinished();
         OnFinished();
         return true;

@@ -40,5 +40,5 @@ internal sealed record ClientSettings
     public required ILogger Logger { get; init; }
 
     /// <summary>How the channel stands to its server.</summary>
-    public required Connectivity Connectivity { get; init; }
+    public Connectivity Connectivity { get; init; } = new();
 }

@@ -8,17 +8,12 @@ internal sealed class Connectivity
 {
     private readonly Lock _gate = new();
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private volatile ConnectException? _lastFailure;
     private TaskCompletionSource? _change; // made when somebody waits
 
     public ConnectivityState State => _state;
 
     /// <summary>The failure of the last attempt to connect; null without one, or when one has come about.</summary>
-    public ConnectException? LastFailure
-    {
-        get => _lastFailure;
-        set => _lastFailure = value;
-    }
+    public ConnectException? LastFailure { get; set; }
 
     /// <summary>Changes the state, unless it is final.</summary>
     public void Set(ConnectivityState state)

@@ -211,7 +211,6 @@ internal static class Connector
             RefusalReason.Version => ConnectFailure.VersionMismatch,
             RefusalReason.Purpose => ConnectFailure.PurposeMismatch,
             RefusalReason.AccessDenied => ConnectFailure.AccessDenied,
-            RefusalReason.Stopping => ConnectFailure.Stopping,
             _ => refusal.Type == HelloType.Refusal ? ConnectFailure.Refused : ConnectFailure.NotThisProtocol,
         };
         string own = failure == ConnectFailure.VersionMismatch ? $" This client is {ProtocolVersion.Package}." : "";

@@ -67,9 +67,11 @@ internal sealed class Listener : IAsyncDisposable
             held = RendezvousLock.TryTake(address.LockPath, out int? holder);
             if (held is null)
             {
+                string other = holder is { } id ? $"process {id}" : "another process";
+                string who = holder == Environment.ProcessId ? "this process" : other;
                 throw new ConnectException(
                     ConnectFailure.AddressInUse,
-                    $"A server of {NameOf(holder)} already listens at '{address.SocketPath}' ({address.Text}): "
+                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}): "
                     + "stop that one first, or take another address.");
             }
 
@@ -131,10 +133,6 @@ internal sealed class Listener : IAsyncDisposable
         _pending.Dispose();
         _stopping.Dispose();
     }
-
-    private static string NameOf(int? processId) => processId is not { } id
-        ? "another process"
-        : id == Environment.ProcessId ? "this process" : $"process {id}";
 
     /// <summary>
     /// With the lock held no live server of this kind is at the address, but another program may be: only a socket that

@@ -84,11 +84,9 @@ internal sealed class RendezvousAddress
             return "";
         }
 
-        string rest = address[PipeScheme.Length..];
-        string name = rest[(rest.IndexOf('/') + 1)..].Trim('/');
-        return name.Length == 0 || name.AsSpan().ContainsAnyExcept(s_nameAndSlash)
-            ? "; write 'shm://' and a name in place of a net.pipe address"
-            : $"; write '{Scheme}{name}'";
+        string name = string.Join('/', address[PipeScheme.Length..].Split('/').Skip(1)).Trim('/');
+        bool isName = name.Length > 0 && !name.AsSpan().ContainsAnyExcept(s_nameAndSlash);
+        return $"; write '{Scheme}{(isName ? name : "name")}'";
     }
 
     private static RendezvousAddress FromPath(string address, string path)

@@ -56,9 +56,6 @@ internal static partial class ShmLog
         "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
     public static partial void BackstopFoundData(ILogger logger, Guid connectionId);
 
-    [LoggerMessage(106, LogLevel.Debug, "Connection {ConnectionId} takes no new calls: {Peer} is closing it.")]
-    public static partial void PeerGoesAway(ILogger logger, Guid connectionId, string peer);
-
     [LoggerMessage(
         107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
     public static partial void PeerComplained(ILogger logger, Guid connectionId, string peer, string reason);
