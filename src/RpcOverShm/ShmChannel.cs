@@ -3,6 +3,7 @@ using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 using RpcOverShm.Retries;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm;
 
@@ -31,6 +32,15 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             options.ConnectTimeout,
             maxCalls: 0,
             logger);
+        SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
+        ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
+        _connections = new ConnectionSource(
+            typeof(ShmChannel),
+            address,
+            connection,
+            scheduling,
+            backoff,
+            static (failure, message) => new ShmTransportException(failure, message));
         _settings = new ClientSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
@@ -41,17 +51,15 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
             Authority = address.Text,
-            Scheduling = OptionChecks.Scheduling(options.Scheduling),
+            Scheduling = scheduling,
             Logger = logger,
+            Connectivity = _connections.Connectivity,
         };
-        ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
-        _connections = new ConnectionSource(
-            typeof(ShmChannel), address, connection, _settings.Scheduling, backoff);
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(
                 _direct,
-                retries with { ChannelShutdown = _connections.ShutdownToken },
+                retries with { ChannelShutdown = _connections.ShutdownToken, Logger = logger },
                 _settings.MaxSendMessageBytes)
             : _direct;
     }
@@ -93,6 +101,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// first one.
     /// </summary>
     /// <param name="cancellationToken">Ends the waiting; the channel goes on trying.</param>
+    /// <exception cref="PlatformNotSupportedException">
+    /// This system is not Linux. Calls end <see cref="StatusCode.Internal"/> with it.
+    /// </exception>
     /// <exception cref="ObjectDisposedException">The channel was shut down, or is meanwhile.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async Task ConnectAsync(CancellationToken cancellationToken = default)

@@ -12,7 +12,8 @@ namespace RpcOverShm;
 /// <summary>
 /// Serves gRPC services to other processes of this machine, over shared memory. Add services, start, and stop or
 /// dispose; a server is started once. One live server holds an address; one that was killed is replaced at once by the
-/// next. Thread-safe. Its owner disposes it.
+/// next. Thread-safe. Its owner disposes it. The <see cref="ServerCallContext.Peer"/> of its methods is
+/// <c>shm:pid=26001;connection=3</c>: the client's process, and the number of the connection among the server's.
 /// </summary>
 public sealed class ShmServer : IAsyncDisposable
 {
@@ -96,6 +97,7 @@ public sealed class ShmServer : IAsyncDisposable
     /// The address is held by a live server (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made. The
     /// server may be started again later.
     /// </exception>
+    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
     /// <exception cref="InvalidOperationException">The server was started before.</exception>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
     /// <exception cref="ObjectDisposedException">The server was stopped or disposed.</exception>

@@ -63,6 +63,7 @@ public sealed class ShmStream : Stream
     /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>),
     /// or the handshake failed.
     /// </exception>
+    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static Task<ShmStream> ConnectAsync(
         string address, ShmStreamOptions? options = null, CancellationToken cancellationToken = default)

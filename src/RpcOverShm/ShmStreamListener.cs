@@ -45,6 +45,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// The address is held by a live server or listener
     /// (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made.
     /// </exception>
+    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
     /// <exception cref="InvalidOperationException">The listener was started before.</exception>
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
     public void Start()

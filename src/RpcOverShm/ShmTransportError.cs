@@ -18,7 +18,7 @@ public enum ShmTransportError
     /// <summary>A channel met a listener for streams, or a stream met a server of calls.</summary>
     PurposeMismatch,
 
-    /// <summary>The other side belongs to another user.</summary>
+    /// <summary>The other side belongs to another user, or its socket may not be opened.</summary>
     AccessDenied,
 
     /// <summary>The server refused the connection, or closed it in the middle of the handshake.</summary>

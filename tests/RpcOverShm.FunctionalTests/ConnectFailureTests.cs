@@ -18,7 +18,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [TestCase("")]
     [TestCase("x")]
     [TestCase("http://localhost")]
-    [TestCase("SHM://x")]
+    [TestCase("net.pipe://localhost")]
     [TestCase("shm://")]
     [TestCase("shm:///")]
     [TestCase("shm://a//b")]
@@ -105,8 +105,35 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(
-            failure.Status.Detail, Does.Contain(_directory.Combine("nobody.sock")).And.Contains("shm://nobody"));
-        Assert.That(failure.Status.DebugException, Is.Not.Null);
+            failure.Status.Detail,
+            Is.EqualTo(
+                $"Error starting gRPC call. No server listens at '{_directory.Combine("nobody.sock")}' "
+                + "(shm://nobody): there is no such socket. Start the server first. RuntimeDirectory is set here: it "
+                + "must be the same on both sides. There are no names in this directory."));
+        Assert.That(
+            failure.Message,
+            Is.EqualTo(
+                $"Status(StatusCode=\"Unavailable\", Detail=\"{failure.Status.Detail}\", "
+                + "DebugException=\"RpcOverShm.ShmTransportException: NotListening, as the detail says.\")"));
+        var error = (ShmTransportException)failure.Status.DebugException!;
+        Assert.That(error.Error, Is.EqualTo(ShmTransportError.NotListening));
+        Assert.That(error.InnerException, Is.TypeOf<SocketException>(), "The chain stays.");
+    }
+
+    [Test]
+    public async Task NobodyThere_WhereOthersAre_NamesThem()
+    {
+        await using ShmServer news = MakeServer("news");
+        await using ShmServer orders = MakeServer("acme/orders");
+        await news.StartAsync();
+        await orders.StartAsync();
+        await File.WriteAllTextAsync(_directory.Combine("not a\nname.sock"), "");
+        await using ShmChannel channel = Open("nobody");
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.Status.Detail, Does.EndWith("Names in this directory: acme/orders, news."));
     }
 
     [Test]

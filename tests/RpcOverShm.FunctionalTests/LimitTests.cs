@@ -10,6 +10,7 @@ namespace RpcOverShm.FunctionalTests;
 [TestFixture(RigKind.GrpcCore)]
 internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
 {
+    private const int MessageTooLarge = 202;
     private const int MethodThrew = 301;
 
     private CallRig? _rig;
@@ -35,6 +36,18 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await UnaryFailureAsync(bytes, isBlocking);
 
         AssertExhausted(failure, "Received message exceeds the maximum configured message size.");
+        await AssertLoggedAsync("MaxReceiveMessageSize", "client");
+    }
+
+    [Test]
+    public async Task Message_OverAServersLimit_IsLoggedWithItsSize([Values] bool isRequest)
+    {
+        await UseAsync(
+            isRequest ? new RigOptions { ServerMaxReceive = 1000 } : new RigOptions { ServerMaxSend = 1000 });
+
+        await UnaryFailureAsync(100_000, isBlocking: false);
+
+        await AssertLoggedAsync(isRequest ? "MaxReceiveMessageSize" : "MaxSendMessageSize", "server");
     }
 
     [Test]
@@ -45,6 +58,7 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await UnaryFailureAsync(2000, isBlocking);
 
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
+        await AssertLoggedAsync("MaxSendMessageSize", "client");
     }
 
     [Test]
@@ -71,6 +85,16 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(call.ResponseAsync);
 
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
+    }
+
+    private async Task AssertLoggedAsync(string option, string side)
+    {
+        if (IsShm)
+        {
+            Assert.That((await _rig!.Log.WaitForAsync(MessageTooLarge)).Message, Does.Match(
+                "^/[^ ]+/Unary: a message of [0-9]{4,7} bytes exceeds the 1000 bytes that "
+                + $"{option} of the {side} allows.$"));
+        }
     }
 
     private async Task UseAsync(RigOptions options)

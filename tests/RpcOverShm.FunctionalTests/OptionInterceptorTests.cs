@@ -45,7 +45,7 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "broken")));
         Assert.That(interceptor.Seen, Is.EqualTo(
-            $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId} value True OK"));
+            $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId};connection=1 value True OK"));
     }
 
     [Test]

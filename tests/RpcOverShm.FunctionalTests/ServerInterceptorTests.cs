@@ -68,7 +68,8 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
         Assert.That(method, Is.EqualTo(AnyCall.MethodOf(shape).FullName));
         Assert.That(host, IsShm ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1:"));
         Assert.That(
-            peer, IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId}") : Does.StartWith("ipv4:127.0.0.1:"));
+            peer,
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1") : Does.StartWith("ipv4:127.0.0.1:"));
         Assert.That((until - deadline).Duration(), Is.LessThan(TimeSpan.FromMinutes(1)));
         Assert.That(header, Is.EqualTo("value"));
         Assert.That(status.StatusCode, Is.EqualTo(StatusCode.OK));

@@ -249,7 +249,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     {
         if (bytes > _limitBytes)
         {
-            throw new MessageTooLargeException();
+            throw new MessageTooLargeException(bytes, _limitBytes.Value, MessageTooLargeException.SendOption);
         }
     }
 }

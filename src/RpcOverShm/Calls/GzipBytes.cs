@@ -60,6 +60,11 @@ internal static class GzipBytes
         }
     }
 
+    /// <summary>The length, decompressed, that the last bytes tell; 0 where there are too few.</summary>
+    public static long PromisedLength(in ReadOnlySequence<byte> from) => from.Length > FrameBytes
+        ? BinaryPrimitives.ReadUInt32LittleEndian(from.Slice(from.Length - LengthBytes).ToArray())
+        : 0;
+
     private static bool IsWhole(ReadOnlySpan<byte> bytes, int length) =>
         bytes.Length > FrameBytes
         && BinaryPrimitives.ReadUInt32LittleEndian(bytes[^LengthBytes..]) == (uint)length;

@@ -72,7 +72,7 @@ internal sealed class InboundMessages(
         if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
         {
             _isRefusing = true;
-            return StatusMapping.ReceivedTooLarge;
+            return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue);
         }
 
         // Credit comes back as the one message arrives: a second one must not be kept.

@@ -127,9 +127,13 @@ internal static class MessageEncoding
                 }
             }
 
-            return bytes.Length > limitBytes
-                ? throw new MessageEncodingException(StatusMapping.ReceivedTooLarge)
-                : bytes;
+            if (bytes.Length <= limitBytes || limitBytes is null)
+            {
+                return bytes;
+            }
+
+            long length = flag == Compressed ? Math.Max(bytes.Length, GzipBytes.PromisedLength(rest)) : bytes.Length;
+            throw new MessageEncodingException(StatusMapping.ReceivedTooLarge(length, limitBytes.Value));
         }
         catch
         {

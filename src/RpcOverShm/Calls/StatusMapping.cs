@@ -35,12 +35,21 @@ internal static class StatusMapping
     /// <summary>At the client the detail is empty; the server says it in words.</summary>
     public static Status ClientDeadline => new(StatusCode.DeadlineExceeded, "");
 
+    /// <summary>The same for a call that found no connection until then.</summary>
+    /// <param name="failure">Of the last attempt to make one; null where none has failed.</param>
+    public static Status ClientDeadlineWithout(ConnectException? failure) =>
+        new(StatusCode.DeadlineExceeded, "", failure?.Publish());
+
     public static Status ServerDeadline => new(StatusCode.DeadlineExceeded, ServerDeadlineDetail);
 
     /// <summary>A second message where one is allowed.</summary>
     public static Status AdditionalMessage => new(StatusCode.Internal, AdditionalMessageDetail);
 
-    public static Status ReceivedTooLarge => new(StatusCode.ResourceExhausted, ReceivedTooLargeDetail);
+    /// <summary>A message of the peer that is larger than this side takes. Its exception says how large.</summary>
+    public static Status ReceivedTooLarge(long bytes, long limitBytes) => new(
+        StatusCode.ResourceExhausted,
+        ReceivedTooLargeDetail,
+        new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption));
 
     /// <summary>The end of a connection, for a call that lived on it.</summary>
     public static Status FromClose(CloseReason reason) => reason.Cause switch
@@ -62,11 +71,19 @@ internal static class StatusMapping
     /// <summary>A connection that could not be made.</summary>
     public static Status FromConnectFailure(ConnectException exception)
     {
-        StatusCode code = exception.Failure is ConnectFailure.NotListening or ConnectFailure.TimedOut
-            or ConnectFailure.Stopping or ConnectFailure.Refused or ConnectFailure.SystemError
-            ? StatusCode.Unavailable
-            : StatusCode.Internal;
-        return new Status(code, StartFailedDetail + Describe(exception), exception);
+        StatusCode code = exception.Failure switch
+        {
+            ConnectFailure.NotListening or ConnectFailure.TimedOut or ConnectFailure.Refused
+                or ConnectFailure.SystemError => StatusCode.Unavailable,
+            ConnectFailure.AccessDenied => StatusCode.PermissionDenied,
+            _ => StatusCode.Internal,
+        };
+
+        // The words of an RpcException are those of the detail and of this exception: the sentence stands there once.
+        return new Status(
+            code,
+            StartFailedDetail + exception.Message,
+            exception.Publish($"{exception.Failure}, as the detail says."));
     }
 
     /// <summary>A request that could not be turned into bytes.</summary>
@@ -124,7 +141,7 @@ internal static class StatusMapping
     public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch
     {
         RpcException rpc => rpc.Status,
-        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail),
+        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception),
         _ => new Status(
             StatusCode.Unknown, isDetailed ? $"{HandlerThrewDetail} {Describe(exception)}" : HandlerThrewDetail),
     };

@@ -227,7 +227,8 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>The deadline has passed.</summary>
     public void OnDeadline()
     {
-        if (Finish(StatusMapping.ClientDeadline, isCancel: true))
+        ConnectException? failure = Connection is null ? Settings.Connectivity.LastFailure : null;
+        if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
         {
             ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
         }
@@ -320,6 +321,11 @@ internal abstract class ClientCall : ConnectionCall
         if (isCancel || !IsAllSent)
         {
             Connection?.Abandon(this, isCancel);
+        }
+
+        if (!outcome.IsOk)
+        {
+            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", outcome.Status);
         }
 
         FailHeadersIfFinished();

@@ -38,4 +38,7 @@ internal sealed record ClientSettings
     public required SchedulingMode Scheduling { get; init; }
 
     public required ILogger Logger { get; init; }
+
+    /// <summary>How the channel stands to its server.</summary>
+    public Connectivity Connectivity { get; init; } = new();
 }

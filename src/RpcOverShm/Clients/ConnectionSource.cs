@@ -16,12 +16,14 @@ namespace RpcOverShm.Clients;
 /// <param name="settings">Of each connection.</param>
 /// <param name="scheduling">Of each connection.</param>
 /// <param name="backoff">The pauses.</param>
+/// <param name="publisher">Makes the public exception of a failure.</param>
 internal sealed class ConnectionSource(
     Type owner,
     RendezvousAddress address,
     ConnectionSettings settings,
     SchedulingMode scheduling,
-    ReconnectBackoff backoff)
+    ReconnectBackoff backoff,
+    Func<ConnectException, string, Exception> publisher)
     : IDisposable
 {
     private readonly Lock _gate = new();
@@ -34,7 +36,6 @@ internal sealed class ConnectionSource(
     private TaskCompletionSource<Connection>? _next;    // of those who came while it was being made
     private TaskCompletionSource<Connection>? _ready;   // of those who wait through failures
     private TaskCompletionSource? _pause;               // completed to end the pause
-    private ConnectException? _failure;                 // the last one, in the pauses
 
     public Connectivity Connectivity { get; } = new();
 
@@ -125,9 +126,10 @@ internal sealed class ConnectionSource(
             return (_next ??= NewSource()).Task;
         }
 
-        if (_failure!.Failure != ConnectFailure.NotListening)
+        ConnectException failure = Connectivity.LastFailure!;
+        if (failure.Failure != ConnectFailure.NotListening)
         {
-            return Task.FromException<Connection>(_failure);
+            return Task.FromException<Connection>(failure);
         }
 
         BeginAttempt(NewSource());
@@ -175,6 +177,7 @@ internal sealed class ConnectionSource(
         }
         catch (ConnectException exception)
         {
+            exception.Publisher = publisher;
             return exception;
         }
         catch (OperationCanceledException)
@@ -201,6 +204,7 @@ internal sealed class ConnectionSource(
             {
                 _live.Add(connection);
                 _current = connection;
+                Connectivity.LastFailure = null;
                 Connectivity.Set(ConnectivityState.Ready);
             }
         }
@@ -262,7 +266,7 @@ internal sealed class ConnectionSource(
             next = _next;
             _attempt = null;
             _next = null;
-            _failure = failure;
+            Connectivity.LastFailure = failure;
             Connectivity.Set(ConnectivityState.TransientFailure);
             if (next is not null && failure.Failure == ConnectFailure.NotListening)
             {

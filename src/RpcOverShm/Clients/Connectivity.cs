@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Clients;
 
@@ -10,6 +11,9 @@ internal sealed class Connectivity
     private TaskCompletionSource? _change; // made when somebody waits
 
     public ConnectivityState State => _state;
+
+    /// <summary>The failure of the last attempt to connect; null without one, or when one has come about.</summary>
+    public ConnectException? LastFailure { get; set; }
 
     /// <summary>Changes the state, unless it is final.</summary>
     public void Set(ConnectivityState state)

@@ -151,7 +151,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     {
         if (hasMessage && message.Length > ReceiveLimit)
         {
-            Finish(StatusMapping.ReceivedTooLarge, isCancel: false);
+            Finish(StatusMapping.ReceivedTooLarge(message.Length, ReceiveLimit.Value), isCancel: false);
             return;
         }
 

@@ -22,8 +22,7 @@ internal static class Acceptance
             PeerIdentity client = PeerIdentity.Of(socket);
             if (client.UserId != LinuxNative.GetEffectiveUserId() && client.UserId != 0)
             {
-                return Refuse(
-                    socket, settings, RefusalReason.AccessDenied, $"{client} may not connect to this server.");
+                return Refuse(socket, settings, RefusalReason.AccessDenied, Denial(client));
             }
 
             using Handshake.ReceivedHello? received =
@@ -73,9 +72,7 @@ internal static class Acceptance
 
         if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is not { } version)
         {
-            string text = $"The client speaks protocol versions {hello.LowestVersion} to {hello.HighestVersion}, "
-                + $"the server {ProtocolVersion.Lowest} to {ProtocolVersion.Highest}.";
-            return Refuse(socket, settings, RefusalReason.Version, text);
+            return Refuse(socket, settings, RefusalReason.Version, Mismatch(hello));
         }
 
         if (hello.Purpose != settings.Purpose)
@@ -139,6 +136,18 @@ internal static class Acceptance
             own?.Dispose();
         }
     }
+
+    private static string Denial(PeerIdentity client)
+    {
+        uint me = LinuxNative.GetEffectiveUserId();
+        return $"The client is {client}, and a server of user {me} takes clients of user {me} and of root only: "
+            + "run client and server as the same user.";
+    }
+
+    private static string Mismatch(Hello hello) =>
+        $"The client speaks protocol {ProtocolVersion.Describe(hello.LowestVersion, hello.HighestVersion)}, "
+        + $"this server, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
+        + (hello.LowestVersion > ProtocolVersion.Highest ? "Update the server." : "Update the client.");
 
     private static PeerLink? Refuse(Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
     {

@@ -7,4 +7,11 @@ internal sealed class ConnectException(ConnectFailure failure, string message, E
     : Exception(message, inner)
 {
     public ConnectFailure Failure { get; } = failure;
+
+    /// <summary>Makes the public exception of a failure, with other words. Null where no user sees it.</summary>
+    public Func<ConnectException, string, Exception>? Publisher { get; set; }
+
+    /// <summary>The public exception of this failure; this one without a publisher.</summary>
+    /// <param name="message">Its words; null for those of this one.</param>
+    public Exception Publish(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
 }

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Connections;
 
-/// <summary>What kept a connection or a listener from coming about.</summary>
+/// <summary>The kinds of failure to connect or to listen: the public errors, under their numbers.</summary>
 internal enum ConnectFailure
 {
     /// <summary>No server is there: no socket, or nobody listens on it.</summary>
@@ -21,11 +21,9 @@ internal enum ConnectFailure
     /// <summary>The other side belongs to another user.</summary>
     AccessDenied,
 
-    /// <summary>The server is stopping.</summary>
-    Stopping,
-
     /// <summary>
-    /// The other side closed the connection in the middle of the handshake, or refused it for another reason.
+    /// The other side closed the connection in the middle of the handshake, or refused it, for instance because it
+    /// is stopping.
     /// </summary>
     Refused,
 

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.Versioning;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
@@ -15,7 +16,15 @@ internal static class Connector
 
     /// <exception cref="ConnectException">No connection; the failure says of what kind.</exception>
     /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
-    public static async Task<PeerLink> ConnectAsync(
+    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
+    public static Task<PeerLink> ConnectAsync(
+        RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken) =>
+        settings.IsPlatformSupported
+            ? ConnectOnLinuxAsync(address, settings, cancellationToken)
+            : Task.FromException<PeerLink>(ConnectionSettings.NotSupported());
+
+    [SupportedOSPlatform("linux")]
+    private static async Task<PeerLink> ConnectOnLinuxAsync(
         RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
@@ -73,24 +82,55 @@ internal static class Connector
                 // A Unix socket has no connection attempt in progress: with a full queue it says "again" at once.
                 await Task.Delay(s_retryPause, token).ConfigureAwait(false);
             }
+            catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
+            {
+                throw new ConnectException(ConnectFailure.AccessDenied, ExplainDenied(address), exception);
+            }
             catch (SocketException exception)
             {
-                ConnectFailure failure = exception.SocketErrorCode == SocketError.AccessDenied
-                    ? ConnectFailure.AccessDenied
-                    : ConnectFailure.NotListening;
                 throw new ConnectException(
-                    failure, $"No server listens at {Name(address)}: {Explain(exception)}.", exception);
+                    ConnectFailure.NotListening,
+                    $"No server listens at {Name(address)}: {Explain(exception, address)}",
+                    exception);
             }
         }
     }
 
-    // What the runtime says of a socket file that is not there ("Cannot assign requested address") helps nobody.
-    private static string Explain(SocketException exception) => exception.SocketErrorCode switch
+    // The system's word for a socket file that is not there ("Cannot assign requested address") helps nobody.
+    private static string Explain(SocketException exception, RendezvousAddress address)
     {
-        SocketError.AddressNotAvailable => "there is no such socket; the server was not started, or is another user's",
-        SocketError.ConnectionRefused => "its socket is there, but the server has gone",
-        _ => exception.Message,
-    };
+        return exception.SocketErrorCode switch
+        {
+            SocketError.AddressNotAvailable when address.Advice is { } advice =>
+                "there is no such socket. Start the server first. "
+                + $"{advice} {RuntimeDirectory.DescribeNames(Path.GetDirectoryName(address.SocketPath)!)}",
+            SocketError.AddressNotAvailable =>
+                "there is no such socket. Start the server first, with the same path.",
+            SocketError.ConnectionRefused =>
+                "nobody listens on this file any more. Start the server again; it replaces what a dead one has left.",
+            _ => exception.Message + ".",
+        };
+    }
+
+    private static string ExplainDenied(RendezvousAddress address)
+    {
+        uint me = LinuxNative.GetEffectiveUserId();
+        try
+        {
+            if (FileFacts.OfPath(address.SocketPath) is { } facts)
+            {
+                return $"The socket of a server is at {Name(address)}, but it belongs to user {facts.UserId} and "
+                    + $"user {me} may not open it: run client and server as the same user.";
+            }
+        }
+        catch (IOException)
+        {
+            // A directory above it is closed.
+        }
+
+        return $"User {me} may not look for a server at {Name(address)}: a directory of this path is closed to it. "
+            + "Run client and server as the same user.";
+    }
 
     private static PeerIdentity CheckOwner(Socket socket, RendezvousAddress address)
     {
@@ -102,8 +142,8 @@ internal static class Connector
             ? server
             : throw new ConnectException(
                 ConnectFailure.AccessDenied,
-                $"The server at {Name(address)} is {server}; "
-                + $"this process is user {me} and trusts only itself and root.");
+                $"The server at {Name(address)} is {server}, and a client of user {me} trusts servers of user {me} and "
+                + "of root only: run client and server as the same user.");
     }
 
     private static Hello ClientHello(ConnectionSettings settings, Guid id) => new()
@@ -171,10 +211,10 @@ internal static class Connector
             RefusalReason.Version => ConnectFailure.VersionMismatch,
             RefusalReason.Purpose => ConnectFailure.PurposeMismatch,
             RefusalReason.AccessDenied => ConnectFailure.AccessDenied,
-            RefusalReason.Stopping => ConnectFailure.Stopping,
             _ => refusal.Type == HelloType.Refusal ? ConnectFailure.Refused : ConnectFailure.NotThisProtocol,
         };
-        return new ConnectException(failure, $"The server at {Name(address)} refused: {refusal.RefusalText}");
+        string own = failure == ConnectFailure.VersionMismatch ? $" This client is {ProtocolVersion.Package}." : "";
+        return new ConnectException(failure, $"The server at {Name(address)} refused: {refusal.RefusalText}{own}");
     }
 
     private static SharedSegment OpenPeerSegment(
@@ -185,8 +225,9 @@ internal static class Connector
         {
             throw new ConnectException(
                 ConnectFailure.VersionMismatch,
-                $"The server at {Name(address)} chose protocol version {hello.HighestVersion}; this client speaks "
-                + $"{ProtocolVersion.Lowest} to {ProtocolVersion.Highest}.");
+                $"The server at {Name(address)} chose protocol version {hello.HighestVersion}; "
+                + $"this client, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
+                + (hello.HighestVersion > ProtocolVersion.Highest ? "Update the client." : "Update the server."));
         }
 
         string? problem = hello.Purpose != settings.Purpose || hello.ConnectionId != id

@@ -37,7 +37,8 @@ internal static class Handshake
 
     /// <summary>
     /// Receives one message. Null when the peer closes before the first byte. A hello comes with one descriptor, which
-    /// the caller disposes, and a refusal with none; whatever else came is closed here.
+    /// the caller disposes, and a refusal with none; whatever else came is closed here. Of a hello of versions that
+    /// this build does not speak the common part is received, whatever came with it.
     /// </summary>
     /// <exception cref="ProtocolException">The message is none of the handshake's.</exception>
     public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)
@@ -52,6 +53,11 @@ internal static class Handshake
             }
 
             Hello hello = Hello.Decode(message);
+            if (Hello.IsForeign(message))
+            {
+                return new ReceivedHello(hello, Descriptor: null);
+            }
+
             int expected = hello.Type == HelloType.Refusal ? 0 : 1;
             if (descriptors.Count != expected)
             {
@@ -102,15 +108,20 @@ internal static class Handshake
                         $"The other side closed after {received} bytes of a handshake message.");
             }
 
-            // In one message at most one came; in many pieces it could be thousands.
-            if (descriptors.Count > 1)
+            received += count;
+            needed = Hello.PeekLength(buffer.AsSpan(0, received)) ?? Hello.CommonSizeBytes;
+            bool isCommonRead = received >= Hello.CommonSizeBytes;
+            if (isCommonRead && Hello.IsForeign(buffer))
+            {
+                return buffer[..received];
+            }
+
+            // In one message at most one came; in many pieces it could be thousands. A later version may have more.
+            if (descriptors.Count > (isCommonRead ? 1 : DescriptorPassing.MaxDescriptors))
             {
                 throw new ProtocolException(
                     $"{descriptors.Count} descriptors came with a handshake message; 1 is right.");
             }
-
-            received += count;
-            needed = Hello.PeekLength(buffer.AsSpan(0, received)) ?? Hello.CommonSizeBytes;
         }
 
         return buffer[..needed];

@@ -47,11 +47,12 @@ internal sealed class Listener : IAsyncDisposable
     /// <exception cref="ConnectException">
     /// The address is held by a live server, or the system refused a step.
     /// </exception>
+    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
     public static Listener Start(RendezvousAddress address, ConnectionSettings settings, Action<PeerLink> onConnected)
     {
-        if (OperatingSystem.IsWindows())
+        if (!settings.IsPlatformSupported)
         {
-            throw new ConnectException(ConnectFailure.SystemError, "Windows is not supported yet.");
+            throw ConnectionSettings.NotSupported();
         }
 
         RendezvousLock? held = null;
@@ -66,10 +67,12 @@ internal sealed class Listener : IAsyncDisposable
             held = RendezvousLock.TryTake(address.LockPath, out int? holder);
             if (held is null)
             {
-                string who = holder is { } id ? $"process {id}" : "another process";
+                string other = holder is { } id ? $"process {id}" : "another process";
+                string who = holder == Environment.ProcessId ? "this process" : other;
                 throw new ConnectException(
                     ConnectFailure.AddressInUse,
-                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}).");
+                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}): "
+                    + "stop that one first, or take another address.");
             }
 
             RemoveStaleSocket(address);

@@ -11,6 +11,7 @@ namespace RpcOverShm.Connections;
 internal sealed class RendezvousAddress
 {
     private const string Scheme = "shm://";
+    private const string PipeScheme = "net.pipe://";
     private const int MaxNameBytes = 200;
 
     // sockaddr_un holds 108 bytes with the terminating zero (unix(7)).
@@ -19,18 +20,22 @@ internal sealed class RendezvousAddress
     // 32 hexadecimal digits are half of the SHA-256: no two names meet by chance, and no name contains a '~'.
     private const int HashDigits = 32;
 
-    private const string SocketSuffix = ".sock";
+    /// <summary>The end of the name of every socket in the runtime directory.</summary>
+    public const string SocketSuffix = ".sock";
+
     private const string LockSuffix = ".lock";
 
-    private static readonly SearchValues<char> s_nameChars =
-        SearchValues.Create("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_");
+    private const string NameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
 
-    private RendezvousAddress(string text, string socketPath, string lockPath, bool isInRuntimeDirectory)
+    private static readonly SearchValues<char> s_nameChars = SearchValues.Create(NameChars);
+    private static readonly SearchValues<char> s_nameAndSlash = SearchValues.Create(NameChars + "/");
+
+    private RendezvousAddress(string text, string socketPath, string lockPath, string? advice)
     {
         Text = text;
         SocketPath = socketPath;
         LockPath = lockPath;
-        IsInRuntimeDirectory = isInRuntimeDirectory;
+        Advice = advice;
     }
 
     /// <summary>The address as the user wrote it.</summary>
@@ -41,7 +46,10 @@ internal sealed class RendezvousAddress
     public string LockPath { get; }
 
     /// <summary>True for a name: the directory is this library's own, made and checked by it.</summary>
-    public bool IsInRuntimeDirectory { get; }
+    public bool IsInRuntimeDirectory => Advice is not null;
+
+    /// <summary>A sentence for a client that finds no server at a name; null for a path.</summary>
+    public string? Advice { get; }
 
     /// <summary>Checks an address and finds its files. Touches no file.</summary>
     /// <param name="address">What the user wrote.</param>
@@ -50,16 +58,36 @@ internal sealed class RendezvousAddress
     public static RendezvousAddress Parse(string address, string? runtimeDirectory)
     {
         ArgumentNullException.ThrowIfNull(address);
-        if (!address.StartsWith(Scheme, StringComparison.Ordinal))
+        if (!address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase))
         {
-            throw Malformed(address, "it does not start with 'shm://'");
+            throw Malformed(address, "it does not start with 'shm://'" + Suggest(address));
         }
 
         string rest = address[Scheme.Length..];
         return rest.StartsWith('/') ? FromPath(address, rest) : FromName(address, rest, runtimeDirectory);
     }
 
+    /// <summary>The name whose socket a file of the runtime directory is; null where that is not to be seen.</summary>
+    public static string? NameOf(string socketPath)
+    {
+        string name = Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');
+        return name.AsSpan().ContainsAnyExcept(s_nameAndSlash) ? null : name;
+    }
+
     public override string ToString() => Text;
+
+    // Users of WCF have such addresses; what stands behind the host is the name.
+    private static string Suggest(string address)
+    {
+        if (!address.StartsWith(PipeScheme, StringComparison.OrdinalIgnoreCase))
+        {
+            return "";
+        }
+
+        string name = string.Join('/', address[PipeScheme.Length..].Split('/').Skip(1)).Trim('/');
+        bool isName = name.Length > 0 && !name.AsSpan().ContainsAnyExcept(s_nameAndSlash);
+        return $"; write '{Scheme}{(isName ? name : "name")}'";
+    }
 
     private static RendezvousAddress FromPath(string address, string path)
     {
@@ -70,7 +98,7 @@ internal sealed class RendezvousAddress
 
         int bytes = Encoding.UTF8.GetByteCount(path);
         return bytes <= MaxPathBytes
-            ? new RendezvousAddress(address, path, path + LockSuffix, isInRuntimeDirectory: false)
+            ? new RendezvousAddress(address, path, path + LockSuffix, advice: null)
             : throw Malformed(address, $"the path has {bytes} bytes and the system allows {MaxPathBytes}");
     }
 
@@ -107,7 +135,13 @@ internal sealed class RendezvousAddress
 
         int bytes = Encoding.UTF8.GetByteCount(stem + SocketSuffix);
         return bytes <= MaxPathBytes
-            ? new RendezvousAddress(address, stem + SocketSuffix, stem + LockSuffix, isInRuntimeDirectory: true)
+            ? new RendezvousAddress(
+                address,
+                stem + SocketSuffix,
+                stem + LockSuffix,
+                runtimeDirectory is null
+                    ? RuntimeDirectory.Advice
+                    : "RuntimeDirectory is set here: it must be the same on both sides.")
             : throw new ArgumentException(
                 $"The runtime directory '{directory}' is too long: "
                 + $"a socket's path in it would have {bytes} bytes and the system allows {MaxPathBytes}.");

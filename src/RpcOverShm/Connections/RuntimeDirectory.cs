@@ -9,6 +9,8 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal static class RuntimeDirectory
 {
+    private const string Variable = "XDG_RUNTIME_DIR";
+    private const int MaxNamesTold = 8;
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
     /// <summary>
@@ -19,16 +21,28 @@ internal static class RuntimeDirectory
     {
         get
         {
-            string? runtime = Environment.GetEnvironmentVariable("XDG_RUNTIME_DIR");
-            return Path.IsPathFullyQualified(runtime ?? "")
-                ? Path.Combine(runtime!, "rpcovershm")
-                : Path.Combine(Path.GetTempPath(), $"rpcovershm-{LinuxNative.GetEffectiveUserId()}");
+            if (IsGivenBySystem)
+            {
+                return Path.Combine(Environment.GetEnvironmentVariable(Variable)!, "rpcovershm");
+            }
+
+            // Elsewhere nothing is opened, but an address can be made.
+            string user = OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
+            return Path.Combine(Path.GetTempPath(), $"rpcovershm-{user}");
         }
     }
 
+    /// <summary>The advice for a client that finds no server in <see cref="Default"/>.</summary>
+    public static string Advice =>
+        $"{Variable} is {(IsGivenBySystem ? "" : "not ")}set here; a server that was started with another one listens "
+        + "elsewhere: set RuntimeDirectory on both.";
+
+    private static bool IsGivenBySystem =>
+        Path.IsPathFullyQualified(Environment.GetEnvironmentVariable(Variable) ?? "");
+
     /// <summary>Makes the directory where it is missing, and checks that nobody else can write it.</summary>
     /// <exception cref="IOException">It cannot be made, or belongs to or is open to somebody else.</exception>
-    [UnsupportedOSPlatform("windows")]
+    [SupportedOSPlatform("linux")]
     public static void Ensure(string directory)
     {
         try
@@ -50,6 +64,29 @@ internal static class RuntimeDirectory
                 + "with no access for others (mode 0700); "
                 + $"it belongs to user {facts.UserId} "
                 + $"and has mode {Convert.ToString(facts.Mode & 0xFFF, 8).PadLeft(4, '0')}.");
+        }
+    }
+
+    /// <summary>A sentence with the names that stand in a directory, the first few of them.</summary>
+    public static string DescribeNames(string directory)
+    {
+        try
+        {
+            string[] names =
+            [
+                .. Directory.EnumerateFileSystemEntries(directory, "*" + RendezvousAddress.SocketSuffix)
+                    .Select(RendezvousAddress.NameOf).OfType<string>().Take(MaxNamesTold + 1),
+            ];
+            string told = string.Join(", ", names.Take(MaxNamesTold).Order(StringComparer.Ordinal));
+            return names.Length == 0
+                ? "There are no names in this directory."
+                : $"Names in this directory: {told}{(names.Length > MaxNamesTold ? " and more" : "")}.";
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return exception is DirectoryNotFoundException
+                ? "This directory does not exist."
+                : "This directory can't be read.";
         }
     }
 

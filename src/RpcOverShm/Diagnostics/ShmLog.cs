@@ -56,9 +56,6 @@ internal static partial class ShmLog
         "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
     public static partial void BackstopFoundData(ILogger logger, Guid connectionId);
 
-    [LoggerMessage(106, LogLevel.Debug, "Connection {ConnectionId} takes no new calls: {Peer} is closing it.")]
-    public static partial void PeerGoesAway(ILogger logger, Guid connectionId, string peer);
-
     [LoggerMessage(
         107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]
     public static partial void PeerComplained(ILogger logger, Guid connectionId, string peer, string reason);
@@ -74,6 +71,14 @@ internal static partial class ShmLog
 
     [LoggerMessage(201, LogLevel.Debug, "Call of {Method} exceeded its deadline.")]
     public static partial void DeadlineExceeded(ILogger logger, string method);
+
+    /// <summary>A call ended because of a message that this side may not send, or does not take.</summary>
+    [LoggerMessage(
+        202,
+        LogLevel.Information,
+        "{Method}: a message of {Size} bytes exceeds the {Limit} bytes that {Option} of the {Side} allows.")]
+    public static partial void MessageTooLarge(
+        ILogger logger, string method, long size, long limit, string option, string side);
 
     [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
     public static partial void MethodEndedWithStatus(
@@ -112,6 +117,9 @@ internal static partial class ShmLog
 
     [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
     public static partial void ServerDeadlineExceeded(ILogger logger, string method);
+
+    [LoggerMessage(304, LogLevel.Debug, "{Method} is not implemented; the server offers {Services}.")]
+    public static partial void MethodUnimplemented(ILogger logger, string method, string services);
 
     [LoggerMessage(
         400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]

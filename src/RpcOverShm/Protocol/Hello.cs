@@ -98,18 +98,27 @@ internal sealed record Hello
             return hello with { RefusalText = Encoding.UTF8.GetString(bytes[CommonSizeBytes..]) };
         }
 
-        // Versions are compared before anything else is read: behind the common part a later version may differ.
-        bool isReadable =
-            hello.LowestVersion <= ProtocolVersion.Highest && hello.HighestVersion >= ProtocolVersion.Lowest;
-        if (type is not (HelloType.Client or HelloType.Server) || (isReadable && bytes.Length < SizeBytes))
+        // Versions are compared before anything else is read: behind the common part another version may differ.
+        bool isForeign = IsForeign(bytes);
+        if (type is not (HelloType.Client or HelloType.Server) || (!isForeign && bytes.Length < SizeBytes))
         {
             throw new ProtocolException($"A handshake message of type {(byte)type} with {bytes.Length} bytes.");
         }
 
-        return isReadable
-            ? hello with { ConnectionId = new Guid(bytes[24..40]), Limits = PeerLimits.Decode(bytes[40..60]) }
-            : hello;
+        return isForeign
+            ? hello
+            : hello with { ConnectionId = new Guid(bytes[24..40]), Limits = PeerLimits.Decode(bytes[40..60]) };
     }
+
+    /// <summary>
+    /// True when the message that starts with these bytes, the common ones at least, is a hello of versions that this
+    /// build does not speak. What follows the common part is then not known, nor what comes with it.
+    /// </summary>
+    public static bool IsForeign(ReadOnlySpan<byte> bytes) =>
+        (HelloType)bytes[8] != HelloType.Refusal
+        && ProtocolVersion.Negotiate(
+            BinaryPrimitives.ReadUInt16LittleEndian(bytes[10..]),
+            BinaryPrimitives.ReadUInt16LittleEndian(bytes[12..])) is null;
 
     public byte[] Encode()
     {

@@ -23,8 +23,10 @@ internal static unsafe class DescriptorPassing
     // struct cmsghdr: length u64, level i32, type i32; descriptors of 4 bytes follow.
     private const int ControlHeaderBytes = 16;
 
-    // Room for more descriptors than any message may carry, so that surplus ones arrive here and are closed.
-    private const int MaxDescriptors = 8;
+    /// <summary>
+    /// Room for more descriptors than any message may carry, so that surplus ones arrive here and are closed.
+    /// </summary>
+    public const int MaxDescriptors = 8;
 
     /// <summary>
     /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller

@@ -19,6 +19,7 @@ internal static class Admission
         ServerSettings settings = owner.Settings;
         if (handler is null)
         {
+            settings.Methods.LogUnimplemented(settings.Logger, methodName);
             return new StatusTrailer(settings.Methods.Unimplemented(methodName), Metadata: null);
         }
 
@@ -39,7 +40,15 @@ internal static class Admission
         }
 
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
-        Status? refusal = messageLength > limitBytes ? StatusMapping.ReceivedTooLarge : owner.TryRun();
-        return refusal is { } why ? new StatusTrailer(why, Metadata: null, owner.IsRefusing) : null;
+        Status? refusal = messageLength > limitBytes
+            ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
+            : owner.TryRun();
+        if (refusal is not { } why)
+        {
+            return null;
+        }
+
+        MessageTooLargeException.LogIfSo(settings.Logger, methodName, "server", why);
+        return new StatusTrailer(why, Metadata: null, owner.IsRefusing);
     }
 }

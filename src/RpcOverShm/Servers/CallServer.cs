@@ -16,6 +16,7 @@ internal sealed class CallServer
     private readonly HashSet<ServedConnection> _connections = [];
     private readonly Listener _listener;
     private bool _isStopping;
+    private long _accepted; // connections so far
 
     /// <summary>Listens from here on.</summary>
     /// <exception cref="ConnectException">The address is held, or the system refused a step.</exception>
@@ -102,7 +103,7 @@ internal sealed class CallServer
 
     private void OnConnected(PeerLink link)
     {
-        var connection = new ServedConnection(link, _settings);
+        var connection = new ServedConnection(link, Interlocked.Increment(ref _accepted), _settings);
         bool isWanted;
         lock (_gate)
         {

@@ -1,6 +1,8 @@
 using System.Collections.Frozen;
 using Grpc.Core;
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 
@@ -10,6 +12,8 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class MethodTable
 {
+    private const int LongestTextLogged = 500;
+
     private readonly NameTable<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
@@ -41,6 +45,19 @@ internal sealed class MethodTable
         return new Status(
             StatusCode.Unimplemented,
             isServiceKnown ? StatusMapping.MethodUnknownDetail : StatusMapping.ServiceUnknownDetail);
+    }
+
+    /// <summary>Logs the services there are, where a client has asked for something else.</summary>
+    public void LogUnimplemented(ILogger logger, string fullName)
+    {
+        if (logger.IsEnabled(LogLevel.Debug))
+        {
+            string offered = string.Join(", ", _services.Order(StringComparer.Ordinal));
+            ShmLog.MethodUnimplemented(logger, Cut(fullName), _services.Count == 0 ? "no services" : Cut(offered));
+        }
+
+        // The name is the client's, and the services may be many.
+        static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
     private sealed class Collector(IReadOnlyList<MarshallerSource> codecs) : ServiceBinderBase

@@ -16,15 +16,22 @@ internal sealed class ServedConnection
     private TaskCompletionSource? _idle;
     private volatile bool _isRefusing;
 
-    public ServedConnection(PeerLink link, ServerSettings settings)
+    /// <param name="link">The link; owned from here on.</param>
+    /// <param name="number">Of the connection: another one for each of a server.</param>
+    /// <param name="settings">Of the server.</param>
+    public ServedConnection(PeerLink link, long number, ServerSettings settings)
     {
         Settings = settings;
+        PeerName = $"shm:pid={link.Identity.ProcessId};connection={number}";
         Connection = new Connection(link, settings.Scheduling, _ => new ServerCall(this), onGoAway: null);
     }
 
     public Connection Connection { get; }
 
     public ServerSettings Settings { get; }
+
+    /// <summary>The client, as methods see it.</summary>
+    public string PeerName { get; }
 
     /// <summary>True once new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;

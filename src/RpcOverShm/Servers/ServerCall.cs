@@ -50,7 +50,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
     public override InlineBudget Budget => _handler!.Budget;
 
-    public PeerIdentity Peer => Connection.Peer;
+    public ServedConnection Owner => owner;
 
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
@@ -139,6 +139,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         _hasRequest = true;
         if (inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
+            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", problem);
             Stop(problem);
         }
 

@@ -23,7 +23,7 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 
     protected override string HostCore => call.Host;
 
-    protected override string PeerCore => $"shm:pid={call.Peer.ProcessId}";
+    protected override string PeerCore => call.Owner.PeerName;
 
     protected override DateTime DeadlineCore => call.Deadline;
 
@@ -37,7 +37,7 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 
     protected override WriteOptions? WriteOptionsCore { get; set; }
 
-    protected override AuthContext AuthContextCore => _authContext ??= MakeAuthContext(call.Peer);
+    protected override AuthContext AuthContextCore => _authContext ??= MakeAuthContext(call.Owner.Connection.Peer);
 
     protected override ContextPropagationToken CreatePropagationTokenCore(ContextPropagationOptions? options) =>
         throw new NotImplementedException(

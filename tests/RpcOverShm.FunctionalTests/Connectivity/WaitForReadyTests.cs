@@ -46,12 +46,18 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartWithoutServerAsync();
         CallOptions options = s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100));
 
+        await FailsWithoutWaitingAsync(rig.Client);
         RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
         RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(
             Payloads.Empty, s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100))));
 
-        Assert.That(awaited.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(blocking.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        foreach (Status status in new[] { awaited.Status, blocking.Status })
+        {
+            // The detail is empty in grpc-dotnet too; the exception says what the call has waited for.
+            Assert.That(status.Plain(), Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
+            Assert.That(status.DebugException, Is.TypeOf<ShmTransportException>());
+            Assert.That(status.DebugException!.Message, Does.StartWith("No server listens at "));
+        }
     }
 
     [Test]

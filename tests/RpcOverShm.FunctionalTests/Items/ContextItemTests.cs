@@ -65,7 +65,29 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
     {
         string peer = await SeenAsync(context => context.Peer);
 
-        Assert.That(peer, IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId}") : Does.StartWith("ipv4:127.0.0.1:"));
+        Assert.That(
+            peer,
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1") : Does.StartWith("ipv4:127.0.0.1:"));
+    }
+
+    [Test]
+    public async Task X_Peer_OfTwoChannelsOfOneProcess_HasTwoNumbers()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.Of(context.Peer)),
+        });
+        await using ShmChannel other = rig.OpenChannel();
+
+        string[] peers =
+        [
+            rig.Client.Unary(Payloads.Empty).Text(),
+            new ScriptClient(other.CreateCallInvoker()).Unary(Payloads.Empty).Text(),
+            rig.Client.Unary(Payloads.Empty).Text(),
+        ];
+
+        string process = $"shm:pid={Environment.ProcessId};connection=";
+        Assert.That(peers, Is.EqualTo(new[] { process + 1, process + 2, process + 1 }));
     }
 
     [Test]

@@ -27,6 +27,19 @@ internal sealed class ServerLogItemTests() : ItemFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task S3_Unimplemented_IsLoggedWithTheServicesThereAre()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        await FailureOf(rig.Invoker.AsyncUnaryCall(
+            Script.Define(MethodType.Unary, "Unary", "acme.Nobody"), null, default, Payloads.Empty));
+
+        Assert.That(
+            (await rig.Log.WaitForAsync(304)).Message,
+            Is.EqualTo($"/acme.Nobody/Unary is not implemented; the server offers {Script.ServiceName}."));
+    }
+
+    [Test]
     public async Task S2_PlainException_IsLoggedAsAnError()
     {
         CallRig rig = await UseAsync(Everywhere(_ => throw new InvalidOperationException("secret")));

@@ -6,10 +6,10 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 /// <summary>Builds of different protocol versions tell each other so.</summary>
 internal sealed class VersionSkewTests : PeerFixture
 {
-    [TestCase(2, 3)]
-    [TestCase(0, 0)]
-    [TestCase(65535, 65535)]
-    public async Task Client_OfOtherVersions_IsRefusedWithBoth(int lowest, int highest)
+    [TestCase(2, 3, "versions 2 to 3", "server")]
+    [TestCase(0, 0, "version 0", "client")]
+    [TestCase(65535, 65535, "version 65535", "server")]
+    public async Task Client_OfOtherVersions_IsRefusedWithBoth(int lowest, int highest, string said, string older)
     {
         await ServeAsync(new Script());
         PeerProcess peer = await StartPeerAsync();
@@ -17,7 +17,9 @@ internal sealed class VersionSkewTests : PeerFixture
         string answer = await peer.DoAsync($"hello {Directory.Combine(SocketName)} {lowest} {highest}");
 
         Assert.That(answer, Does.StartWith("Refusal Version"));
-        Assert.That(answer, Does.Contain($"speaks protocol versions {lowest} to {highest}, the server 1 to 1"));
+        Assert.That(answer, Does.Contain(
+            $"The client speaks protocol {said}, this server, RpcOverShm 0.1.0, speaks version 1. "
+            + $"Update the {older}."));
         Assert.That(Log.Of(4), Is.Not.Empty);
         Assert.That(OpenClient().Unary(Payloads.Of("other")).Text(), Is.EqualTo("other"));
     }
@@ -35,9 +37,9 @@ internal sealed class VersionSkewTests : PeerFixture
         Assert.That(answer, Does.StartWith("Server 0 1"));
     }
 
-    [TestCase(0)]
-    [TestCase(2)]
-    public async Task Server_OfAnotherVersion_FailsTheCallWithBoth(int version)
+    [TestCase(0, "server")]
+    [TestCase(2, "client")]
+    public async Task Server_OfAnotherVersion_FailsTheCallWithBoth(int version, string older)
     {
         PeerProcess peer = await StartPeerAsync();
         await peer.DoAsync($"answer {Directory.Combine(SocketName)} {version}");
@@ -46,6 +48,9 @@ internal sealed class VersionSkewTests : PeerFixture
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(
-            failure.Status.Detail, Does.Contain($"chose protocol version {version}; this client speaks 1 to 1"));
+            failure.Status.Detail,
+            Does.EndWith(
+                $"chose protocol version {version}; this client, RpcOverShm 0.1.0, speaks version 1. "
+                + $"Update the {older}."));
     }
 }

@@ -74,7 +74,9 @@ public class InboundMessagesTests
     {
         Status? status = _messages.Add((uint)length, new byte[1000], 0);
 
-        Assert.That(status, Is.EqualTo(isTaken ? null : (Status?)StatusMapping.ReceivedTooLarge));
+        Assert.That(
+            status?.DebugException?.Message,
+            Is.EqualTo(isTaken ? null : "The message has 100001 bytes; MaxReceiveMessageSize allows 100000."));
     }
 
     [Test]

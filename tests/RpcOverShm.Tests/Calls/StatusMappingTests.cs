@@ -27,13 +27,12 @@ public class StatusMappingTests
 
     [TestCase("NotListening", StatusCode.Unavailable)]
     [TestCase("TimedOut", StatusCode.Unavailable)]
-    [TestCase("Stopping", StatusCode.Unavailable)]
     [TestCase("Refused", StatusCode.Unavailable)]
     [TestCase("SystemError", StatusCode.Unavailable)]
     [TestCase("NotThisProtocol", StatusCode.Internal)]
     [TestCase("VersionMismatch", StatusCode.Internal)]
     [TestCase("PurposeMismatch", StatusCode.Internal)]
-    [TestCase("AccessDenied", StatusCode.Internal)]
+    [TestCase("AccessDenied", StatusCode.PermissionDenied)]
     [TestCase("AddressInUse", StatusCode.Internal)]
     public void FromConnectFailure_OfAFailure_IsTheTable(string failure, StatusCode code)
     {
@@ -42,14 +41,18 @@ public class StatusMappingTests
         Status status = StatusMapping.FromConnectFailure(exception);
 
         Assert.That(status.StatusCode, Is.EqualTo(code));
-        Assert.That(status.Detail, Is.EqualTo("Error starting gRPC call. ConnectException: no way"));
-        Assert.That(status.DebugException, Is.SameAs(exception));
+        Assert.That(status.Detail, Is.EqualTo("Error starting gRPC call. no way"));
+        Assert.That(status.DebugException, Is.SameAs(exception), "Without a publisher.");
     }
+
+    [Test]
+    public void Failures_AreThePublicErrors_UnderTheSameNumbers() =>
+        Assert.That(Enum.GetNames<ConnectFailure>(), Is.EqualTo(Enum.GetNames<ShmTransportError>()));
 
     [Test]
     public void FromRequestFailure_OfTooLargeAMessage_IsResourceExhausted()
     {
-        Status status = StatusMapping.FromRequestFailure(new MessageTooLargeException());
+        Status status = StatusMapping.FromRequestFailure(new MessageTooLargeException(5, 3, "That"));
 
         Assert.That(status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(status.Detail, Is.EqualTo("Sending message exceeds the maximum configured message size."));
@@ -127,7 +130,7 @@ public class StatusMappingTests
     public void FromHandlerException_OfTooLargeAResponse_IsResourceExhausted()
     {
         Assert.That(
-            StatusMapping.FromHandlerException(new MessageTooLargeException(), false).StatusCode,
+            StatusMapping.FromHandlerException(new MessageTooLargeException(5, 3, "That"), false).StatusCode,
             Is.EqualTo(StatusCode.ResourceExhausted));
     }
 
@@ -140,7 +143,7 @@ public class StatusMappingTests
             (StatusMapping.Disposed, StatusCode.Cancelled, "gRPC call disposed."),
             (StatusMapping.ClientDeadline, StatusCode.DeadlineExceeded, ""),
             (StatusMapping.ServerDeadline, StatusCode.DeadlineExceeded, "Deadline Exceeded"),
-            (StatusMapping.ReceivedTooLarge, StatusCode.ResourceExhausted,
+            (StatusMapping.ReceivedTooLarge(5, 3), StatusCode.ResourceExhausted,
                 "Received message exceeds the maximum configured message size."),
         ];
 

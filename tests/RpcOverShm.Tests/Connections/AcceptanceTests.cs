@@ -18,16 +18,6 @@ public class AcceptanceTests
     private static Dictionary<string, (RefusalReason Reason, string Text, Func<Hello, Hello> Spoil)> Spoilt => new()
     {
         ["type"] = (RefusalReason.BadHello, "A client's hello", hello => hello with { Type = HelloType.Server }),
-        ["later version"] = (RefusalReason.Version, "versions 2 to 3, the server 1 to 1", hello => hello with
-        {
-            LowestVersion = 2,
-            HighestVersion = 3,
-        }),
-        ["earlier version"] = (RefusalReason.Version, "versions 0 to 0", hello => hello with
-        {
-            LowestVersion = 0,
-            HighestVersion = 0,
-        }),
         ["purpose"] = (RefusalReason.Purpose, "A server of RPC calls listens here; the client wants a byte stream.",
             hello => hello with { Purpose = ConnectionPurpose.ByteStream }),
         ["unknown purpose"] = (
@@ -121,6 +111,26 @@ public class AcceptanceTests
         file.Dispose();
 
         await AssertRefusedAsync(RefusalReason.BadHello, "descriptors");
+    }
+
+    // The first 24 bytes are what all versions share: what else comes, and with what, the later version knows.
+    [TestCase(0, 24)]
+    [TestCase(0, 64)]
+    [TestCase(2, 64)]
+    [TestCase(8, 4096)]
+    public async Task ShakeHandsAsync_WithALaterVersion_RefusesThat_WhateverElseCame(int count, int bytes)
+    {
+        byte[] hello = new byte[bytes];
+        (Hellos.Client with { LowestVersion = 9, HighestVersion = 9 }).Encode().AsSpan(0, 24).CopyTo(hello);
+        BitConverter.TryWriteBytes(hello.AsSpan(16), bytes);
+        SafeFileHandle file = Hellos.GoodDescriptor();
+        RawDescriptorSender.Send(_sockets.Client, hello, [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+        file.Dispose();
+
+        await AssertRefusedAsync(
+            RefusalReason.Version,
+            "The client speaks protocol version 9, this server, RpcOverShm 0.1.0, speaks version 1. "
+            + "Update the server.");
     }
 
     [Test]

@@ -65,7 +65,7 @@ public class RendezvousAddressTests
     [TestCase("")]
     [TestCase("greeter")]
     [TestCase("http://greeter")]
-    [TestCase("SHM://greeter")]
+    [TestCase("net.pipe:greeter")]
     [TestCase("shm:/greeter")]
     [TestCase("shm:greeter")]
     [TestCase(" shm://greeter")]
@@ -75,6 +75,18 @@ public class RendezvousAddressTests
             () => RendezvousAddress.Parse(address, Directory),
             Throws.ArgumentException.With.Message.Contains("does not start with 'shm://'"));
     }
+
+    [TestCase("net.pipe://localhost/acme", "write 'shm://acme'")]
+    [TestCase("NET.PIPE://localhost/acme/orders/", "write 'shm://acme/orders'")]
+    [TestCase("net.pipe://localhost/a b", "write 'shm://name'")]
+    public void Parse_OfAPipesAddress_SaysWhatToWrite(string address, string advice) => Assert.That(
+        () => RendezvousAddress.Parse(address, Directory),
+        Throws.ArgumentException.With.Message.StartsWith(
+            $"'{address}' is not an address: it does not start with 'shm://'; {advice}. Allowed are 'shm://name'"));
+
+    [Test]
+    public void Parse_OfASchemeInCapitals_IsTheSame() => Assert.That(
+        RendezvousAddress.Parse("SHM://greeter", Directory).SocketPath, Is.EqualTo($"{Directory}/greeter.sock"));
 
     [Test]
     public void Parse_OfNull_IsRefused()
