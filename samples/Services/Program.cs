@@ -16,6 +16,8 @@ health.SetStatus(Greeter.Descriptor.FullName, ServingStatus.Serving);
 
 server.Services.Add(Greeter.BindService(new ExactingGreeter()));
 server.Services.Add(Health.BindService(health));
+
+// Version 1, and the one before it, which many tools ask for first.
 server.Services.Add(ServerReflection.BindService(new ReflectionV1ServiceImpl(Greeter.Descriptor, Health.Descriptor)));
 server.Services.Add(FormerReflection.BindService(new ReflectionServiceImpl(Greeter.Descriptor, Health.Descriptor)));
 // end snippet

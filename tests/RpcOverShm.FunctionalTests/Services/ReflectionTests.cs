@@ -37,7 +37,6 @@ internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) :
 
     [TestCase("reflected_base.proto")]
     [TestCase("google/protobuf/timestamp.proto")]
-    [TestCase("grpc/health/v1/health.proto")]
     public async Task File_ByItsName_IsFoundFirst(string name)
     {
         using ReflectionStream stream = await OpenAsync();

@@ -76,7 +76,6 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
         call.Dispose();
 
         await AllGoneAsync(health);
-        Assert.That(rig.Log.Of(301), Is.Empty, "A client that goes is no failure of the method.");
     }
 
     private Task<CallRig> StartWatchingAsync(CountedHealthService health) =>
