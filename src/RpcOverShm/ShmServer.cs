@@ -27,8 +27,9 @@ public sealed class ShmServer : IAsyncDisposable
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _hurry = new();
+    private readonly CancellationTokenSource _stopping = new();
     private CallServer? _running;
-    private Task? _stopping;
+    private Task? _stop;
 
     /// <summary>Makes a server. It does not listen yet.</summary>
     /// <param name="address">
@@ -76,6 +77,25 @@ public sealed class ShmServer : IAsyncDisposable
     /// <summary>The address as it was given.</summary>
     public string Address => _address.Text;
 
+    /// <summary>
+    /// Token that fires when the server begins to stop or to be disposed, before it waits for running calls.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// A method whose call lasts as long as its client likes, a watch for example, ends when this token or that of its
+    /// call fires; otherwise it holds up the stop for the whole grace. The services of ASP.NET Core watch
+    /// <c>IHostApplicationLifetime.ApplicationStopping</c> for the same purpose. The token of a call fires only when
+    /// the grace is over.
+    /// </para>
+    /// <para>
+    /// It is requested by the time that the method which stops the server returns its task, also for a server that was
+    /// never started. Callbacks run on the thread pool, one after the other. The stop does not wait for them: one that
+    /// blocks delays the callbacks after it and nothing else, and the exception of one that throws is logged.
+    /// Thread-safe; the token may be used after the server was disposed.
+    /// </para>
+    /// </remarks>
+    public CancellationToken Stopping => _stopping.Token;
+
     /// <summary>True once the server was started, whether or not it has been stopped since.</summary>
     internal bool IsStarted
     {
@@ -120,19 +140,21 @@ public sealed class ShmServer : IAsyncDisposable
     }
 
     /// <summary>
-    /// Stops taking clients and calls, and waits until the running calls have ended, however long that takes. Stopping
-    /// a server that was stopped, or never started, does nothing.
+    /// Fires <see cref="Stopping"/>, stops taking clients and calls, and waits until the running calls have ended,
+    /// however long that takes: a call that never ends, such as a watch of health, must end with that token. Stopping a
+    /// server that was stopped does nothing; nor does stopping one that was never started, but for the token.
     /// </summary>
     public Task ShutdownAsync() => StopAsync(Timeout.InfiniteTimeSpan);
 
     /// <summary>
-    /// Stops taking clients and calls, gives the running calls time to end, then cancels them: their methods see their
-    /// token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients
+    /// Fires <see cref="Stopping"/>, stops taking clients and calls, gives the running calls time to end, then cancels
+    /// them: their methods see their token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients
     /// are <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
     /// </summary>
     /// <param name="grace">
     /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that
-    /// is under way keeps its own.
+    /// is under way keeps its own. A method that neither ends by itself nor heeds <see cref="Stopping"/> takes all of
+    /// it.
     /// </param>
     /// <param name="cancellationToken">Ends the time early.</param>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
@@ -147,9 +169,15 @@ public sealed class ShmServer : IAsyncDisposable
         TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
         lock (_gate)
         {
-            return _stopping ??= _running is null
-                ? Task.CompletedTask
-                : StopRunningAsync(_running, longest, cancellationToken);
+            if (_stop is null)
+            {
+                _ = AnnounceStopAsync();
+                _stop = _running is null
+                    ? Task.CompletedTask
+                    : StopRunningAsync(_running, longest, cancellationToken);
+            }
+
+            return _stop;
         }
     }
 
@@ -170,7 +198,7 @@ public sealed class ShmServer : IAsyncDisposable
     {
         lock (_gate)
         {
-            ObjectDisposedException.ThrowIf(_stopping is not null, this);
+            ObjectDisposedException.ThrowIf(_stop is not null, this);
             if (_running is not null)
             {
                 throw new InvalidOperationException(
@@ -195,6 +223,19 @@ public sealed class ShmServer : IAsyncDisposable
     [
         .. Services.Select(service => InterceptedService.Of(service, _interceptors)),
     ];
+
+    // Nobody awaits this: what users have registered runs on the pool and cannot hold up or break the stop.
+    private async Task AnnounceStopAsync()
+    {
+        try
+        {
+            await _stopping.CancelAsync().ConfigureAwait(false);
+        }
+        catch (AggregateException exception)
+        {
+            ShmLog.StoppingCallbackThrew(_logger, Address, exception);
+        }
+    }
 
     private async Task StopRunningAsync(CallServer running, TimeSpan grace, CancellationToken cancellationToken)
     {

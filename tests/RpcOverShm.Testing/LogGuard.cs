@@ -86,12 +86,10 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     }
 
     // A call that is given up may end just before its method reads or answers: the method then fails, rightly, and
-    // whether it does is chance. Were the call not over, its status would tell of it. Services of the library's own are
-    // to end quietly.
+    // whether it does is chance. Were the call not over, its status would tell of it.
     private static bool IsTooLate(LogEntry entry) =>
         entry is { Id: MethodThrew, Exception: InvalidOperationException exception }
-        && exception.Message.EndsWith("the request is complete.", StringComparison.Ordinal)
-        && !entry.Message.Contains("/grpc.", StringComparison.Ordinal);
+        && exception.Message.EndsWith("the request is complete.", StringComparison.Ordinal);
 
     private static string Describe(IEnumerable<LogEntry> entries) => string.Join(Environment.NewLine, entries);
 }

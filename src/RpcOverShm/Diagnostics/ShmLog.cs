@@ -122,6 +122,10 @@ internal static partial class ShmLog
     public static partial void MethodUnimplemented(ILogger logger, string method, string services);
 
     [LoggerMessage(
+        305, LogLevel.Error, "The server at {Address} stops; code that waited for its token Stopping threw.")]
+    public static partial void StoppingCallbackThrew(ILogger logger, string address, Exception exception);
+
+    [LoggerMessage(
         400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
     public static partial void StreamNotAccepted(ILogger logger, string address, int waiting);
 }

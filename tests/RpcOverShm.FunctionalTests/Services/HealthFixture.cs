@@ -1,7 +1,6 @@
 using Grpc.Core;
 using Grpc.Health.V1;
 using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Services;
 using RpcOverShm.Testing;
 using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
@@ -12,14 +11,14 @@ internal abstract class HealthFixture(RigKind kind) : RigFixture(kind)
 {
     protected const string Service = "tests.Service";
 
-    protected static ShmHealthService ServiceWith(ServingStatus status)
+    protected static CountedHealthService ServiceWith(ServingStatus status)
     {
-        var health = new ShmHealthService();
+        var health = new CountedHealthService();
         health.SetStatus(Service, status);
         return health;
     }
 
-    protected async Task<Health.HealthClient> StartAsync(ShmHealthService health) =>
+    protected async Task<Health.HealthClient> StartAsync(CountedHealthService health) =>
         new((await StartAsync(null, Health.BindService(health))).Channel);
 
     protected static AsyncServerStreamingCall<HealthCheckResponse> Watch(
@@ -32,6 +31,6 @@ internal abstract class HealthFixture(RigKind kind) : RigFixture(kind)
         return call.ResponseStream.Current.Status;
     }
 
-    protected static Task AllGoneAsync(ShmHealthService health) =>
-        Timeouts.Eventually(() => health.Watchers.Length == 0, "nobody watches");
+    protected static Task AllGoneAsync(CountedHealthService health) =>
+        Timeouts.Eventually(() => health.Watches == 0, "nobody watches");
 }

@@ -3,7 +3,6 @@ using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
 using Grpc.Core;
 using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Services;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 using RpcStatus = Google.Rpc.Status;
@@ -131,13 +130,13 @@ internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script
         {
             Unary = (_, _) => throw new RpcException(
-                new Status(StatusCode.NotFound, "mangled"), new Metadata { { ShmRichStatus.TrailerName, malformed } }),
+                new Status(StatusCode.NotFound, "mangled"), new Metadata { { MetadataExtensions.StatusDetailsTrailerName, malformed } }),
         });
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.NotFound, "mangled")));
-        Assert.That(failure.Trailers.GetValueBytes(ShmRichStatus.TrailerName), Is.EqualTo(malformed));
+        Assert.That(failure.Trailers.GetValueBytes(MetadataExtensions.StatusDetailsTrailerName), Is.EqualTo(malformed));
         Assert.That(() => failure.GetRpcStatus(), Throws.TypeOf<InvalidProtocolBufferException>());
         Assert.That(failure.Trailers.GetRpcStatus(ignoreParseError: true), Is.Null);
     }
@@ -147,7 +146,7 @@ internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
     {
         CallRig rig = await StartAsync(new Script
         {
-            Unary = (_, _) => throw new RpcStatus().ToRpcException(StatusCode.DataLoss, null),
+            Unary = (_, _) => throw new RpcStatus().ToRpcException(StatusCode.DataLoss, ""),
         });
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));

@@ -1,6 +1,5 @@
 using Grpc.Core;
 using Grpc.Health.V1;
-using RpcOverShm.Services;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
@@ -33,7 +32,7 @@ internal sealed class StatusPayloads(IServerStreamWriter<Payload> responses, int
     /// <param name="bytes">About how large each message is.</param>
     /// <param name="opened">Is told of each watch before it begins; null for nobody.</param>
     public static Script Watching(
-        ShmHealthService health, string service, int bytes, Action<StatusPayloads>? opened = null) => new()
+        CountedHealthService health, string service, int bytes, Action<StatusPayloads>? opened = null) => new()
         {
             ServerStream = (_, responses, context) =>
             {
