@@ -47,8 +47,12 @@ internal static class CopyCounts
         ["shm-protobuf-batch"] = "5 there, 4 back",
         ["pipe-protobuf"] = "4",
 
-        // Serialised, through the kernel, parsed; what the C core copies in between is its own affair.
+        // Serialised, through the kernel, parsed; the copies within such a library are its own affair.
         ["grpc-core-uds"] = "at least 4",
+        ["grpc-dotnet-uds"] = "at least 4",
+        ["streamjsonrpc-uds"] = "at least 4",
+        ["posix-mq"] = "2",
+        ["zeromq"] = "at least 2",
     };
 
     /// <summary>Empty for an arm that carries no message.</summary>

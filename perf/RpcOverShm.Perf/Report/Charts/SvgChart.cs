@@ -10,8 +10,8 @@ namespace RpcOverShm.Perf.Report.Charts;
 /// </summary>
 internal static class SvgChart
 {
-    private const int Width = 520;
-    private const int Height = 400;
+    private const int Width = 440;
+    private const int Height = 370;
     private const int Left = 52;
     private const int Right = 26;
     private const int Top = 12;
@@ -105,7 +105,7 @@ internal static class SvgChart
 
     private static void WriteMarker(StringBuilder html, SeriesStyle style, double x, double y)
     {
-        string fill = style.IsFilled ? style.Colour : "#fff";
+        string fill = style.IsFilled ? style.Colour : "var(--page)";
         html.Append(CultureInfo.InvariantCulture,
             $"<path fill=\"{fill}\" stroke=\"{style.Colour}\" stroke-width=\"1.3\"")
             .Append(CultureInfo.InvariantCulture, $" transform=\"translate({x:0.#} {y:0.#})\"")
