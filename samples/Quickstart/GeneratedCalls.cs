@@ -12,33 +12,13 @@ internal sealed class GeneratedCalls(ShmChannel channel)
 
     public async Task ShowAsync(Report report, string codec)
     {
-        const int many = Report.CallsAtOnce;
-        await report.ShowAsync(
-            codec, "blocking unary", () => Task.FromResult(Describe(_client.Latest(s_symbol))), many, BlockAsync);
-        await report.ShowAsync(
-            codec, "async unary", async () => Describe(await _client.LatestAsync(s_symbol)), many, AwaitAsync);
+        await report.ShowUnaryAsync(codec, "blocking unary", () => Task.FromResult(_client.Latest(s_symbol)), Describe);
+        await report.ShowUnaryAsync(
+            codec, "async unary", () => _client.LatestAsync(s_symbol).ResponseAsync, Describe);
         await report.ShowAsync(codec, "batch", BatchAsync, 1000);
         await report.ShowAsync(codec, "server stream", WatchAsync, 1000);
         await report.ShowAsync(codec, "client stream", RecordAsync, 1000);
         await report.ShowAsync(codec, "duplex stream", TradeAsync, 100);
-    }
-
-    private Task BlockAsync()
-    {
-        for (int i = 0; i < Report.CallsAtOnce; i++)
-        {
-            _client.Latest(s_symbol);
-        }
-
-        return Task.CompletedTask;
-    }
-
-    private async Task AwaitAsync()
-    {
-        for (int i = 0; i < Report.CallsAtOnce; i++)
-        {
-            await _client.LatestAsync(s_symbol);
-        }
     }
 
     private static string Describe(Tick tick)

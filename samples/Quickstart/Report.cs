@@ -8,9 +8,8 @@ namespace RpcOverShm.Samples;
 /// </summary>
 internal sealed class Report
 {
-    /// <summary>Unary calls that are measured as one: a look at the clock would be a part of each.</summary>
-    public const int CallsAtOnce = 1000;
-
+    // Unary calls that are measured as one: a look at the clock would be a part of each.
+    private const int CallsAtOnce = 1000;
     private const int WarmUpRounds = 3;
     private static readonly TimeSpan s_turn = TimeSpan.FromMilliseconds(50);
 
@@ -41,7 +40,7 @@ internal sealed class Report
     /// <param name="what">The shape of the call.</param>
     /// <param name="run">Makes the call.</param>
     /// <param name="count">The calls or messages in it; 0 for what is done once only, and not warm.</param>
-    /// <param name="repeat">Makes so many calls, where <paramref name="run"/> makes one; else null.</param>
+    /// <param name="repeat">What makes so many calls, where <paramref name="run"/> makes one; else null.</param>
     public async Task ShowAsync(
         string codec, string what, Func<Task<string>> run, int count = 0, Func<Task>? repeat = null)
     {
@@ -59,6 +58,20 @@ internal sealed class Report
         catch (Exception exception)
         {
             Fail($"{codec,-8} {what}", exception.Message);
+        }
+    }
+
+    /// <summary>The same for a single call, which is repeated without a word about its answer.</summary>
+    public Task ShowUnaryAsync<T>(string codec, string what, Func<Task<T>> call, Func<T, string> describe)
+    {
+        return ShowAsync(codec, what, async () => describe(await call()), CallsAtOnce, RepeatedAsync);
+
+        async Task RepeatedAsync()
+        {
+            for (int i = 0; i < CallsAtOnce; i++)
+            {
+                await call();
+            }
         }
     }
 

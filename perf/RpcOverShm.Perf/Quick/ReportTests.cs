@@ -33,15 +33,10 @@ public sealed class ReportTests
     }
 
     [Test]
-    public void CopyCounts_EveryArmThatCarriesMessages_HasOne() =>
-        Assert.That(
-            ArmCatalog.All.Select(arm => arm.Name).Where(name => CopyCounts.Of(name).Length == 0),
-            Is.EqualTo(new[] { "cache-line" }));
-
-    [Test]
     public void SuiteReadme_EveryArm_HasALineForTheLegend() =>
         Assert.That(
-            ArmCatalog.All.Select(arm => arm.Name).Where(name => !SuiteReadme.Of(name).EndsWith('.')), Is.Empty);
+            ArmCatalog.All.Select(arm => SuiteReadme.Of(arm.Name)),
+            Has.All.Matches<(string Line, string Copies)>(text => text.Line.EndsWith('.') && text.Copies.Length > 0));
 
     [Test]
     public void Write_Markdown_TellsRowsFactsAndNotes()
@@ -82,12 +77,11 @@ public sealed class ReportTests
     }
 
     [Test]
-    public void Write_Html_IsOnePageWithChartsBarsAndRivals()
+    public void Write_Html_IsOnePageWithChartsAndBars()
     {
         string page = MakePage();
         Assert.That(page, Does.Contain("<svg viewBox").And.Contain("99th percentile"));
         Assert.That(page, Does.Contain("A &lt;figure&gt;"));
-        Assert.That(page, Does.Contain("grpc-dotnet 2.80"));
         Assert.That(page, Does.Not.Contain("<script").And.Not.Contain("http"));
         Assert.That(page, Does.Not.Contain("NaN").And.Not.Contain("∞"));
     }

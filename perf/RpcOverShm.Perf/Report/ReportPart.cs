@@ -38,7 +38,4 @@ internal sealed record ReportPart(string Title, string Text = "")
 
     /// <summary>True when nothing stands below the heading.</summary>
     public bool IsEmpty => Text.Length == 0 && Charts.Count == 0 && Rows.Count == 0;
-
-    public static ReportPart Of(ReportTable table, int level) =>
-        new(table.Title, table.Note) { Level = level, Columns = table.Columns, Rows = table.Rows };
 }

@@ -37,9 +37,8 @@ internal static class ReportParts
             new("Charts") { Charts = charts },
             LegendOf(report),
             .. rows.GroupBy(row => row.Row.Scenario).SelectMany(ScenarioOf),
-            .. report.Tables.Select(table => ReportPart.Of(table, 2)),
-            new("What cannot run here", "Quoted, each table with its machine; only the first is of the project's own."),
-            .. RivalTables.All.Select(table => ReportPart.Of(table, 3)),
+            .. report.Tables.Select(TableOf),
+            new("What cannot run here", "See [perf/README.md](../README.md#what-others-do-that-cannot-run-here)."),
             new("Further findings", string.Join('\n', report.Notes.Select(note => "- " + note))),
             new("Machine and run") { Columns = ["fact", "value"], Texts = 2, Rows = [.. MachineTable.Rows(report)] },
         ];
@@ -62,31 +61,33 @@ internal static class ReportParts
 
     private static string[] RowOf(ReportBar bar)
     {
-        string noise = bar.Noise is { } found ? Interval(found.Low, found.High) : "";
-        return [bar.Figure, bar.Cell, bar.Bar, bar.Aim, bar.Found, OrDash(noise), bar.Verdict];
+        string noise = bar.Noise is { } found ? Interval(found.Low, found.High) : "–";
+        return [bar.Figure, bar.Cell, bar.Bar, bar.Aim, bar.Found, noise, bar.Verdict];
     }
 
     private static ReportPart LegendOf(PerfReport report)
     {
         IEnumerable<string> inTables = report.Tables.SelectMany(table => table.Rows, (_, row) => row[0].Split(',')[0]);
         IEnumerable<string> arms = report.Rows.Select(row => row.Arm)
-            .Concat(inTables.Where(name => CopyCounts.Of(name).Length > 0)).Distinct();
+            .Concat(inTables.Where(name => SuiteReadme.Of(name).Sentence.Length > 0)).Distinct();
         return new ReportPart("Arms")
         {
             Columns = ["arm", "what it is", "copies of a byte, one way"],
             Texts = 3,
-            Rows = [.. arms.Select(arm => (string[])[$"`{arm}`", SuiteReadme.Of(arm), OrDash(CopyCounts.Of(arm))])],
+            Rows =
+            [
+                .. arms.Select(arm => (Name: arm, Is: SuiteReadme.Of(arm)))
+                    .Select(arm => (string[])[$"`{arm.Name}`", arm.Is.Sentence, arm.Is.Next]),
+            ],
         };
     }
-
-    private static string OrDash(string text) => text.Length == 0 ? "–" : text;
 
     private static IEnumerable<ReportPart> ScenarioOf(IGrouping<string, MeasuredRow> rows)
     {
         string file = rows.Key == "Stream" ? "StreamScenario" : rows.Key;
         string code = $"[code](../RpcOverShm.Perf/Scenarios/{file}.cs)";
         yield return new ReportPart(
-            rows.Key, $"{SuiteReadme.Of(rows.Key)} [What a time is](../README.md#what-is-measured), {code}.");
+            rows.Key, $"{SuiteReadme.Of(rows.Key).Sentence} [What a time is](../README.md#what-is-measured), {code}.");
         foreach ((int index, IGrouping<string, MeasuredRow> cell) in rows.GroupBy(row => row.Cell).Index())
         {
             bool isScheduled = cell.Any(row => row.Row.Schedule is not null);
@@ -100,6 +101,9 @@ internal static class ReportParts
             };
         }
     }
+
+    private static ReportPart TableOf(ReportTable table) =>
+        new(table.Title, table.Note) { Columns = table.Columns, Rows = table.Rows };
 
     private static string NoteOf(MeasuredRow[] rows)
     {
