@@ -147,7 +147,7 @@ internal sealed class PerfRun : IAsyncDisposable
             RoundsMeasured = _roundsMeasured,
             RoundsWithSteal = _roundsWithSteal,
         };
-        PerfReport report = PerfReport.Of(facts, Settings.Seed, [.. _rows.Select(row => row.Row)]) with
+        var report = new PerfReport(facts, Settings.Seed, [.. _rows.Select(row => row.Row)])
         {
             Bars = _bars,
             Tables = _tables,

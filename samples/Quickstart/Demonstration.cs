@@ -24,16 +24,14 @@ internal static class Demonstration
         var inMessagePack = new GeneratedCalls(packed);
         var bytes = new RawCalls(raw);
 
+        Report.ShowColdHead();
         await generated.ShowAsync(report, "proto");
         await inMessagePack.ShowAsync(report, "msgpack");
         await bytes.ShowAsync(report, "raw");
         await new EndsOfCalls(channel).ShowAsync(report, "proto");
         await RawStream.ShowAsync(report, TickerServer.RawAddress(address));
 
-        report.ShowLatencyHead();
-        report.ShowLatency("proto", generated.CallOnce);
-        report.ShowLatency("msgpack", inMessagePack.CallOnce);
-        report.ShowLatency("raw", bytes.CallOnce);
+        await report.ShowWarmAsync();
 
         int exitCode = await server.StopAsync();
         if (exitCode != 0)

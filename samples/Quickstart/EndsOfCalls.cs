@@ -27,7 +27,7 @@ internal sealed class EndsOfCalls(ShmChannel channel)
             Report.Require(
                 exception.StatusCode == code && exception.Status.Detail == detail,
                 $"{exception.Status} where {code} '{detail}' was expected");
-            return detail.Length == 0 ? $"{code}, as expected" : $"{code} \"{detail}\", as expected";
+            return $"{code}, as expected";
         }
 
         throw new InvalidOperationException($"The call succeeded where {code} was expected.");

@@ -10,16 +10,15 @@ internal sealed class GeneratedCalls(ShmChannel channel)
 
     private readonly Ticker.TickerClient _client = new(channel);
 
-    public void CallOnce() => _client.Latest(s_symbol);
-
     public async Task ShowAsync(Report report, string codec)
     {
-        await report.ShowAsync(codec, "blocking unary", () => Task.FromResult(Describe(_client.Latest(s_symbol))));
-        await report.ShowAsync(codec, "async unary", async () => Describe(await _client.LatestAsync(s_symbol)));
-        await report.ShowAsync(codec, "batch", BatchAsync);
-        await report.ShowAsync(codec, "server stream", WatchAsync);
-        await report.ShowAsync(codec, "client stream", RecordAsync);
-        await report.ShowAsync(codec, "duplex stream", TradeAsync);
+        await report.ShowUnaryAsync(codec, "blocking unary", () => Task.FromResult(_client.Latest(s_symbol)), Describe);
+        await report.ShowUnaryAsync(
+            codec, "async unary", () => _client.LatestAsync(s_symbol).ResponseAsync, Describe);
+        await report.ShowAsync(codec, "batch", BatchAsync, 1000);
+        await report.ShowAsync(codec, "server stream", WatchAsync, 1000);
+        await report.ShowAsync(codec, "client stream", RecordAsync, 1000);
+        await report.ShowAsync(codec, "duplex stream", TradeAsync, 100);
     }
 
     private static string Describe(Tick tick)

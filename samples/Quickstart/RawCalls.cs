@@ -17,15 +17,21 @@ internal sealed class RawCalls
         new Random(2).NextBytes(_large);
     }
 
-    public void CallOnce() => _invoker.BlockingUnaryCall(RawService.Unary, null, default, _small).Dispose();
-
     public async Task ShowAsync(Report report, string codec)
     {
-        await report.ShowAsync(codec, "blocking unary", () => Task.FromResult(Unary()));
-        await report.ShowAsync(codec, "async unary", UnaryAsync);
-        await report.ShowAsync(codec, "server stream", ServerStreamAsync);
-        await report.ShowAsync(codec, "client stream", ClientStreamAsync);
-        await report.ShowAsync(codec, "duplex stream", DuplexAsync);
+        await report.ShowUnaryAsync(
+            codec, "blocking, 100 B", () => Task.FromResult(Small()), length => $"{length} bytes");
+        await report.ShowAsync(codec, "blocking, 1 MiB", () => Task.FromResult(Unary()), 1);
+        await report.ShowAsync(codec, "async, 1 MiB", UnaryAsync, 1);
+        await report.ShowAsync(codec, "server stream", ServerStreamAsync, 10);
+        await report.ShowAsync(codec, "client stream", ClientStreamAsync, 21);
+        await report.ShowAsync(codec, "duplex stream", DuplexAsync, 10);
+    }
+
+    private long Small()
+    {
+        using ShmPayload response = _invoker.BlockingUnaryCall(RawService.Unary, null, default, _small);
+        return response.Length;
     }
 
     private string Unary()

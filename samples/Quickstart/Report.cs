@@ -3,15 +3,21 @@ using System.Globalization;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Prints what happened and how long it took, and counts what was not as expected.</summary>
+/// <summary>
+/// Prints what happened and how long it took, cold and warm apart, and counts what was not as expected.
+/// </summary>
 internal sealed class Report
 {
-    private const int MeasuredCalls = 10_000;
-    private const int WarmUpCalls = 20_000;
+    // Unary calls that are measured as one: a look at the clock would be a part of each.
+    private const int CallsAtOnce = 1000;
+    private const int WarmUpRounds = 3;
+    private static readonly TimeSpan s_turn = TimeSpan.FromMilliseconds(50);
+
+    private readonly List<(string Codec, string What, int Count, Func<Task> Run)> _repeated = [];
 
     public int Failures { get; private set; }
 
-    /// <summary>What must be so.</summary>
+    /// <summary>Checks what must be so.</summary>
     /// <exception cref="InvalidOperationException">It is not.</exception>
     public static void Require(bool isRight, string problem)
     {
@@ -21,16 +27,33 @@ internal sealed class Report
         }
     }
 
-    /// <summary>Runs something once, and prints what it says of itself.</summary>
-    public async Task ShowAsync(string codec, string what, Func<Task<string>> run)
+    public static void ShowColdHead()
     {
-        long start = Stopwatch.GetTimestamp();
+        Console.WriteLine("Cold: both processes have just started. The first call of each codec connects, and the");
+        Console.WriteLine("compiler sees the code for the first time. Times are of all that is in a line.");
+        Console.WriteLine();
+        Console.WriteLine("codec    call                   first      second   what happened");
+    }
+
+    /// <summary>Runs something once or twice, and prints what it says of itself.</summary>
+    /// <param name="codec">How its messages travel.</param>
+    /// <param name="what">The shape of the call.</param>
+    /// <param name="run">Makes the call.</param>
+    /// <param name="count">The calls or messages in it; 0 for what is done once only, and not warm.</param>
+    /// <param name="repeat">What makes so many calls, where <paramref name="run"/> makes one; else null.</param>
+    public async Task ShowAsync(
+        string codec, string what, Func<Task<string>> run, int count = 0, Func<Task>? repeat = null)
+    {
         try
         {
-            string result = await run();
-            TimeSpan time = Stopwatch.GetElapsedTime(start);
-            Console.WriteLine(string.Create(
-                CultureInfo.InvariantCulture, $"{codec,-8} {what,-18} {time.TotalMilliseconds,9:F3} ms   {result}"));
+            string said = "";
+            string first = Milliseconds(await TimeAsync(async () => said = await run()));
+            string second = count == 0 ? "" : Milliseconds(await TimeAsync(run));
+            Console.WriteLine($"{codec,-8} {what,-16} {first,11} {second,11}   {said}");
+            if (count > 0)
+            {
+                _repeated.Add((codec, what, count, repeat ?? run));
+            }
         }
         catch (Exception exception)
         {
@@ -38,41 +61,71 @@ internal sealed class Report
         }
     }
 
+    /// <summary>The same for a single call, which is repeated without a word about its answer.</summary>
+    public Task ShowUnaryAsync<T>(string codec, string what, Func<Task<T>> call, Func<T, string> describe)
+    {
+        return ShowAsync(codec, what, async () => describe(await call()), CallsAtOnce, RepeatedAsync);
+
+        async Task RepeatedAsync()
+        {
+            for (int i = 0; i < CallsAtOnce; i++)
+            {
+                await call();
+            }
+        }
+    }
+
     public void Fail(string what, string problem)
     {
         Failures++;
-        Console.WriteLine($"{what,-27} NOT AS EXPECTED: {problem}");
+        Console.WriteLine($"{what,-25} NOT AS EXPECTED: {problem}");
     }
 
-    public void ShowLatencyHead()
+    /// <summary>Repeats everything until the compiler has done its work, then prints the medians.</summary>
+    public async Task ShowWarmAsync()
     {
+        for (int i = 0; i < WarmUpRounds; i++)
+        {
+            foreach ((_, _, _, Func<Task> run) in _repeated)
+            {
+                await RepeatAsync(run);
+            }
+        }
+
         Console.WriteLine();
-        Console.WriteLine(
-            $"latency of {MeasuredCalls:N0} blocking unary calls, {Environment.ProcessorCount} processors");
-        Console.WriteLine("             p50        p99        max");
+        Console.WriteLine($"Warm: after {WarmUpRounds * s_turn * _repeated.Count:s\\.f} s of such calls. Medians, "
+            + $"{Environment.ProcessorCount} processors.");
+        Console.WriteLine("Streams of raw are of up to 1 MiB a message, and every byte is compared.");
+        Console.WriteLine();
+        Console.WriteLine("codec    call              each call or message");
+        foreach ((string codec, string what, int count, Func<Task> run) in _repeated)
+        {
+            List<TimeSpan> times = await RepeatAsync(run);
+            times.Sort();
+            double each = times[times.Count / 2].TotalMicroseconds / count;
+            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{codec,-8} {what,-16} {each,10:F2} µs"));
+        }
     }
 
-    /// <summary>What a blocking call takes, in a loop on one thread, after the compiler has done its work.</summary>
-    public void ShowLatency(string codec, Action call)
+    private static async Task<List<TimeSpan>> RepeatAsync(Func<Task> run)
     {
-        for (int i = 0; i < WarmUpCalls; i++)
+        var times = new List<TimeSpan>();
+        long start = Stopwatch.GetTimestamp();
+        while (times.Count == 0 || Stopwatch.GetElapsedTime(start) < s_turn)
         {
-            call();
+            times.Add(await TimeAsync(run));
         }
 
-        long[] ticks = new long[MeasuredCalls];
-        for (int i = 0; i < ticks.Length; i++)
-        {
-            long start = Stopwatch.GetTimestamp();
-            call();
-            ticks[i] = Stopwatch.GetTimestamp() - start;
-        }
-
-        Array.Sort(ticks);
-        Console.WriteLine(
-            $"{codec,-8} {Micro(ticks.Length / 2)} {Micro(ticks.Length * 99 / 100)} {Micro(ticks.Length - 1)}");
-
-        string Micro(int index) => string.Create(
-            CultureInfo.InvariantCulture, $"{ticks[index] * 1e6 / Stopwatch.Frequency,7:F2} µs");
+        return times;
     }
+
+    private static async Task<TimeSpan> TimeAsync(Func<Task> run)
+    {
+        long start = Stopwatch.GetTimestamp();
+        await run();
+        return Stopwatch.GetElapsedTime(start);
+    }
+
+    private static string Milliseconds(TimeSpan time) =>
+        time.TotalMilliseconds.ToString("F3", CultureInfo.InvariantCulture) + " ms";
 }

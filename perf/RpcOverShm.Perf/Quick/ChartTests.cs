@@ -12,6 +12,13 @@ public sealed class ChartTests
 {
     private static readonly double[] s_decades = [0.1, 1, 10, 100, 1000];
 
+    private static readonly string[] s_arms =
+    [
+        "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds", "memcpy",
+        "shm-protobuf-in-place", "shm-payload", "shm-protobuf-record", "shm-msgpack-record", "pipe-protobuf-record",
+        "pipe-msgpack-record", "uds-protobuf-record", "uds-msgpack-record", "grpc-dotnet-uds", "streamjsonrpc-uds",
+    ];
+
     [Test]
     public void Decades_EndAtPowersOfTen()
     {
@@ -30,16 +37,18 @@ public sealed class ChartTests
         Assert.That(axis.Ticks, Has.Count.EqualTo(1));
     }
 
+    // A graphical object is to have a contrast of 3 with what is behind it.
+    [Test]
+    public void Of_EveryArm_IsReadableOnALightPageAndADarkOne([Values("#ffffff", "#15171a")] string page) =>
+        Assert.That(
+            s_arms.Select(arm => SeriesStyle.Of(arm).Colour).Where(colour => colour != "currentColor")
+                .Where(colour => Contrast(colour, page) < 3),
+            Is.Empty);
+
     [Test]
     public void Of_EveryArm_LooksDifferentOnPaper()
     {
-        string[] arms =
-        [
-            "raw-ring", "raw-stream", "shm-raw", "shm-protobuf", "pipe", "uds", "tcp", "fifo", "grpc-core-uds",
-            "memcpy", "shm-protobuf-in-place", "shm-payload", "shm-protobuf-record", "shm-msgpack-record",
-            "pipe-protobuf-record", "pipe-msgpack-record", "uds-protobuf-record", "uds-msgpack-record",
-        ];
-        var looks = arms
+        var looks = s_arms
             .Select(SeriesStyle.Of)
             .Select(style => (style.Dashes, style.Marker, style.IsFilled, style.Width));
         Assert.That(looks, Is.Unique);
@@ -73,6 +82,16 @@ public sealed class ChartTests
         Assert.That(crowds.Where(bar.IsFor), Is.Empty);
         Assert.That(crowds.Where((bar with { MostCallers = null }).IsFor).ToArray(), Has.Length.EqualTo(2));
         Assert.That((bar with { Cell = "0 B" }).IsFor(CellPlan.Sizes("scenario", LoadShape.Echo, 0).Single()));
+    }
+
+    private static double Contrast(string one, string other) =>
+        (Math.Max(Luminance(one), Luminance(other)) + 0.05) / (Math.Min(Luminance(one), Luminance(other)) + 0.05);
+
+    private static double Luminance(string colour)
+    {
+        string digits = colour.Length == 4 ? string.Concat(colour.Skip(1).Select(one => $"{one}{one}")) : colour[1..];
+        double[] light = [.. Convert.FromHexString(digits).Select(part => Math.Pow(part / 255.0, 2.2))];
+        return (0.2126 * light[0]) + (0.7152 * light[1]) + (0.0722 * light[2]);
     }
 
     private static ReportBar Measured(double value) =>

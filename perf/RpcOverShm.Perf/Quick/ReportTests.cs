@@ -1,4 +1,5 @@
 using System.Text.Json;
+using System.Text.RegularExpressions;
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Loads;
@@ -12,7 +13,7 @@ namespace RpcOverShm.Perf.Quick;
 public sealed class ReportTests
 {
     private static readonly string[] s_reportNames =
-        ["machine", "seed", "noiseFloor", "rows", "bars", "tables", "notes"];
+        ["machine", "seed", "rows", "bars", "tables", "notes"];
 
     private static readonly string[] s_rowNames =
     [
@@ -32,43 +33,83 @@ public sealed class ReportTests
     }
 
     [Test]
-    public void Of_SeveralTwins_HasTheWidestFloor()
-    {
-        PerfReport report = MakeReport();
-        Assert.That(report.NoiseFloor, Is.EqualTo(new NoiseFloor(0.9, 1.2)));
-    }
-
-    [Test]
-    public void CopyCounts_EveryArmThatCarriesMessages_HasOne() =>
+    public void SuiteReadme_EveryArm_HasALineForTheLegend() =>
         Assert.That(
-            ArmCatalog.All.Select(arm => arm.Name).Where(name => CopyCounts.Of(name).Length == 0),
-            Is.EqualTo(new[] { "cache-line" }));
+            ArmCatalog.All.Select(arm => SuiteReadme.Of(arm.Name)),
+            Has.All.Matches<(string Line, string Copies)>(text => text.Line.EndsWith('.') && text.Copies.Length > 0));
 
     [Test]
     public void Write_Markdown_TellsRowsFactsAndNotes()
     {
         PerfReport report = MakeReport() with { Notes = ["a note"] };
         string text = MarkdownReport.Write(report, [.. report.Rows.Select(Measured)]);
-        Assert.That(text, Does.Contain("## PingPong, 100 B"));
+        Assert.That(text, Does.Contain("### PingPong, 100 B"));
         Assert.That(text, Does.Contain("| pipe-again | blocking | 0.25 |"));
         Assert.That(text, Does.Contain("- a note"));
-        Assert.That(text, Does.Contain("between 0.90 and 1.20"));
+        Assert.That(text, Does.Contain("[PingPong](#pingpong) · "));
         Assert.That(text, Does.Contain("| seed | 42 |"));
     }
 
     [Test]
-    public void Write_Html_IsOnePageWithChartsBarsAndRivals()
+    public void Write_Markdown_ABarHasTheNoiseOfItsCell()
     {
-        ReportRow row = MakeRow("shm-protobuf", 0.1, 0.2);
-        var bar = new ReportBar("A <figure>", "100 B", "at most 4", "at most 2", 3, 2, 5, "times", true, false);
-        PerfReport report = MakeReport() with { Bars = [bar], Rows = [row, row with { SizeBytes = 1024, P50Us = 3 }] };
-        string page = HtmlReport.Write(report, [.. report.Rows.Select(Measured)]);
-        Assert.That(page, Does.Contain("<svg viewBox"));
+        ReportBar timed = MakeBar("a") with { Noise = new Noise(0.875, 1.25) };
+        string text = MarkdownReport.Write(MakeReport() with { Bars = [timed, MakeBar("b")] }, []);
+        Assert.That(text, Does.Contain("| a | 100 B | at most 4 | at most 2 |"));
+        Assert.That(text, Does.Contain("(2.00 to 5.00) times | 0.875 to 1.25 | met |"));
+        Assert.That(text, Does.Contain("(2.00 to 5.00) times | – | met |"));
+        Assert.That(text, Does.Not.Contain("Noise floor"));
+    }
+
+    [Test]
+    public void Write_Speed_ArmsThatWereNotMeasuredAreLeftOpen()
+    {
+        ReportRow pipe = MakeRow("pipe", 1, 1) with { P50Us = 12_345 };
+        string alone = MarkdownReport.Write(MakeReport() with { Rows = [pipe] }, []);
+        Assert.That(alone, Does.Contain("Measured on").And.Not.Contain("call of 100 B"));
+
+        PerfReport report = MakeReport() with { Rows = [MakeRow("shm-protobuf", 1, 1), pipe] };
+        Assert.That(
+            MarkdownReport.Write(report, []),
+            Does.Contain("| blocking call of 100 B, µs | 0.25 | 12,300 | – | – |")
+                .And.Contain("others: named pipe 12,300 µs."));
+        Assert.That(HtmlReport.Write(report, []), Does.Contain("width:80%").And.Not.Contain("grpc-dotnet 0"));
+    }
+
+    [Test]
+    public void Write_Html_IsOnePageWithChartsAndBars()
+    {
+        string page = MakePage();
+        Assert.That(page, Does.Contain("<svg viewBox").And.Contain("99th percentile"));
         Assert.That(page, Does.Contain("A &lt;figure&gt;"));
-        Assert.That(page, Does.Contain("grpc-dotnet 2.80"));
         Assert.That(page, Does.Not.Contain("<script").And.Not.Contain("http"));
         Assert.That(page, Does.Not.Contain("NaN").And.Not.Contain("∞"));
     }
+
+    [Test]
+    public void Write_Html_EveryLinkLeadsSomewhere()
+    {
+        string page = MakePage();
+        string[] anchors = [.. Regex.Matches(page, " id=\"([^\"]+)\"").Select(match => match.Groups[1].Value)];
+        string[] links = [.. Regex.Matches(page, "href=\"([^\"]+)\"").Select(match => match.Groups[1].Value)];
+        Assert.That(anchors, Is.Unique);
+        Assert.That(links.Where(link => link[0] == '#').Select(link => link[1..]), Is.Not.Empty.And.SubsetOf(anchors));
+        string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
+        IEnumerable<string> files = links.Where(link => link[0] != '#').Select(link => link.Split('#')[0]);
+        Assert.That(files.Select(file => Path.Combine(folder, file)).ToArray(), Is.Not.Empty.And.All.Exist);
+    }
+
+    private static string MakePage()
+    {
+        ReportRow row = MakeRow("shm-protobuf", 0.1, 0.2);
+        string[] scenarios = ["PingPong", "Stream", "Serialisers"];
+        ReportRow[] rows = [.. scenarios.Select(name => row with { Scenario = name }), row with { SizeBytes = 1024 }];
+        PerfReport report = MakeReport() with { Bars = [MakeBar("A <figure>")], Rows = rows };
+        return HtmlReport.Write(report, [.. rows.Select(Measured)]);
+    }
+
+    private static ReportBar MakeBar(string figure) =>
+        new(figure, "100 B", "at most 4", "at most 2", 3, 2, 5, "times", true, false);
 
     private static MeasuredRow Measured(ReportRow row) => new()
     {
@@ -87,7 +128,7 @@ public sealed class ReportTests
     private static PerfReport MakeReport()
     {
         var facts = MachineFacts.Collect(RuntimeFacts.Collect(), PerfSettings.FromEnvironment());
-        return PerfReport.Of(facts, 42, [MakeRow("pipe-again", 0.9, 1.1), MakeRow("pipe-again", 0.95, 1.2)]);
+        return new PerfReport(facts, 42, [MakeRow("pipe-again", 0.9, 1.1), MakeRow("pipe-again", 0.95, 1.2)]);
     }
 
     private static ReportRow MakeRow(string arm, double low, double high) => new()

@@ -14,6 +14,23 @@ internal sealed class CellRows(CellRecorder cell)
     private readonly CellPlan _plan = cell.Plan;
     private readonly Entrant? _baseline = Form(cell, Fleet.Baseline, null);
 
+    /// <summary>How far the baseline's twin came out from the baseline; null when one of them failed.</summary>
+    public Noise? Noise
+    {
+        get
+        {
+            if (_baseline is null || Twin is not { } twin)
+            {
+                return null;
+            }
+
+            var ratio = Ratio.Of(twin.Times, _baseline.Times);
+            return new Noise(Format.Rounded(ratio.Low), Format.Rounded(ratio.High));
+        }
+    }
+
+    private Entrant? Twin => Form(cell, Fleet.BaselineAgain, _baseline?.Caller);
+
     /// <summary>The rows, in the order of the arms. None when the baseline failed.</summary>
     public List<MeasuredRow> Make()
     {
@@ -23,7 +40,7 @@ internal sealed class CellRows(CellRecorder cell)
             return rows;
         }
 
-        Entrant? again = Form(cell, Fleet.BaselineAgain, _baseline.Caller);
+        Entrant? again = Twin;
         foreach (Entrant entrant in cell.Entrants.Where(entrant => entrant.Failure is null))
         {
             switch (entrant.Label)

@@ -1,12 +1,11 @@
-using RpcOverShm.Perf.Peers;
 using RpcOverShm.Perf.Recording;
 
 namespace RpcOverShm.Perf.Report;
 
-/// <summary>What <c>latest.json</c> holds.</summary>
-internal sealed record PerfReport(MachineFacts Machine, int Seed, NoiseFloor? NoiseFloor, IReadOnlyList<ReportRow> Rows)
+/// <summary>The content of <c>latest.json</c>.</summary>
+internal sealed record PerfReport(MachineFacts Machine, int Seed, IReadOnlyList<ReportRow> Rows)
 {
-    /// <summary>What has something to reach.</summary>
+    /// <summary>The figures that have something to reach.</summary>
     public IReadOnlyList<ReportBar> Bars { get; init; } = [];
 
     /// <summary>Findings with columns of their own.</summary>
@@ -14,13 +13,4 @@ internal sealed record PerfReport(MachineFacts Machine, int Seed, NoiseFloor? No
 
     /// <summary>Findings that are a sentence.</summary>
     public IReadOnlyList<string> Notes { get; init; } = [];
-
-    public static PerfReport Of(MachineFacts machine, int seed, IReadOnlyList<ReportRow> rows)
-    {
-        ReportRow[] twins = [.. rows.Where(row => row.Arm == Fleet.BaselineAgain && row.Schedule is null)];
-        NoiseFloor? floor = twins.Length == 0
-            ? null
-            : new NoiseFloor(twins.Min(row => row.RatioLow), twins.Max(row => row.RatioHigh));
-        return new PerfReport(machine, seed, floor, rows);
-    }
 }

@@ -1,3 +1,5 @@
+using System.Text.Json.Serialization;
+
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>A figure that has something to reach, and whether it did.</summary>
@@ -23,6 +25,10 @@ internal sealed record ReportBar(
     bool IsMet,
     bool IsAimMet)
 {
+    /// <summary>The noise of its cell; null, and left out, for a figure that is no time.</summary>
+    [JsonIgnore(Condition = JsonIgnoreCondition.WhenWritingNull)]
+    public Noise? Noise { get; init; }
+
     /// <summary>One line for a log.</summary>
     public override string ToString() => Format.Invariant(
         $"{(IsMet ? "met" : "MISSED")}: {Figure}: {Found}; bar {Bar}, aim {Aim} ({Cell})");

@@ -74,7 +74,10 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
             Format.Rounded(ratio.High),
             IsComparison ? "times" : Unit,
             Reaches(ratio.Median, Limit),
-            Reaches(ratio.Median, Aim));
+            Reaches(ratio.Median, Aim))
+        {
+            Noise = Unit == "B" ? null : rows.Noise,
+        };
     }
 
     /// <summary>Of two cells' results, the one that speaks for the figure.</summary>

@@ -14,6 +14,17 @@ public class DocumentSnippetTests
     public void Readme_QuotesServerAndClient() =>
         Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(2));
 
+    /// <summary>The figures of the README are those of a report that everyone can read.</summary>
+    [Test]
+    public void Readme_Speed_IsThatOfTheNewestReport()
+    {
+        const string heading = "\n## Speed\n";
+        SourceFile newest = Repository.Documents.Last(file => file.Folder == "perf/results");
+        string[] parts = newest.Text.Split(heading);
+        Assert.That(parts, Has.Length.EqualTo(2), $"{newest.Path} has no section 'Speed'.");
+        Assert.That(Repository.Read("README.md").Text, Does.Contain(heading + parts[1].Split("\n## ")[0]));
+    }
+
     [TestCase("<!-- snippet: a.cs#part -->\n```csharp\nint one = 1;\n\n    int two = 2;\n```\n")]
     [TestCase("<!-- snippet: b.cs -->\n```csharp\nint four;\n```\nWords.\n```sh\nls\n```\n")]
     public void Check_OfARightQuotation_FindsNothing(string markdown) => Assert.That(Check(markdown), Is.Empty);

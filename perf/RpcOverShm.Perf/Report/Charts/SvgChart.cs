@@ -10,13 +10,12 @@ namespace RpcOverShm.Perf.Report.Charts;
 /// </summary>
 internal static class SvgChart
 {
-    private const int Width = 520;
-    private const int Height = 400;
+    private const int Width = 440;
+    private const int Height = 370;
     private const int Left = 52;
     private const int Right = 26;
     private const int Top = 12;
     private const int Bottom = 46;
-    private const double MarkerSize = 3.6;
 
     public static void Write(StringBuilder html, Chart chart)
     {
@@ -105,25 +104,11 @@ internal static class SvgChart
 
     private static void WriteMarker(StringBuilder html, SeriesStyle style, double x, double y)
     {
-        string fill = style.IsFilled ? style.Colour : "#fff";
+        string fill = style.IsFilled ? style.Colour : "var(--page)";
         html.Append(CultureInfo.InvariantCulture,
             $"<path fill=\"{fill}\" stroke=\"{style.Colour}\" stroke-width=\"1.3\"")
             .Append(CultureInfo.InvariantCulture, $" transform=\"translate({x:0.#} {y:0.#})\"")
-            .Append(CultureInfo.InvariantCulture, $" d=\"{Shape(style.Marker)}\"/>");
-    }
-
-    private static string Shape(MarkerShape marker)
-    {
-        const double size = MarkerSize;
-        return Format.Invariant(marker switch
-        {
-            MarkerShape.Circle => $"M{-size} 0A{size} {size} 0 1 0 {size} 0A{size} {size} 0 1 0 {-size} 0Z",
-            MarkerShape.Square => $"M{-size} {-size}H{size}V{size}H{-size}Z",
-            MarkerShape.Triangle => $"M0 {-size - 1}L{size + 1} {size}H{-size - 1}Z",
-            MarkerShape.Diamond => $"M0 {-size - 1}L{size + 1} 0L0 {size + 1}L{-size - 1} 0Z",
-            MarkerShape.Cross => $"M{-size} {-size}L{size} {size}M{size} {-size}L{-size} {size}",
-            _ => $"M{-size} 0H{size}M0 {-size}V{size}",
-        });
+            .Append(CultureInfo.InvariantCulture, $" d=\"{style.Marker}\"/>");
     }
 
     private static string Text(string text) => WebUtility.HtmlEncode(text);

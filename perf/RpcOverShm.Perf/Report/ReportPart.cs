@@ -1,0 +1,41 @@
+using RpcOverShm.Perf.Report.Charts;
+
+namespace RpcOverShm.Perf.Report;
+
+/// <summary>
+/// A part of the report for people: a heading, and below it text, bars, charts and a table, as far as it has them. Text
+/// and cells have Markdown's links, code and bold letters; the text is one paragraph, or a list with "- " in each line.
+/// </summary>
+internal sealed record ReportPart(string Title, string Text = "")
+{
+    /// <summary>The level of the heading.</summary>
+    public int Level { get; init; } = 2;
+
+    /// <summary>Bars on one axis: a name, an arm for the colour, and microseconds.</summary>
+    public IReadOnlyList<(string Name, string Arm, double Us)> Bars { get; init; } = [];
+
+    public IReadOnlyList<Chart> Charts { get; init; } = [];
+
+    public IReadOnlyList<string> Columns { get; init; } = [];
+
+    public IReadOnlyList<IReadOnlyList<string>> Rows { get; init; } = [];
+
+    /// <summary>How many columns are text; the others are numbers.</summary>
+    public int Texts { get; init; } = 1;
+
+    /// <summary>A paragraph below the table.</summary>
+    public string Below { get; init; } = "";
+
+    /// <summary>True for a table that the page shows on a click.</summary>
+    public bool IsFolded { get; init; }
+
+    /// <summary>Where links find it: as GitHub makes anchors from headings.</summary>
+    public string Anchor => new(
+    [
+        .. Title.ToLowerInvariant().Replace(' ', '-')
+            .Where(letter => char.IsLetterOrDigit(letter) || letter is '-' or '_'),
+    ]);
+
+    /// <summary>True when nothing stands below the heading.</summary>
+    public bool IsEmpty => Text.Length == 0 && Charts.Count == 0 && Rows.Count == 0;
+}

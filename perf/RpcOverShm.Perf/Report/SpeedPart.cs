@@ -1,0 +1,101 @@
+using System.Globalization;
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Recording;
+
+namespace RpcOverShm.Perf.Report;
+
+/// <summary>
+/// The headline: three sentences, and six figures of the product beside those of its rivals. The README of the
+/// repository quotes it from the newest report, and a test compares them.
+/// </summary>
+internal static class SpeedPart
+{
+    private const string Silence = "after 10 ms of silence";
+
+    private static readonly (string Name, string Arm)[] s_columns =
+    [
+        ("RpcOverShm", "shm-protobuf"), ("named pipe", "pipe"), ("grpc-dotnet", "grpc-dotnet-uds"),
+        ("gRPC C core", "grpc-core-uds"),
+    ];
+
+    private static readonly string[] s_explanation =
+    [
+        "Times are medians. Both gRPC columns have the same generated client and service, over a Unix socket;",
+        "the pipe carries bytes without RPC, with a connection for each caller.",
+    ];
+
+    private static readonly Figure[] s_figures =
+    [
+        new("blocking call of 100 B, µs", "PingPong", 100, CallerKind.Blocking),
+        new("awaited call of 100 B, µs", "PingPong", 100, CallerKind.Async),
+        new("blocking call of 1 MiB, µs", "PingPong", 1 << 20, CallerKind.Blocking),
+        new($"blocking call of 100 B {Silence}, µs", "IdleGap", 100, CallerKind.Blocking) { Variant = Silence },
+        new("64 awaiting callers of 1 KiB, calls/s", "PingPong", 1 << 10, CallerKind.Async) { Callers = 64 },
+        new("server stream of 1 KiB, messages/s", "Stream", 1 << 10, CallerKind.Async),
+    ];
+
+    public static ReportPart Of(PerfReport report)
+    {
+        double[][] values =
+            [.. s_figures.Select(figure => s_columns.Select(column => figure.In(report, column.Arm)).ToArray())];
+        string[][] rows =
+        [
+            .. s_figures.Zip(values).Where(row => row.Second[0] > 0)
+                .Select(row => (string[])[row.First.Name, .. row.Second.Select(Say)]),
+        ];
+        (string Name, string Arm, double Us)[] calls =
+        [
+            .. s_columns.Zip(values[0], (column, us) => (column.Name, column.Arm, us)).Where(call => call.us > 0),
+        ];
+        string[] below = [.. s_explanation, .. report.Notes.Where(IsOfIdleProduct)];
+        return new ReportPart("Speed", string.Join('\n', [.. Sentences(calls), MachineSentence(report.Machine)]))
+        {
+            Below = rows.Length == 0 ? "" : string.Join('\n', below),
+            Bars = calls,
+            Columns = rows.Length == 0 ? [] : ["", .. s_columns.Select(column => column.Name)],
+            Rows = rows,
+        };
+    }
+
+    private static IEnumerable<string> Sentences((string Name, string Arm, double Us)[] calls)
+    {
+        if (calls.Length > 1 && calls[0].Arm == s_columns[0].Arm)
+        {
+            yield return $"A blocking call of 100 B to another process and back takes {Say(calls[0].Us)} µs.";
+            string others = string.Join(", ", calls.Skip(1).Select(call => $"{call.Name} {Say(call.Us)} µs"));
+            yield return $"The same by others: {others}.";
+        }
+    }
+
+    private static string MachineSentence(MachineFacts machine) => string.Create(
+        CultureInfo.InvariantCulture,
+        $"Measured on {machine.Date}: {machine.CpuModel}, {machine.Cores} cores"
+        + $"{(machine.Hypervisor ? " of a virtual machine" : "")}, {machine.Runtime}, commit {machine.Commit}.");
+
+    private static bool IsOfIdleProduct(string note) =>
+        note.StartsWith($"An idle connection of {s_columns[0].Arm}", StringComparison.Ordinal);
+
+    // Three digits, of large numbers too.
+    private static string Say(double value)
+    {
+        double unit = Math.Pow(10, Math.Max(0, Math.Floor(Math.Log10(Math.Max(1, value))) - 2));
+        return value == 0 ? "–" : Format.Number(value < 100 ? value : Math.Round(value / unit) * unit);
+    }
+
+    /// <summary>One figure of an arm: calls a second where the name ends so, else the median time.</summary>
+    private sealed record Figure(string Name, string Scenario, int SizeBytes, CallerKind Caller)
+    {
+        public int Callers { get; init; } = 1;
+
+        public string Variant { get; init; } = "";
+
+        /// <summary>0 when the arm was not measured there.</summary>
+        public double In(PerfReport report, string arm)
+        {
+            ReportRow? found = report.Rows.FirstOrDefault(row =>
+                row.Arm == arm && row.Scenario == Scenario && row.SizeBytes == SizeBytes && row.Caller == Caller
+                && row.Callers == Callers && row.Variant == Variant);
+            return (Name.EndsWith("/s", StringComparison.Ordinal) ? found?.PerSecond : found?.P50Us) ?? 0;
+        }
+    }
+}
