@@ -16,14 +16,12 @@ internal abstract class CallsArm : IArm
     public virtual bool Supports(LoadShape shape, CallerKind caller) =>
         shape == LoadShape.Echo || (caller == CallerKind.Async && shape != LoadShape.Batch);
 
-    public async Task<string> ServeAsync(string place)
-    {
-        return await ServeAsync(Conformance.BindService(new CheckedService()), place);
-    }
+    public abstract Task<string> ServeAsync(string place);
 
     public virtual IArmClient MakeClient(string place) => new CallsClient(MakeChannel(place));
 
-    protected abstract Task<string> ServeAsync(ServerServiceDefinition service, string place);
+    /// <summary>The service, for a server that takes it bound.</summary>
+    protected static ServerServiceDefinition Bind() => Conformance.BindService(new CheckedService());
 
     protected abstract ChannelBase MakeChannel(string place);
 }

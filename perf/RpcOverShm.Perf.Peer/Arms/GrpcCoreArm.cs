@@ -12,12 +12,12 @@ internal sealed class GrpcCoreArm : CallsArm
 
     public override string Name => "grpc-core-uds";
 
-    protected override Task<string> ServeAsync(ServerServiceDefinition service, string place)
+    public override Task<string> ServeAsync(string place)
     {
         string address = "unix:" + place;
         var server = new Server([s_anySize])
         {
-            Services = { service },
+            Services = { Bind() },
             Ports = { new ServerPort(address, 0, ServerCredentials.Insecure) },
         };
         server.Start();

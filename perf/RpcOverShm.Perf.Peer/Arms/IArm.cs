@@ -11,6 +11,12 @@ internal interface IArm
     /// <summary>The name in every table.</summary>
     string Name { get; }
 
+    /// <summary>The measured program that has both ends: a folder beside the suite, or empty for the usual one.</summary>
+    string Program => "";
+
+    /// <summary>The largest message that the mechanism carries, in bytes.</summary>
+    int LargestBytes => int.MaxValue;
+
     /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
     bool IsLocal => false;
 

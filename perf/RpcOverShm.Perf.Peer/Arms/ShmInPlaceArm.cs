@@ -9,8 +9,8 @@ internal sealed class ShmInPlaceArm : CallsArm
 {
     public override string Name => "shm-protobuf-in-place";
 
-    protected override Task<string> ServeAsync(ServerServiceDefinition service, string place) =>
-        ShmProtobufArm.StartServerAsync(service, place, parsesInPlace: true);
+    public override Task<string> ServeAsync(string place) =>
+        ShmProtobufArm.StartServerAsync(Bind(), place, parsesInPlace: true);
 
     protected override ChannelBase MakeChannel(string place) => ShmProtobufArm.OpenChannel(place, parsesInPlace: true);
 }

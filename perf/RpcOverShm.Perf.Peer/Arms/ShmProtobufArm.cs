@@ -30,8 +30,7 @@ internal sealed class ShmProtobufArm : CallsArm
         ShmChannel.ForAddress(
             place, new ShmChannelOptions { MaxReceiveMessageSize = null, ParsesInPlace = parsesInPlace });
 
-    protected override Task<string> ServeAsync(ServerServiceDefinition service, string place) =>
-        StartServerAsync(service, place);
+    public override Task<string> ServeAsync(string place) => StartServerAsync(Bind(), place);
 
     protected override ChannelBase MakeChannel(string place) => OpenChannel(place);
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
@@ -8,7 +9,7 @@ namespace RpcOverShm.Perf.Peer.Control;
 /// The main thread of a measured process: blocked in a read of the next request, or carrying one out. Its own work
 /// never falls into a measured window.
 /// </summary>
-internal sealed class ControlLoop(Stream requests, Stream replies)
+internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, IArm> find)
 {
     private const int CallBytes = 100;
     private const int CallsEach = 100;
@@ -51,14 +52,18 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
         switch (verb)
         {
             case PeerVerbs.Serve:
-                IArm served = ArmCatalog.Find(request.NextText());
+                IArm served = find(request.NextText());
                 answer.Add(served.ServeAsync(request.NextText()).GetAwaiter().GetResult());
                 break;
             case PeerVerbs.Connect:
-                IArm arm = ArmCatalog.Find(request.NextText());
+                IArm arm = find(request.NextText());
                 string place = request.NextText();
                 _loads = new LoadRunner(arm.MakeClient(place));
                 _makeFurther = () => new LoadRunner(arm.MakeClient(place));
+                break;
+            case PeerVerbs.Call:
+                IArm called = find(request.NextText());
+                Call(called.MakeClient(request.NextText()), request.NextNumber(), answer);
                 break;
             case PeerVerbs.Widen when _makeFurther is not null:
                 Widen(request.NextNumber(), _makeFurther);
@@ -77,6 +82,23 @@ internal sealed class ControlLoop(Stream requests, Stream replies)
                 break;
             default:
                 throw new InvalidOperationException($"The peer cannot '{verb}' now.");
+        }
+    }
+
+    // A load would have more to compile than the arm itself.
+    private static void Call(IArmClient client, long calls, LineWriter answer)
+    {
+        IEcho echo = client.OpenEchoAsync(CallerKind.Blocking).GetAwaiter().GetResult();
+        for (long i = 0; i < calls; i++)
+        {
+            PayloadPattern.Fill(echo.Prepare(new ExchangeSize(CallBytes, LoadOrder.SameAsRequest)).Span, i);
+            echo.Seal();
+            echo.Call();
+            answer.Add(Stopwatch.GetTimestamp());
+            if (PayloadPattern.CountWrong(echo.Reply, i, CallBytes) != 0)
+            {
+                throw new InvalidDataException($"Answer {i} is wrong.");
+            }
         }
     }
 

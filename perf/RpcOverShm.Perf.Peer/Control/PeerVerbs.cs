@@ -12,6 +12,12 @@ internal static class PeerVerbs
     /// <summary>Load the server as its client: "run", and the order. The answer is the result.</summary>
     public const string Run = "run";
 
+    /// <summary>
+    /// Be the client of an arm's server and make so many calls, one after another: "call ARM PLACE COUNT". The answer
+    /// says when each was answered.
+    /// </summary>
+    public const string Call = "call";
+
     /// <summary>Say what this process has used and served so far.</summary>
     public const string Sample = "sample";
 

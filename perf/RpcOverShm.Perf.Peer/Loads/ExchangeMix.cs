@@ -15,6 +15,9 @@ internal static class ExchangeMix
     /// <summary>The sizes of a call; it is the caller's own <paramref name="index"/>-th of the slice.</summary>
     public static ExchangeSize At(long index) => s_calls[index % s_calls.Length];
 
+    /// <summary>The largest message, either way.</summary>
+    public static int LargestBytes => s_calls.Max(call => Math.Max(call.RequestBytes, call.ReplyBytes));
+
     /// <summary>The mean request of the whole mix.</summary>
     public static double MeanRequestBytes => s_calls.Average(call => (double)call.RequestBytes);
 

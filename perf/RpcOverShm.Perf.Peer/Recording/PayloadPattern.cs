@@ -23,7 +23,9 @@ internal static class PayloadPattern
     private const int VariantStepBytes = 61;
     private const int LargestPayload = 16 << 20;
 
-    private static readonly byte[] s_table = MakeTable();
+    private const int SmallPayload = 4 << 10;
+
+    private static readonly byte[] s_small = MakeTable(SmallPayload);
 
     /// <summary>Writes a message. One that is shorter than its number has the other bytes only.</summary>
     public static void Fill(Span<byte> payload, long number)
@@ -114,13 +116,20 @@ internal static class PayloadPattern
     private static ReadOnlySpan<byte> Body(int length, long number)
     {
         int variant = length < NumberBytes ? 0 : (int)((ulong)number % Variants);
-        return s_table.AsSpan(variant * VariantStepBytes, length);
+        byte[] table = length <= SmallPayload ? s_small : Large.Table;
+        return table.AsSpan(variant * VariantStepBytes, length);
     }
 
-    private static byte[] MakeTable()
+    private static byte[] MakeTable(int largest)
     {
-        byte[] table = GC.AllocateUninitializedArray<byte>(LargestPayload + (Variants * VariantStepBytes));
+        byte[] table = GC.AllocateUninitializedArray<byte>(largest + (Variants * VariantStepBytes));
         new Random(0x5EED).NextBytes(table);
         return table;
+    }
+
+    // It takes a tenth of a second to make: a program that has just started and sends little does without.
+    private static class Large
+    {
+        public static byte[] Table { get; } = MakeTable(LargestPayload);
     }
 }

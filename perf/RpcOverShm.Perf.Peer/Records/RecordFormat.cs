@@ -7,18 +7,19 @@ namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>A serialiser of records: its name in the arms', and how the product and a stream come by it.</summary>
 /// <param name="name">In the arms'.</param>
-/// <param name="codec">The product's; null for the marshallers that were generated.</param>
-internal sealed class RecordFormat(string name, ShmCodec? codec)
+/// <param name="getCodec">The product's; null for the marshallers that were generated.</param>
+internal sealed class RecordFormat(string name, Func<ShmCodec>? getCodec)
 {
     private readonly ConcurrentDictionary<Type, object> _marshallers = [];
 
-    public static RecordFormat Protobuf { get; } = new("protobuf", codec: null);
+    public static RecordFormat Protobuf { get; } = new("protobuf", getCodec: null);
 
-    public static RecordFormat MessagePack { get; } = new("msgpack", ShmMessagePackCodec.Instance);
+    public static RecordFormat MessagePack { get; } = new("msgpack", () => ShmMessagePackCodec.Instance);
 
     public string Name => name;
 
-    public ShmCodec? Codec => codec;
+    /// <summary>A library that only its own arms load: a program that has just started does without.</summary>
+    public ShmCodec? Codec => getCodec?.Invoke();
 
     /// <summary>The marshaller of a message, as the generated service or the codec has it.</summary>
     public Marshaller<T> MarshallerOf<T>()
@@ -27,7 +28,7 @@ internal sealed class RecordFormat(string name, ShmCodec? codec)
             typeof(T),
             static (_, codec) => codec?.CreateMarshaller(GeneratedMarshaller<T>.Instance)
                 ?? GeneratedMarshaller<T>.Instance,
-            codec);
+            Codec);
 
     // As the generated code has it, whose own are private.
     private static class GeneratedMarshaller<T>

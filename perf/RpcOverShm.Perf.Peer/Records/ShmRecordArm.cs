@@ -24,12 +24,9 @@ internal sealed class ShmRecordArm(RecordFormat format) : IArm
         return server.Address;
     }
 
-    public IArmClient MakeClient(string place) => new Client(ShmChannel.ForAddress(
-        place, new ShmChannelOptions { MaxReceiveMessageSize = null, Codec = format.Codec }));
-
-    private sealed class Client(ShmChannel channel) : IArmClient
+    public IArmClient MakeClient(string place)
     {
-        public Task<IEcho> OpenEchoAsync(CallerKind caller) =>
-            Task.FromResult<IEcho>(new RecordEcho(new CallsRecords(channel.CreateCallInvoker())));
+        var options = new ShmChannelOptions { MaxReceiveMessageSize = null, Codec = format.Codec };
+        return new CallsRecordsClient(ShmChannel.ForAddress(place, options).CreateCallInvoker());
     }
 }

@@ -9,7 +9,8 @@ internal static class ArmSets
     public static IReadOnlyList<string> Usual { get; } =
     [
         "raw-ring", "raw-stream", "shm-raw", "shm-protobuf",
-        Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp", "grpc-core-uds",
+        Fleet.Baseline, Fleet.BaselineAgain, "uds", "tcp",
+        "grpc-dotnet-uds", "grpc-core-uds", "streamjsonrpc-uds",
     ];
 
     /// <summary>With payloads in pooled memory, which are for messages that are not small.</summary>
@@ -18,9 +19,9 @@ internal static class ArmSets
     /// <summary>With the round trip of one word, which knows no size.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
 
-    /// <summary>Where one connection each is what matters: product, baseline and rival.</summary>
+    /// <summary>Where one connection each is what matters: product, baseline and rivals.</summary>
     public static IReadOnlyList<string> Calls { get; } =
-        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "grpc-core-uds"];
+        ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "grpc-dotnet-uds", "grpc-core-uds"];
 
     /// <summary>Product and baseline.</summary>
     public static IReadOnlyList<string> Few { get; } =
@@ -30,7 +31,7 @@ internal static class ArmSets
     public static IReadOnlyList<string> Serialisers { get; } =
     [
         "shm-raw", "shm-payload", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
-        Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf",
+        Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf", "grpc-dotnet-uds",
     ];
 
     /// <summary>
@@ -40,15 +41,18 @@ internal static class ArmSets
     [
         "shm-raw", "shm-protobuf-record", "shm-msgpack-record",
         Fleet.Baseline, Fleet.BaselineAgain, "pipe-protobuf-record", "pipe-msgpack-record",
-        "uds", "uds-protobuf-record", "uds-msgpack-record",
+        "uds", "uds-protobuf-record", "uds-msgpack-record", "grpc-dotnet-protobuf-record",
     ];
 
-    /// <summary>Product and baseline, with messages of every form, and the rival.</summary>
-    public static IReadOnlyList<string> Forms { get; } = [.. Few, "shm-object", "grpc-core-uds"];
+    /// <summary>Product and baseline, with messages of every form, and the rivals.</summary>
+    public static IReadOnlyList<string> Forms { get; } = [.. Few, "shm-object", "grpc-dotnet-uds", "grpc-core-uds"];
 
     /// <summary>Every mechanism of the system, and the product's layers.</summary>
     public static IReadOnlyList<string> Mechanisms { get; } =
-        ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal"];
+    [
+        "raw-ring", "raw-stream", "shm-raw", "shm-protobuf",
+        Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal", "posix-mq", "zeromq",
+    ];
 
     /// <summary>Blocks through everything that streams, and the copy of memory that none can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Text;
+using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peers;
@@ -12,6 +13,7 @@ namespace RpcOverShm.Perf.Peers;
 /// </summary>
 internal sealed class PeerProcess : IAsyncDisposable
 {
+    private const string UsualProgram = "RpcOverShm.Perf.Peer";
     private const int StderrKept = 4000;
     private static readonly TimeSpan s_startDeadline = TimeSpan.FromSeconds(30);
     private static readonly TimeSpan s_exitDeadline = TimeSpan.FromSeconds(5);
@@ -30,9 +32,10 @@ internal sealed class PeerProcess : IAsyncDisposable
 
     /// <summary>Starts a process and waits until it says that it is ready.</summary>
     /// <param name="name">What it is called in messages.</param>
-    public static async Task<PeerProcess> StartAsync(string name)
+    /// <param name="program">See <see cref="IArm.Program"/>.</param>
+    public static async Task<PeerProcess> StartAsync(string name, string program = "")
     {
-        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo()));
+        var peer = new PeerProcess(name, await PeerLauncher.StartAsync(StartInfo(program)));
         string line = await peer.ReadLineAsync("start", s_startDeadline);
         return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
     }
@@ -78,11 +81,11 @@ internal sealed class PeerProcess : IAsyncDisposable
         _process.Dispose();
     }
 
-    private static ProcessStartInfo StartInfo()
+    private static ProcessStartInfo StartInfo(string program)
     {
         string directory = Path.GetDirectoryName(typeof(PeerProcess).Assembly.Location)!;
-        string program = OperatingSystem.IsWindows() ? "RpcOverShm.Perf.Peer.exe" : "RpcOverShm.Perf.Peer";
-        var info = new ProcessStartInfo(Path.Combine(directory, program))
+        string file = (program.Length == 0 ? UsualProgram : program) + (OperatingSystem.IsWindows() ? ".exe" : "");
+        var info = new ProcessStartInfo(Path.Combine(directory, program, file))
         {
             ArgumentList = { Environment.ProcessId.ToString(CultureInfo.InvariantCulture) },
             RedirectStandardInput = true,

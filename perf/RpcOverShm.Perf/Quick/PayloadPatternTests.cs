@@ -12,6 +12,8 @@ public sealed class PayloadPatternTests
     [TestCase(8)]
     [TestCase(9)]
     [TestCase(100)]
+    [TestCase(4096)]
+    [TestCase(4097)]
     [TestCase(1 << 20)]
     public void CountWrong_WhatFillMade_IsZero(int size)
     {

@@ -40,6 +40,11 @@ internal sealed record CellPlan(string Scenario, LoadOrder Order)
     /// <summary>Above 0: each row sends so many bytes in all its rounds, however long that takes.</summary>
     public long VolumeBytes { get; init; }
 
+    /// <summary>The largest message, either way.</summary>
+    public int LargestBytes => Order.SizeBytes == LoadOrder.Mixed
+        ? ExchangeMix.LargestBytes
+        : Math.Max(Order.SizeBytes, Order.ReplyBytes);
+
     /// <summary>The name of the cell within its scenario, and of its test.</summary>
     public string Name
     {

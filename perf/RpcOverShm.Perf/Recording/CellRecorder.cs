@@ -1,3 +1,4 @@
+using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peers;
 
@@ -35,12 +36,17 @@ internal sealed class CellRecorder
         // A seed of its own: the order is the same whether or not other cells were measured before.
         string name = plan.Scenario + plan.Name;
         _order = new Random(settings.Seed ^ name.Aggregate(0, (hash, letter) => (hash * 31) + letter));
-        Entrants = [.. fleet.Pairs.Where(pair => plan.Arms.Contains(pair.Label)).SelectMany(EntrantsOf)];
+        ArmPair[] pairs = [.. fleet.Pairs.Where(pair => plan.Arms.Contains(pair.Label))];
+        TooSmall = [.. pairs.Select(pair => pair.Arm).Where(arm => arm.LargestBytes < plan.LargestBytes)];
+        Entrants = [.. pairs.Where(pair => !TooSmall.Contains(pair.Arm)).SelectMany(EntrantsOf)];
     }
 
     public CellPlan Plan { get; }
 
     public IReadOnlyList<Entrant> Entrants { get; }
+
+    /// <summary>Arms of the plan that are left out, because they cannot carry its messages.</summary>
+    public IReadOnlyList<IArm> TooSmall { get; }
 
     /// <summary>Rounds in which the hypervisor took time away; they count like all others.</summary>
     public int RoundsWithSteal { get; private set; }

@@ -47,7 +47,10 @@ public sealed class IpcBench
 
         run.Add(new ReportTable(
             $"IpcBench, {count} messages of {Format.Size(size)}",
-            "One run each, in this order; few messages measure a warm-up more than a mechanism.",
+            string.Join(' ', [
+                "One run each, in this order; few messages measure a warm-up more than a mechanism.",
+                .. cell.TooSmall.Select(arm => $"{arm.Name} is left out: it carries {arm.LargestBytes} B at most."),
+            ]),
             s_columns,
             rows));
         Assert.Multiple(() =>

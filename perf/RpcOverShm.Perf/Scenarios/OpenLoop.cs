@@ -36,7 +36,7 @@ public sealed class OpenLoop
         new(nameof(OpenLoop), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, SizeBytes))
         {
             Variant = string.Create(CultureInfo.InvariantCulture, $"{share * 100:0} % of capacity"),
-            Arms = [.. ArmSets.Few, "uds", "grpc-core-uds"],
+            Arms = [.. ArmSets.Few, "uds", "grpc-dotnet-uds", "grpc-core-uds"],
             Callers = [CallerKind.Blocking],
             OfferedShare = share,
             Weight = 0.7,

@@ -1,0 +1,22 @@
+using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+
+namespace RpcOverShm.Perf.JsonRpcPeer;
+
+/// <summary>The server's side: what comes in is checked, what goes out can be.</summary>
+internal sealed class CheckedEcho : IEchoService
+{
+    public Task<byte[]> EchoAsync(byte[] message)
+    {
+        ServedTally.CountRequest(message);
+        int size = EchoNumber.ReplyBytes(message);
+        if (size == LoadOrder.SameAsRequest)
+        {
+            return Task.FromResult(message);
+        }
+
+        byte[] reply = GC.AllocateUninitializedArray<byte>(size);
+        EchoNumber.FillReply(reply, message);
+        return Task.FromResult(reply);
+    }
+}

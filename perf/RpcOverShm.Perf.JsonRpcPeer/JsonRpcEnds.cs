@@ -1,0 +1,66 @@
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+using Nerdbank.Streams;
+using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Loads;
+using StreamJsonRpc;
+
+namespace RpcOverShm.Perf.JsonRpcPeer;
+
+/// <summary>Both ends of <see cref="JsonRpcArm"/>, with default options: a connection for each caller.</summary>
+internal sealed class JsonRpcEnds : JsonRpcArm
+{
+    public override Task<string> ServeAsync(string place)
+    {
+        Socket listener = MakeSocket();
+        listener.Bind(new UnixDomainSocketEndPoint(place));
+        listener.Listen();
+        _ = Task.Run(async () =>
+        {
+            while (true)
+            {
+                var rpc = new JsonRpc(Handle(await listener.AcceptAsync()));
+                rpc.AddLocalRpcTarget<IEchoService>(new CheckedEcho(), null);
+                rpc.StartListening();
+            }
+        });
+        return Task.FromResult(place);
+    }
+
+    public override IArmClient MakeClient(string place) => new Client(place);
+
+    private static LengthHeaderMessageHandler Handle(Socket socket)
+    {
+        var stream = new NetworkStream(socket, ownsSocket: true);
+        return new LengthHeaderMessageHandler(stream.UsePipe(), new MessagePackFormatter());
+    }
+
+    private static Socket MakeSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    private sealed class Client(string place) : IArmClient
+    {
+        public async Task<IEcho> OpenEchoAsync(CallerKind caller)
+        {
+            Socket socket = MakeSocket();
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(place));
+            return new Echo(JsonRpc.Attach<IEchoService>(Handle(socket)));
+        }
+    }
+
+    private sealed class Echo(IEchoService service) : IEcho
+    {
+        private byte[] _request = [];
+        private byte[] _reply = [];
+
+        public ReadOnlySpan<byte> Reply => _reply;
+
+        public Memory<byte> Prepare(ExchangeSize size) =>
+            _request = _request.Length == size.RequestBytes ? _request : new byte[size.RequestBytes];
+
+        public void Call() => throw new NotSupportedException();
+
+        // What is allocated for a call is to be the arm's, not this method's.
+        [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
+        public async ValueTask CallAsync() => _reply = await service.EchoAsync(_request);
+    }
+}
