@@ -56,6 +56,7 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "HTTP/2 resets the stream of a request that nobody reads on: that write is Cancelled.")]
     public async Task S12_WriteThatWaits_EndsWithAMethodThatReturnsEarly()
     {
         var mayEnd = new TaskCompletionSource();

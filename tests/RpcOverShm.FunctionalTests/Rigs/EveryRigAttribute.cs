@@ -24,8 +24,15 @@ public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IF
         RigKind[] kinds = RigOptions.IsSchedulingChosen ? [RigKind.Shm] : Enum.GetValues<RigKind>();
         return kinds
             .Where(kind => NotOnAttribute.Allows(typeInfo.Type, kind))
-            .Select(kind => _builder.BuildFrom(
-                typeInfo, new KindFilter(filter, kind), new TestFixtureData([kind, .. more])));
+            .Select(kind => Build(typeInfo, filter, kind));
+    }
+
+    private TestSuite Build(ITypeInfo typeInfo, IPreFilter filter, RigKind kind)
+    {
+        TestSuite fixture = _builder.BuildFrom(
+            typeInfo, new KindFilter(filter, kind), new TestFixtureData([kind, .. more]));
+        fixture.ApplyAttributesToTest(typeInfo.Type);
+        return fixture;
     }
 
     private sealed class KindFilter(IPreFilter? inner, RigKind kind) : IPreFilter

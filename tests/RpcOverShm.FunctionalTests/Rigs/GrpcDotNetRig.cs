@@ -52,7 +52,7 @@ internal sealed class GrpcDotNetRig : CallRig
             $"{(_options.IsSecure ? "https" : "http")}://{ServerName}",
             new GrpcChannelOptions
             {
-                HttpHandler = MakeHandler(path),
+                HttpHandler = new DatelessHandler(MakeHandler(path)),
                 DisposeHttpClient = true,
                 MaxReceiveMessageSize = _options.ClientMaxReceive,
                 MaxSendMessageSize = _options.ClientMaxSend,
@@ -106,7 +106,10 @@ internal sealed class GrpcDotNetRig : CallRig
         builder.Logging.AddProvider(new GrpcDotNetLog(Log));
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration().ConfigureKestrel(kestrel =>
         {
-            // Kestrel counts no overhead per entry, and all other rigs do.
+            // Limits of HTTP that no other rig has; Kestrel counts metadata by their bytes, and no overhead per entry.
+            kestrel.Limits.MaxRequestBodySize = null;
+            kestrel.Limits.Http2.MaxStreamsPerConnection = int.MaxValue;
+            kestrel.AddServerHeader = false;
             kestrel.Limits.MaxRequestHeadersTotalSize = _options.ServerMaxMetadata;
             kestrel.Limits.Http2.MaxRequestHeaderFieldSize = _options.ServerMaxMetadata;
             kestrel.Limits.MaxRequestHeaderCount = _options.ServerMaxMetadata;
@@ -141,6 +144,7 @@ internal sealed class GrpcDotNetRig : CallRig
     {
         var handler = new SocketsHttpHandler
         {
+            MaxResponseHeadersLength = _options.ClientMaxMetadata >> 10,
             ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation),
         };
         if (_options.IsSecure)
@@ -171,5 +175,17 @@ internal sealed class GrpcDotNetRig : CallRig
     {
         KeyCertificatePair pair = TestCertificates.Create(ServerName);
         return X509Certificate2.CreateFromPem(pair.CertificateChain, pair.PrivateKey);
+    }
+
+    /// <summary>Removes the date that Kestrel adds to a response: of one without messages it is a trailer.</summary>
+    private sealed class DatelessHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
+    {
+        protected override async Task<HttpResponseMessage> SendAsync(
+            HttpRequestMessage request, CancellationToken cancellationToken)
+        {
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken);
+            response.Headers.Date = null;
+            return response;
+        }
     }
 }
