@@ -8,13 +8,15 @@ namespace RpcOverShm.FunctionalTests;
 /// <summary>
 /// Calls that are cancelled, disposed of, timed out and failed by their handlers at random moments, from many threads.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
 {
     private const int MethodThrew = 301;
 
     [Test]
+    [NotOn(
+        RigKind.GrpcDotNet,
+        "It tells the response one end and GetStatus another when a token races with the server's end.")]
     public async Task Calls_EndedAtRandom_EndWithExactlyOneStatusEach()
     {
         var handlers = new PlannedHandlers();

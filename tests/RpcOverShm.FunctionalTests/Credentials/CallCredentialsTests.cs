@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Credentials;
 
 /// <summary>Call credentials: what they add, in which order, and what becomes of their failures. 1.3.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
@@ -45,7 +44,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
         // Grpc.Core asks those of the channel first; the order here is grpc-dotnet's.
-        string[] all = IsShm ? ["first", "second", "channel"] : ["channel", "first", "second"];
+        string[] all = IsDotNet ? ["first", "second", "channel"] : ["channel", "first", "second"];
         Assert.That(asked, Is.EqualTo(all.Append("channel")));
         Assert.That(_seen, Is.EqualTo(new[] { string.Join(',', all.Prepend("header")), "channel" }));
     }
@@ -105,7 +104,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
             : await FailureOf(client.UnaryAsync(Payloads.Empty, options));
         await client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That(
@@ -133,13 +132,14 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         RpcException read = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
         RpcException write = await FailureOf(call.RequestStream.WriteAsync(Payloads.Empty));
 
-        StatusCode code = IsShm ? StatusCode.Internal : StatusCode.Unavailable;
+        StatusCode code = IsDotNet ? StatusCode.Internal : StatusCode.Unavailable;
         Assert.That(read.StatusCode, Is.EqualTo(code));
         Assert.That(write.StatusCode, Is.EqualTo(code));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(code));
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "It waits for credentials beyond the deadline.")]
     public async Task Deadline_WhileCredentialsAreAsked_EndsTheCall([Values] bool isBlocking)
     {
         CallRig rig = await StartNotingAsync();
@@ -200,7 +200,9 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
     {
         lock (_seen)
         {
-            _seen.Add(string.Join(',', context.RequestHeaders.GetAll("authorization").Select(entry => entry.Value)));
+            // HTTP may join values of one key, with a space behind the comma.
+            _seen.Add(string.Join(',', context.RequestHeaders.GetAll("authorization").Select(entry => entry.Value))
+                .Replace(", ", ",", StringComparison.Ordinal));
         }
 
         return Task.FromResult(request);

@@ -8,8 +8,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What a call does with each of its options: the table of <see cref="CallOptions"/>, O1 to O8.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
 {
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -50,7 +49,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         Payload empty = await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(Metadata.Empty))
             .ResponseAsync.Bounded();
 
-        // Grpc.Core adds its user-agent to both.
+        // The others add their user-agent to both.
         Assert.That(none.Data.Length, Is.EqualTo(IsShm ? 0 : 1));
         Assert.That(empty.Data.Length, Is.EqualTo(none.Data.Length));
         Assert.That(() => Metadata.Empty.Add("key", "value"), Throws.Exception, "They are frozen still.");
@@ -64,7 +63,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
 
         // Of grpc-dotnet's type; Grpc.Core throws an ArgumentException.
-        Type expected = IsShm ? typeof(InvalidOperationException) : typeof(ArgumentException);
+        Type expected = IsDotNet ? typeof(InvalidOperationException) : typeof(ArgumentException);
         Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.Unary(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.ServerStream(Payloads.Empty, options), Throws.TypeOf(expected));
@@ -157,13 +156,13 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         {
             Unary = (request, context) =>
             {
-                // Whether a message was compressed the API does not tell; for Grpc.Core see the interop cases.
+                // Whether a message was compressed the API does not tell; for the others see the interop cases.
                 areCompressed.Add(context is ShmServerCallContext { IsLastRequestCompressed: true });
                 return Task.FromResult(request);
             },
         });
         var headers = new Metadata();
-        if (IsShm)
+        if (IsDotNet)
         {
             headers.Add("grpc-internal-encoding-request", "gzip");
         }
@@ -188,7 +187,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex(new CallOptions(writeOptions: hint));
         Task write = call.RequestStream.WriteAsync(Payloads.Of("one"));
-        if (!IsShm)
+        if (!IsDotNet)
         {
             // The C core takes the hint: something must follow. grpc-dotnet's client does not.
             await write.Bounded();
@@ -221,7 +220,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(propagationToken: null)).ResponseAsync.Bounded();
 
         // Grpc.Core is the only one that can.
-        Assert.That(await thrown.Task.Bounded(), IsShm ? Is.TypeOf<NotImplementedException>() : Is.Null);
+        Assert.That(await thrown.Task.Bounded(), IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 
     [Test]
@@ -238,7 +237,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         Task CallAsync() => rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(propagationToken: token)).ResponseAsync;
 
-        if (IsShm)
+        if (IsDotNet)
         {
             await CallAsync().Bounded();
         }

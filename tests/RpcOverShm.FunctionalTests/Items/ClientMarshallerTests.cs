@@ -7,8 +7,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// <summary>
 /// Marshallers of clients that break the rules: each costs its call and nothing else, in every shape of call.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly byte[] s_message = [1, 2, 3, 4, 5];
@@ -36,10 +35,12 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     }
 
     [TestCaseSource(nameof(WrongLengths))]
+    [NotOn(RigKind.GrpcDotNet, "It compares no announced length with what is written, and HttpClient wraps the rest.")]
     public Task Z4_Serializer_ThatLiesAboutItsLength_IsInternal(
         Action<byte[], SerializationContext> serialize, Type here, Type? core) => Serializer(serialize, here, core);
 
     [TestCaseSource(nameof(Serializers))]
+    [NotOn(RigKind.GrpcDotNet, "It compares no announced length with what is written, and HttpClient wraps the rest.")]
     public async Task Serializer(Action<byte[], SerializationContext> serialize, Type here, Type? core)
     {
         _rig = await StartAsync(null, BytesService.Build());
@@ -77,6 +78,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
         if (IsShm)
         {
+            // A part of the message may be on its way when its serialiser throws, so the call cannot go on.
             RpcException outcome = await FailureOf(call.Outcome);
             Assert.That(outcome.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That((write as RpcException)?.Status, Is.EqualTo(outcome.Status));
@@ -84,7 +86,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // Grpc.Core lets the exception out, and the call goes on.
+            // The others let the exception out, and the call goes on.
             Assert.That(write, Is.TypeOf<FormatException>());
             await requests.CompleteAsync().Bounded();
             await call.Outcome.Bounded();
@@ -97,6 +99,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             shape, static _ => throw new FormatException("not what was sent"), typeof(FormatException));
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    [NotOn(RigKind.GrpcDotNet, "It gives the payload as often as it is asked for; here the bytes may be the peer's.")]
     public async Task Z5_Deserializer_ThatTakesThePayloadTwice_IsInternal(MethodType shape) =>
         await AssertUnreadableAsync(
             shape,
@@ -125,13 +128,16 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Exception? thrown = await Thrown.InAllAsync(
             () => CallAsync(BytesService.Reading(shape, static _ => null!)));
 
-        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then.
-        Assert.That(thrown, IsShm ? Is.TypeOf<RpcException>() : Is.Null);
-        if (IsShm)
+        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then; it takes that for the end of
+        // a stream, of which it has no status yet, and here the reason is said.
+        Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.Null);
+        if (IsDotNet)
         {
             Assert.That(
                 ((RpcException)thrown!).Status.Plain(),
-                Is.EqualTo(new Status(StatusCode.Internal, "Failed to deserialize response message.")));
+                IsGrpcDotNet && shape is MethodType.ServerStreaming or MethodType.DuplexStreaming
+                    ? Is.EqualTo(new Status(StatusCode.Cancelled, "No grpc-status found on response."))
+                    : Is.EqualTo(new Status(StatusCode.Internal, "Failed to deserialize response message.")));
         }
     }
 
@@ -141,7 +147,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         _rig = await StartAsync(null, BytesService.Build());
         Task call = CallAsync(BytesService.Reading(shape, read));
         bool isStream = shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
-        if (!IsShm && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
+        if (!IsDotNet && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
         {
             // Grpc.Core cancels the call for it, and may find that it has ended well, or still be writing.
             return;
@@ -149,13 +155,15 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(call);
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
-        if (IsShm)
+        if (IsDotNet)
         {
+            // grpc-dotnet says in which step it was thrown, and of a single response that the call could not start. Here
+            // it is always what Grpc.Core says too.
+            string step = IsShm ? "Failed to deserialize response message."
+                : isStream ? "Error reading next message." : "Error starting gRPC call.";
             Exception exception = failure.Status.DebugException!;
             Assert.That(exception, Is.TypeOf(reason));
-            Assert.That(
-                failure.Status.Detail,
-                Is.EqualTo($"Failed to deserialize response message. {reason.Name}: {exception.Message}"));
+            Assert.That(failure.Status.Detail, Is.EqualTo($"{step} {reason.Name}: {exception.Message}"));
         }
         else
         {
@@ -165,7 +173,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
     private void AssertRefused(Exception? thrown, Type here, Type? core, string shape)
     {
-        if (!IsShm)
+        if (!IsDotNet)
         {
             Assert.That(thrown?.GetType(), Is.EqualTo(core), shape);
             return;

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What a method sees of its call: every member of ServerCallContext.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
@@ -43,10 +42,11 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
     {
         string host = await SeenAsync(context => context.Host);
 
-        Assert.That(host, IsShm ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1"));
+        Assert.That(host, IsDotNet ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1"));
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "GrpcChannel ignores the host of a call.")]
     public async Task X_Host_IsWhatTheCallNames()
     {
         CallRig rig = await UseAsync(new Script
@@ -65,9 +65,11 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
     {
         string peer = await SeenAsync(context => context.Peer);
 
+        // grpc-dotnet knows addresses of IP only.
         Assert.That(
             peer,
-            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1") : Does.StartWith("ipv4:127.0.0.1:"));
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1")
+            : IsDotNet ? Does.StartWith("unknown") : Does.StartWith("ipv4:127.0.0.1:"));
     }
 
     [Test]
@@ -186,7 +188,8 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
             return (before, context.Status);
         });
 
-        Assert.That(first.Plain(), Is.EqualTo(new Status(StatusCode.OK, "")));
+        // grpc-dotnet has the zero value there, whose detail is null in spite of its type.
+        Assert.That(first.Plain(), Is.EqualTo(IsGrpcDotNet ? default : new Status(StatusCode.OK, "")));
         Assert.That(second.Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
     }
 
@@ -264,7 +267,7 @@ internal sealed class ContextItemTests(RigKind kind) : ItemFixture(kind)
         });
 
         // Only Grpc.Core can make one.
-        Assert.That(thrown, IsShm ? Is.TypeOf<NotImplementedException>() : Is.Null);
+        Assert.That(thrown, IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 
     [Test]

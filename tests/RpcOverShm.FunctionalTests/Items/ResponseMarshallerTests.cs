@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>Marshallers of responses that do not do as they should: their call is Unknown, and no other.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
 {
     private const string Service = "test.BadMarshallers";
@@ -22,6 +21,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
     [TestCase("completes with both")]
     [TestCase("completes with null")]
     [TestCase("takes the writer too late")]
+    [NotOn(RigKind.GrpcDotNet, "It takes a marshaller that does not complete for one of an empty message.")]
     public async Task Response_WhoseMarshallerBreaksTheRules_IsUnknown(string fault)
     {
         CallRig rig = await UseAsync(null, Build(fault));
@@ -32,7 +32,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         // Grpc.Core serialises what a method returns when nobody looks any more, and resets the stream.
         Assert.That(
             failures.Select(failure => failure.StatusCode),
-            Is.EqualTo(IsShm
+            Is.EqualTo(IsDotNet
                 ? [StatusCode.Unknown, StatusCode.Unknown, StatusCode.Unknown]
                 : new[] { StatusCode.Cancelled, StatusCode.Cancelled, StatusCode.Unknown }));
     }
@@ -41,12 +41,15 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
     [TestCase("announces more than it writes")]
     [TestCase("announces less than it writes")]
     [TestCase("announces a negative length")]
+    [NotOn(
+        RigKind.GrpcDotNet,
+        "It sends the announced length before the message: its client finds the lie, and says Internal.")]
     public async Task Response_WhoseMarshallerLiesAboutItsLength_IsUnknown(string fault)
     {
         CallRig rig = await UseAsync(null, Build(fault));
         rig.Log.Expect(MethodThrew);
 
-        if (IsShm)
+        if (IsDotNet)
         {
             RpcException[] failures = await FailuresAsync(rig);
             Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unknown));

@@ -8,8 +8,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What marshallers may rely on: Z1 to Z7 in the order of the rules of 1.4.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly byte[] s_message = [1, 2, 3, 4, 5];
@@ -127,7 +126,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(CallAsync(rig, method));
 
-        // The C core counts what it was given.
+        // The others count what they were given.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(isWritten, Is.EqualTo(!IsShm));
     }
@@ -196,6 +195,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "It keeps the payload; here the bytes may be the peer's.")]
     public async Task Z5_Payload_AfterTheDeserialiserHasReturned_CannotBeTaken()
     {
         CallRig rig = await StartAsync(null, BytesService.Build());
@@ -209,7 +209,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(
             () => kept!.PayloadAsNewBuffer(),
-            IsShm ? Throws.InvalidOperationException : Throws.InstanceOf<Exception>());
+            IsDotNet ? Throws.InvalidOperationException : Throws.InstanceOf<Exception>());
     }
 
     [Test]
@@ -264,7 +264,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
             return [];
         }));
 
-        Assert.That(isArray, Is.EqualTo(IsShm));
+        Assert.That(isArray, Is.EqualTo(IsDotNet));
     }
 
     /// <summary>Makes a call with one request, and gives its one response.</summary>

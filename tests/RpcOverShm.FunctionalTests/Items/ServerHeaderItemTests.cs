@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>When response headers and trailers go out, and who may write them when: S7 to S9.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
@@ -96,7 +95,7 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
         });
 
         Assert.That(exception, Is.InstanceOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet
             ? "Response headers can only be sent once per call."
             : "Response headers can only be sent once per call."));
     }
@@ -134,7 +133,8 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
         RpcException streamed = await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None));
         Metadata[] headers = [await unary.ResponseHeadersAsync.Bounded(), await stream.ResponseHeadersAsync.Bounded()];
 
-        Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.Null);
+        // Headers and trailers of a response without messages are one block of HTTP/2, and grpc-dotnet shows it as both.
+        Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.EqualTo(IsGrpcDotNet ? "because" : null));
         Assert.That(failed.Trailers.GetValue("why"), Is.EqualTo("because"));
         Assert.That(streamed.Trailers.GetValue("why"), Is.EqualTo("because"));
         Assert.That(unary.GetTrailers().GetValue("why"), Is.EqualTo("because"));

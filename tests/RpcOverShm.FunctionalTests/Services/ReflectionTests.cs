@@ -11,10 +11,8 @@ using FormerReflection = Grpc.Reflection.V1Alpha.ServerReflection;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>What a server says of its services, in both versions of the reflection service.</summary>
-[TestFixture(RigKind.Shm, ReflectionVersion.V1)]
-[TestFixture(RigKind.Shm, ReflectionVersion.V1Alpha)]
-[TestFixture(RigKind.GrpcCore, ReflectionVersion.V1)]
-[TestFixture(RigKind.GrpcCore, ReflectionVersion.V1Alpha)]
+[EveryRig(ReflectionVersion.V1)]
+[EveryRig(ReflectionVersion.V1Alpha)]
 internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) : RigFixture(kind)
 {
     private const string Package = "rpcovershm.testing.reflected";

@@ -11,8 +11,7 @@ using Status = Grpc.Core.Status;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>Errors with details, from a method to its client.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
 {
     private static RpcStatus Rich => new()
@@ -142,6 +141,7 @@ internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "An empty trailer does not arrive over Kestrel.")]
     public async Task Status_ThatIsEmpty_IsAStatus()
     {
         CallRig rig = await StartAsync(new Script
