@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using Grpc.Core;
 using MessagePack;
+using RpcOverShm.MessagePack.Objects;
 
 namespace RpcOverShm.MessagePack;
 
@@ -50,7 +51,9 @@ public sealed class ShmMessagePackCodec : ShmCodec
             throw new ArgumentException(wrong, nameof(options));
         }
 
-        _options = options.WithSecurity(MessagePackSecurity.UntrustedData.WithMaximumObjectGraphDepth(MaxDepth));
+        _options = options
+            .WithSecurity(MessagePackSecurity.UntrustedData.WithMaximumObjectGraphDepth(MaxDepth))
+            .WithResolver(new CheckedResolver(options.Resolver));
     }
 
     /// <summary>The codec with <see cref="MessagePackSerializerOptions.Standard"/>.</summary>
