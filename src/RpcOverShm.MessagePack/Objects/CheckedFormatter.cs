@@ -6,18 +6,21 @@ namespace RpcOverShm.MessagePack.Objects;
 /// <summary>
 /// A formatter that refuses to write a value of which its type's formatter would lose something. Thread-safe.
 /// </summary>
+/// <param name="inner">Writes what is whole.</param>
+/// <param name="findLost">Finds the type of a value that would be read as another; null if none can be.</param>
+/// <param name="findNull">Finds the name of a member that may not be null and is; null if none can be.</param>
 internal sealed class CheckedFormatter<T>(
-    IMessagePackFormatter<T> inner, Predicate<Type>? isWhole, Func<T, string?>? findNull) : IMessagePackFormatter<T>
+    IMessagePackFormatter<T> inner, Func<T, Type?>? findLost, Func<T, string?>? findNull) : IMessagePackFormatter<T>
 {
     public void Serialize(ref MessagePackWriter writer, T value, MessagePackSerializerOptions options)
     {
         if (value is not null)
         {
-            if (isWhole is not null && !isWhole(value.GetType()))
+            if (findLost?.Invoke(value) is { } lost)
             {
                 throw new MessagePackSerializationException(
-                    $"A {value.GetType()} stands where a {typeof(T)} is declared, and would lose what makes it one. "
-                    + $"Declare an interface or abstract class with [Union(0, typeof({value.GetType().Name}))].");
+                    $"A {lost} stands where a {typeof(T)} is declared, and would not be read as what it is. "
+                    + $"Declare an interface or abstract class with [Union(0, typeof({lost.Name}))].");
             }
 
             if (findNull?.Invoke(value) is { } member)

@@ -1,3 +1,4 @@
+using System.Collections;
 using MessagePack;
 using MessagePack.Formatters;
 
@@ -54,7 +55,7 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
         bool isDescribed = ObjectType.IsDescribed(typeof(T));
         if (typeof(T) == typeof(object))
         {
-            return new CheckedFormatter<T>(formatter, static type => !ObjectType.IsDescribed(type), findNull: null);
+            return new CheckedFormatter<T>(formatter, static value => DescribedIn(value), findNull: null);
         }
 
         if ((union.Length == 0 && !isDescribed) || FormatterRules.IsOnesOwn(formatter.GetType(), typeof(T)))
@@ -62,14 +63,25 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
             return formatter;
         }
 
-        Predicate<Type>? isWhole = union.Length > 0 ? union.ToHashSet().Contains
-            : typeof(T).IsSealed ? null
-            : static type => type == typeof(T);
+        HashSet<Type> types = union.Length > 0 ? [.. union] : [typeof(T)];
+        Func<T, Type?>? findLost = typeof(T).IsSealed
+            ? null
+            : value => types.Contains(value!.GetType()) ? null : value.GetType();
         Func<T, string?>? findNull = union.Length > 0 ? null : ObjectType.NullFinder<T>();
-        return isWhole is null && findNull is null
+        return findLost is null && findNull is null
             ? formatter
-            : new CheckedFormatter<T>(formatter, isWhole, findNull);
+            : new CheckedFormatter<T>(formatter, findLost, findNull);
     }
+
+    // An object with members would be read as an array or a map of them.
+    private static Type? DescribedIn(object? value) => value switch
+    {
+        null or IConvertible => null,
+        Array array when array.GetType().GetElementType()!.IsPrimitive => null,
+        IDictionary map => DescribedIn(map.Keys) ?? DescribedIn(map.Values),
+        IEnumerable all => all.Cast<object?>().Select(DescribedIn).FirstOrDefault(type => type is not null),
+        _ => ObjectType.IsDescribed(value.GetType()) ? value.GetType() : null,
+    };
 
     private static class TypeIndex
     {
