@@ -32,6 +32,11 @@ internal sealed class MessageMarshaller<T>(MessageDescriptor descriptor, Message
 
     private void Serialize(T message, SerializationContext context)
     {
+        if (message is null)
+        {
+            throw new MessagePackSerializationException($"The message is null where a {typeof(T)} is to be sent.");
+        }
+
         long size = code.Size(message);
         if (size > Array.MaxLength)
         {

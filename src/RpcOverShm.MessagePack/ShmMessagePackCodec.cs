@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using Grpc.Core;
 using MessagePack;
+using RpcOverShm.MessagePack.Objects;
 
 namespace RpcOverShm.MessagePack;
 
@@ -50,7 +51,9 @@ public sealed class ShmMessagePackCodec : ShmCodec
             throw new ArgumentException(wrong, nameof(options));
         }
 
-        _options = options.WithSecurity(MessagePackSecurity.UntrustedData.WithMaximumObjectGraphDepth(MaxDepth));
+        _options = options
+            .WithSecurity(MessagePackSecurity.UntrustedData.WithMaximumObjectGraphDepth(MaxDepth))
+            .WithResolver(new CheckedResolver(options.Resolver));
     }
 
     /// <summary>The codec with <see cref="MessagePackSerializerOptions.Standard"/>.</summary>
@@ -63,11 +66,13 @@ public sealed class ShmMessagePackCodec : ShmCodec
     /// <typeparam name="T">A generated message, or a type that the options' resolver knows.</typeparam>
     /// <param name="generated">Not used.</param>
     /// <returns>
-    /// A marshaller that allocates nothing but the messages it reads; null for a type that is neither.
+    /// A marshaller that allocates nothing but the messages it reads; null for a type that is neither. It refuses to
+    /// write null, and a value of which something would be lost, by a <see cref="MessagePackSerializationException"/>.
     /// </returns>
     /// <exception cref="NotSupportedException">
     /// The type is a generated message that holds groups or can be extended, or some message within it does; or a
-    /// message that was written by hand; or its attributes contradict each other.
+    /// message that was written by hand. Or it is, or can hold, another type that can't be carried safely or whole: the
+    /// message names the member, and the package's README has the list.
     /// </exception>
     public override Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated) =>
         typeof(IMessage).IsAssignableFrom(typeof(T)) && !typeof(T).IsAbstract

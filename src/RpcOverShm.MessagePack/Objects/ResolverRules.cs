@@ -1,17 +1,15 @@
 using MessagePack;
+using MessagePack.Formatters;
 
-namespace RpcOverShm.MessagePack;
+namespace RpcOverShm.MessagePack.Objects;
 
-/// <summary>Which resolvers may read what a peer has sent.</summary>
+/// <summary>Rules for the resolvers that may read what a peer has sent.</summary>
 internal static class ResolverRules
 {
-    private const string TypelessFormatter = "TypelessFormatter";
-
-    /// <summary>What is wrong with a resolver; null for nothing.</summary>
+    /// <summary>The reason why the codec does not take a resolver; null if it does.</summary>
     public static string? WhatIsWrong(IFormatterResolver resolver)
     {
-        // By name: a package that lacks it can't be named.
-        if (TryGetFormatter<object>(resolver)?.GetType().Name == TypelessFormatter)
+        if (TryGetFormatter<object>(resolver) is TypelessFormatter)
         {
             return "The resolver writes the names of types, which lets input choose what is made of it.";
         }

@@ -2,16 +2,18 @@ using System.Buffers;
 using Grpc.Core;
 using MessagePack;
 
-namespace RpcOverShm.MessagePack;
+namespace RpcOverShm.MessagePack.Objects;
 
 /// <summary>The marshaller of a type that MessagePack's own resolvers know. Thread-safe.</summary>
 internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
     where T : class
 {
     /// <summary>Null when the options' resolver does not know the type.</summary>
-    /// <exception cref="NotSupportedException">It knows the type, and can't use it.</exception>
+    /// <param name="options">Those of the codec, with its <see cref="CheckedResolver"/>.</param>
+    /// <exception cref="NotSupportedException">The type is one that the codec does not take, or holds one.</exception>
     public static Marshaller<T>? TryCreate(MessagePackSerializerOptions options)
     {
+        new ObjectGraph(typeof(T), options).Check();
         try
         {
             if (options.Resolver.GetFormatter<T>() is null)
@@ -21,7 +23,7 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
         }
         catch (Exception exception) when (exception is MessagePackSerializationException or TypeInitializationException)
         {
-            throw new NotSupportedException($"The codec 'msgpack' can't take messages of type {typeof(T)}.", exception);
+            throw ObjectGraph.Refusal(typeof(T), typeof(T), holder: null, ObjectGraph.ReasonOf(exception));
         }
 
         var marshaller = new ObjectMarshaller<T>(options);
@@ -30,7 +32,22 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
 
     private void Serialize(T message, SerializationContext context)
     {
-        MessagePackSerializer.Serialize(context.GetBufferWriter(), message, options);
+        if (message is null)
+        {
+            throw new MessagePackSerializationException($"The message is null where a {typeof(T)} is to be sent.");
+        }
+
+        try
+        {
+            MessagePackSerializer.Serialize(context.GetBufferWriter(), message, options);
+        }
+        catch (MessagePackSerializationException exception)
+            when (exception.GetBaseException() is MessagePackSerializationException reason)
+        {
+            // The exceptions around it say nothing, and the status of a call repeats all of them.
+            throw new MessagePackSerializationException(reason.Message);
+        }
+
         context.Complete();
     }
 

@@ -1,0 +1,75 @@
+using System.Diagnostics.CodeAnalysis;
+using MessagePack;
+using MessagePack.Formatters;
+
+namespace RpcOverShm.MessagePack.Objects;
+
+/// <summary>Rules for the package's formatters. A formatter of one's own is not judged. Thread-safe.</summary>
+internal static class FormatterRules
+{
+    private const string NamesTypes =
+        "is written with the names of types, by which a peer chooses what is made of its input; use a string or an enum";
+
+    /// <summary>The end of a sentence about a type with this formatter; null if the codec takes it.</summary>
+    /// <param name="formatter">The type of the formatter.</param>
+    /// <param name="type">The type that it writes.</param>
+    public static string? WhatIsWrong(Type formatter, Type type)
+    {
+        if (formatter.Assembly != typeof(MessagePackSerializer).Assembly)
+        {
+            return null;
+        }
+
+        Type kind = formatter.IsGenericType ? formatter.GetGenericTypeDefinition() : formatter;
+        if (kind == typeof(TypelessFormatter) || kind == typeof(ForceTypelessFormatter<>)
+            || kind == typeof(TypeFormatter<>))
+        {
+            return NamesTypes;
+        }
+
+        if (kind == typeof(ExpandoObjectFormatter))
+        {
+            return "looks for a name by comparing it with all others; use Dictionary<string, object>";
+        }
+
+        if (kind.Name.StartsWith("NonGeneric", StringComparison.Ordinal))
+        {
+            return "is a collection that tells MessagePack no type for its elements; "
+                + "use List<T> or Dictionary<TKey, TValue>";
+        }
+
+        return kind == typeof(GenericDictionaryFormatter<,,>)
+            || (kind == typeof(GenericCollectionFormatter<,>) && IsHashSet(type))
+            ? "is a dictionary or set with a comparer of its own, against which a peer can choose keys that collide; "
+                + "use Dictionary<TKey, TValue> or HashSet<T>"
+            : null;
+    }
+
+    /// <summary>True for a formatter that neither the package nor its generators have made.</summary>
+    public static bool IsOnesOwn(Type formatter, Type type)
+    {
+        bool isMade = formatter.Assembly.IsDynamic || formatter.Assembly == typeof(MessagePackSerializer).Assembly;
+        for (Type? outer = formatter.DeclaringType; outer is not null && !isMade; outer = outer.DeclaringType)
+        {
+            isMade = outer.IsDefined(typeof(GeneratedMessagePackResolverAttribute), inherit: false)
+                || (outer.MetadataToken == type.MetadataToken && outer.Module == type.Module);
+        }
+
+        return !isMade;
+    }
+
+    // A sorted set compares its elements in order, which no choice of them makes slow.
+    [UnconditionalSuppressMessage("Trimming", "IL2070", Justification = "The formatter fills it by an interface.")]
+    private static bool IsHashSet(Type type)
+    {
+        for (Type? level = type; level is not null; level = level.BaseType)
+        {
+            if (level.IsGenericType && level.GetGenericTypeDefinition() == typeof(SortedSet<>))
+            {
+                return false;
+            }
+        }
+
+        return type.GetInterfaces().Any(one => one.IsGenericType && one.GetGenericTypeDefinition() == typeof(ISet<>));
+    }
+}

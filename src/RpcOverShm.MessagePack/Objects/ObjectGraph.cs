@@ -1,0 +1,145 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using MessagePack;
+
+namespace RpcOverShm.MessagePack.Objects;
+
+/// <summary>
+/// All types that a message can hold by its declarations: members, elements, type arguments and unions. A formatter of
+/// one's own is where the search ends. Used by one thread.
+/// </summary>
+internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions options)
+{
+    private readonly HashSet<Type> _seen = [];
+    private readonly Stack<(Type Type, string? Holder)> _pending = [];
+
+    /// <exception cref="NotSupportedException">There is a type that the codec does not take.</exception>
+    public void Check()
+    {
+        // Formatters of types that are only known at run time can't be had otherwise. Each is then checked when used.
+        if (!RuntimeFeature.IsDynamicCodeSupported)
+        {
+            return;
+        }
+
+        _pending.Push((message, null));
+        while (_pending.TryPop(out (Type Type, string? Holder) next))
+        {
+            if (_seen.Add(next.Type))
+            {
+                CheckOne(next.Type, next.Holder);
+            }
+        }
+    }
+
+    /// <summary>The refusal of a message, in one sentence.</summary>
+    /// <param name="message">The type of the message.</param>
+    /// <param name="type">The type that is wrong.</param>
+    /// <param name="holder">The member that holds it; null for the message itself.</param>
+    /// <param name="wrong">The end of the sentence.</param>
+    public static NotSupportedException Refusal(Type message, Type type, string? holder, string wrong) => new(
+        $"The codec 'msgpack' can't take messages of type {message}: "
+        + $"{(holder is null ? $"{type}" : $"{holder} holds {type}, which")} {wrong}.");
+
+    /// <summary>The reason of the package, which it wraps in one or more exceptions without one.</summary>
+    public static string ReasonOf(Exception exception) =>
+        $"can't be written ({exception.GetBaseException().Message.TrimEnd('.')}); "
+        + "give each public member a [Key] of its own or [IgnoreMember]";
+
+    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
+    private void CheckOne(Type type, string? holder)
+    {
+        if (FormatterOf(type, holder) is not { } formatter)
+        {
+            return;
+        }
+
+        if (FormatterRules.WhatIsWrong(formatter, type) is { } wrong)
+        {
+            throw Refusal(message, type, holder, wrong);
+        }
+
+        if (FormatterRules.IsOnesOwn(formatter, type))
+        {
+            return;
+        }
+
+        Type[] held = formatter.GetGenericArguments();
+        if (held.Length > 0 && HasNoComparer(formatter, held[0]))
+        {
+            throw Refusal(
+                message, type, holder, $"has keys of type {held[0]}, which MessagePack can't compare safely; use strings");
+        }
+
+        foreach (Type one in held.Concat(ObjectType.UnionOf(type)))
+        {
+            _pending.Push((one, holder ?? $"{type}"));
+        }
+
+        if (ObjectType.IsDescribed(type) && held.Length == 0)
+        {
+            PushMembers(type);
+        }
+    }
+
+    private void PushMembers(Type type)
+    {
+        foreach ((MemberInfo member, Type held) in ObjectType.MembersOf(type))
+        {
+            string name = $"{type}.{member.Name}";
+            if (member.GetCustomAttribute<MessagePackFormatterAttribute>()?.FormatterType is not { } formatter)
+            {
+                _pending.Push((held, name));
+            }
+            else if (FormatterRules.WhatIsWrong(formatter, held) is { } wrong)
+            {
+                throw Refusal(message, held, name, wrong);
+            }
+        }
+    }
+
+    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
+    private Type? FormatterOf(Type type, string? holder)
+    {
+        object? formatter;
+        try
+        {
+            formatter = ((CheckedResolver)options.Resolver).Inner.GetFormatterDynamic(type);
+        }
+        catch (Exception exception) when (exception is MessagePackSerializationException or TypeInitializationException)
+        {
+            throw Refusal(message, type, holder, ReasonOf(exception));
+        }
+
+        return formatter is null && holder is not null
+            ? throw Refusal(
+                message, type, holder, "has no form; give the class [MessagePackObject], or its interface [Union]")
+            : formatter?.GetType();
+    }
+
+    // The package asks for one when it reads: then it is too late for the sender.
+    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
+    [UnconditionalSuppressMessage("Trimming", "IL2060", Justification = "The parameter asks for nothing.")]
+    private bool HasNoComparer(Type formatter, Type key)
+    {
+        bool isHashed = formatter.Name.Contains("Dictionary", StringComparison.Ordinal)
+            || formatter.Name.Contains("Set", StringComparison.Ordinal)
+            || formatter.Name.Contains("Lookup", StringComparison.Ordinal);
+        if (!isHashed || formatter.Name.Contains("Sorted", StringComparison.Ordinal))
+        {
+            return false;
+        }
+
+        try
+        {
+            typeof(MessagePackSecurity).GetMethod(nameof(MessagePackSecurity.GetEqualityComparer), 1, [])!
+                .MakeGenericMethod(key).Invoke(options.Security, null);
+            return false;
+        }
+        catch (TargetInvocationException)
+        {
+            return true;
+        }
+    }
+}

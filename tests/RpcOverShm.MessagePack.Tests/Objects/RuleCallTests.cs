@@ -1,0 +1,83 @@
+using Grpc.Core;
+using RpcOverShm.Testing;
+using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
+
+namespace RpcOverShm.MessagePack.Tests.Objects;
+
+/// <summary>The codec's rules as the users of a channel and a server meet them.</summary>
+internal sealed class RuleCallTests
+{
+    private static readonly ShmChannelOptions s_options = new() { Codec = ShmMessagePackCodec.Instance };
+
+    [Test]
+    public async Task TypeThatIsRefused_StopsTheServerFromStartingAndTheCallFromBeingMade()
+    {
+        const string Expected = ".Held holds System.Type, which is written with the names of types";
+        await using ShmServer refused = Server<Holder<Type>>(_ => { });
+        await using ShmServer server = Server<Dog>(_ => { });
+        await server.StartAsync();
+        using ShmChannel channel = ShmChannel.ForAddress(server.Address, s_options);
+
+        Assert.That(
+            () => refused.StartAsync(), Throws.InstanceOf<NotSupportedException>().With.Message.Contains(Expected));
+        Assert.That(
+            () => Call(channel, new Holder<Type>()),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains(Expected));
+    }
+
+    [Test]
+    public async Task NullAndLostClass_FailOnTheClientWithASentence()
+    {
+        int served = 0;
+        await using ShmServer server = Server<Animal>(_ => served++);
+        server.Services.Add(Service<Dog>(_ => served++));
+        await server.StartAsync();
+        using ShmChannel channel = ShmChannel.ForAddress(server.Address, s_options);
+
+        AssertFails(channel, new Dog { Name = null! }, $"{typeof(Dog)}.Name is null, and its declaration does not");
+        AssertFails<Dog>(channel, null!, "The message is null where a");
+        AssertFails<Animal>(channel, new Dog(), "[Union(0, typeof(Dog))]");
+        Assert.That(served, Is.Zero);
+        Assert.That((await Call(channel, new Dog { Legs = 4 }).Bounded()).Legs, Is.EqualTo(4));
+        Assert.That(served, Is.EqualTo(1));
+    }
+
+    private static void AssertFails<T>(ShmChannel channel, T request, string expected)
+        where T : class
+    {
+        RpcException failure = Assert.CatchAsync<RpcException>(() => Call(channel, request).Bounded())!;
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(failure.Status.Detail.Split(expected), Has.Length.EqualTo(2), failure.Status.Detail);
+        Assert.That(failure.Status.Detail, Does.Not.Contain("Failed to serialize"));
+    }
+
+    private static Task<T> Call<T>(ShmChannel channel, T request)
+        where T : class =>
+        channel.CreateCallInvoker().AsyncUnaryCall(Echo<T>(), host: null, new CallOptions(), request).ResponseAsync;
+
+    private static ShmServer Server<T>(Action<T> serve)
+        where T : class
+    {
+        var options = new ShmServerOptions { Codecs = { ShmMessagePackCodec.Instance } };
+        var server = new ShmServer($"shm://{UniqueName.Next()}", options);
+        server.Services.Add(Service(serve));
+        return server;
+    }
+
+    private static ServerServiceDefinition Service<T>(Action<T> serve)
+        where T : class => ServerServiceDefinition.CreateBuilder()
+            .AddMethod(Echo<T>(), (request, _) =>
+            {
+                serve(request);
+                return Task.FromResult(request);
+            }).Build();
+
+    // What a generated marshaller would do is never asked of these.
+    private static Method<T, T> Echo<T>()
+        where T : class
+    {
+        Marshaller<T> none = Marshallers.Create<T>(_ => throw new NotSupportedException(), _ => null!);
+        return new Method<T, T>(MethodType.Unary, typeof(T).Name, "Echo", none, none);
+    }
+}
