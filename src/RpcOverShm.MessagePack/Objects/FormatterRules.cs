@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using MessagePack;
-using MessagePack.Formatters;
 
 namespace RpcOverShm.MessagePack.Objects;
 
@@ -9,6 +8,16 @@ internal static class FormatterRules
 {
     private const string NamesTypes =
         "is written with the names of types, by which a peer chooses what is made of its input; use a string or an enum";
+
+    private const string FindsSlowly =
+        "looks for a name by comparing it with all others; use Dictionary<string, object>";
+
+    private const string HasNoElementType =
+        "is a collection that tells MessagePack no type for its elements; use List<T> or Dictionary<TKey, TValue>";
+
+    private const string ComparesByItself =
+        "is a dictionary or set with a comparer of its own, against which a peer can choose keys that collide; "
+        + "use Dictionary<TKey, TValue> or HashSet<T>";
 
     /// <summary>The end of a sentence about a type with this formatter; null if the codec takes it.</summary>
     /// <param name="formatter">The type of the formatter.</param>
@@ -20,29 +29,15 @@ internal static class FormatterRules
             return null;
         }
 
-        Type kind = formatter.IsGenericType ? formatter.GetGenericTypeDefinition() : formatter;
-        if (kind == typeof(TypelessFormatter) || kind == typeof(ForceTypelessFormatter<>)
-            || kind == typeof(TypeFormatter<>))
+        return formatter.Name switch
         {
-            return NamesTypes;
-        }
-
-        if (kind == typeof(ExpandoObjectFormatter))
-        {
-            return "looks for a name by comparing it with all others; use Dictionary<string, object>";
-        }
-
-        if (kind.Name.StartsWith("NonGeneric", StringComparison.Ordinal))
-        {
-            return "is a collection that tells MessagePack no type for its elements; "
-                + "use List<T> or Dictionary<TKey, TValue>";
-        }
-
-        return kind == typeof(GenericDictionaryFormatter<,,>)
-            || (kind == typeof(GenericCollectionFormatter<,>) && IsHashSet(type))
-            ? "is a dictionary or set with a comparer of its own, against which a peer can choose keys that collide; "
-                + "use Dictionary<TKey, TValue> or HashSet<T>"
-            : null;
+            "TypelessFormatter" or "ForceTypelessFormatter`1" or "TypeFormatter`1" => NamesTypes,
+            "ExpandoObjectFormatter" => FindsSlowly,
+            "GenericDictionaryFormatter`3" => ComparesByItself,
+            "GenericCollectionFormatter`2" when IsHashSet(type) => ComparesByItself,
+            string name when name.StartsWith("NonGeneric", StringComparison.Ordinal) => HasNoElementType,
+            _ => null,
+        };
     }
 
     /// <summary>True for a formatter that neither the package nor its generators have made.</summary>
@@ -60,16 +55,7 @@ internal static class FormatterRules
 
     // A sorted set compares its elements in order, which no choice of them makes slow.
     [UnconditionalSuppressMessage("Trimming", "IL2070", Justification = "The formatter fills it by an interface.")]
-    private static bool IsHashSet(Type type)
-    {
-        for (Type? level = type; level is not null; level = level.BaseType)
-        {
-            if (level.IsGenericType && level.GetGenericTypeDefinition() == typeof(SortedSet<>))
-            {
-                return false;
-            }
-        }
-
-        return type.GetInterfaces().Any(one => one.IsGenericType && one.GetGenericTypeDefinition() == typeof(ISet<>));
-    }
+    private static bool IsHashSet(Type type) =>
+        type.GetInterfaces().Any(one => one.IsGenericType && one.GetGenericTypeDefinition() == typeof(ISet<>))
+        && !(type.IsGenericType && type.GetGenericTypeDefinition() == typeof(SortedSet<>));
 }

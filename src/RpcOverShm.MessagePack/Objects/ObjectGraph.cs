@@ -50,28 +50,30 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
     [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
     private void CheckOne(Type type, string? holder)
     {
-        if (FormatterOf(type, holder) is not { } formatter)
+        Type? formatter;
+        try
         {
+            formatter = ((CheckedResolver)options.Resolver).Inner.GetFormatterDynamic(type)?.GetType();
+        }
+        catch (Exception exception) when (exception is MessagePackSerializationException or TypeInitializationException)
+        {
+            throw Refusal(message, type, holder, ReasonOf(exception));
+        }
+
+        if (formatter is null)
+        {
+            // The codec itself has no form for such a message, which is no error.
+            Refuse(holder is null ? null : "has no form; give the class [MessagePackObject], or its interface [Union]");
             return;
         }
 
-        if (FormatterRules.WhatIsWrong(formatter, type) is { } wrong)
-        {
-            throw Refusal(message, type, holder, wrong);
-        }
-
+        Refuse(FormatterRules.WhatIsWrong(formatter, type));
         if (FormatterRules.IsOnesOwn(formatter, type))
         {
             return;
         }
 
         Type[] held = formatter.GetGenericArguments();
-        if (held.Length > 0 && HasNoComparer(formatter, held[0]))
-        {
-            throw Refusal(
-                message, type, holder, $"has keys of type {held[0]}, which MessagePack can't compare safely; use strings");
-        }
-
         foreach (Type one in held.Concat(ObjectType.UnionOf(type)))
         {
             _pending.Push((one, holder ?? $"{type}"));
@@ -80,6 +82,14 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         if (ObjectType.IsDescribed(type) && held.Length == 0)
         {
             PushMembers(type);
+        }
+
+        void Refuse(string? wrong)
+        {
+            if (wrong is not null)
+            {
+                throw Refusal(message, type, holder, wrong);
+            }
         }
     }
 
@@ -96,50 +106,6 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
             {
                 throw Refusal(message, held, name, wrong);
             }
-        }
-    }
-
-    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
-    private Type? FormatterOf(Type type, string? holder)
-    {
-        object? formatter;
-        try
-        {
-            formatter = ((CheckedResolver)options.Resolver).Inner.GetFormatterDynamic(type);
-        }
-        catch (Exception exception) when (exception is MessagePackSerializationException or TypeInitializationException)
-        {
-            throw Refusal(message, type, holder, ReasonOf(exception));
-        }
-
-        return formatter is null && holder is not null
-            ? throw Refusal(
-                message, type, holder, "has no form; give the class [MessagePackObject], or its interface [Union]")
-            : formatter?.GetType();
-    }
-
-    // The package asks for one when it reads: then it is too late for the sender.
-    [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
-    [UnconditionalSuppressMessage("Trimming", "IL2060", Justification = "The parameter asks for nothing.")]
-    private bool HasNoComparer(Type formatter, Type key)
-    {
-        bool isHashed = formatter.Name.Contains("Dictionary", StringComparison.Ordinal)
-            || formatter.Name.Contains("Set", StringComparison.Ordinal)
-            || formatter.Name.Contains("Lookup", StringComparison.Ordinal);
-        if (!isHashed || formatter.Name.Contains("Sorted", StringComparison.Ordinal))
-        {
-            return false;
-        }
-
-        try
-        {
-            typeof(MessagePackSecurity).GetMethod(nameof(MessagePackSecurity.GetEqualityComparer), 1, [])!
-                .MakeGenericMethod(key).Invoke(options.Security, null);
-            return false;
-        }
-        catch (TargetInvocationException)
-        {
-            return true;
         }
     }
 }

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using MessagePack;
+using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
@@ -64,7 +65,7 @@ internal sealed class PackageTests
     [Test]
     public void ObjectThatIsANumber_KeepsItsType()
     {
-        byte[] bytes = Codec.Write(s_objects, new Holder<object> { Held = 5 });
+        byte[] bytes = Codec.Write(s_objects, new Holder<object>(5));
 
         Assert.That(Codec.Hex(bytes), Is.EqualTo("91d200000005"));
         Assert.That(Codec.Read(s_objects, bytes).Held, Is.TypeOf<int>().And.EqualTo(5));

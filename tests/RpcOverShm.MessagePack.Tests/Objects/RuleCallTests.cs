@@ -21,7 +21,7 @@ internal sealed class RuleCallTests
         Assert.That(
             () => refused.StartAsync(), Throws.InstanceOf<NotSupportedException>().With.Message.Contains(Expected));
         Assert.That(
-            () => Call(channel, new Holder<Type>()),
+            () => Call(channel, new Holder<Type>(null)),
             Throws.InstanceOf<NotSupportedException>().With.Message.Contains(Expected));
     }
 
@@ -34,11 +34,11 @@ internal sealed class RuleCallTests
         await server.StartAsync();
         using ShmChannel channel = ShmChannel.ForAddress(server.Address, s_options);
 
-        AssertFails(channel, new Dog { Name = null! }, $"{typeof(Dog)}.Name is null, and its declaration does not");
+        AssertFails(channel, new Dog(4, null!), $"{typeof(Dog)}.Name is null, and its declaration does not");
         AssertFails<Dog>(channel, null!, "The message is null where a");
-        AssertFails<Animal>(channel, new Dog(), "[Union(0, typeof(Dog))]");
+        AssertFails<Animal>(channel, new Dog(4, "n"), "[Union(0, typeof(Dog))]");
         Assert.That(served, Is.Zero);
-        Assert.That((await Call(channel, new Dog { Legs = 4 }).Bounded()).Legs, Is.EqualTo(4));
+        Assert.That((await Call(channel, new Dog(4, "n")).Bounded()).Legs, Is.EqualTo(4));
         Assert.That(served, Is.EqualTo(1));
     }
 

@@ -17,62 +17,37 @@ public static class RuleSamples
     public sealed class OwnSet : HashSet<long>;
 
     [MessagePackObject]
-    public sealed class Circle : IShape
-    {
-        [Key(0)]
-        public int Radius { get; set; }
-    }
+    public sealed record Holder<T>([property: Key(0)] T? Held);
 
     [MessagePackObject]
-    public sealed class Square : IShape;
+    public sealed record Circle([property: Key(0)] int Radius) : IShape;
+
+    [MessagePackObject]
+    public sealed record Square : IShape;
 
     [Union(0, typeof(Circle))]
     [MessagePackObject]
-    public class ConcreteUnion;
+    public record ConcreteUnion;
 
     [MessagePackObject]
-    public class Animal
-    {
-        [Key(0)]
-        public int Legs { get; set; }
-    }
+    public record Animal([property: Key(0)] int Legs);
 
     [MessagePackObject]
-    public sealed class Dog : Animal
-    {
-        [Key(1)]
-        public string Name { get; set; } = "";
-
-        [Key(2)]
-        public string? Owner { get; set; }
-    }
-
-    [MessagePackObject]
-    public sealed class Forgetful
-    {
-        [Key(0)]
-        public int Kept { get; set; }
+    public sealed record Dog(int Legs, [property: Key(1)] string Name, [property: Key(2)] string? Owner = null)
+        : Animal(Legs);
 
 #pragma warning disable MsgPack004 // The mistake that it is a sample of.
-        public int Forgotten { get; set; }
+    [MessagePackObject]
+    public sealed record Forgetful(int Forgotten);
 #pragma warning restore MsgPack004
-    }
 
     [MessagePackObject]
-    public sealed class Typeless
-    {
-        [Key(0)]
-        [MessagePackFormatter(typeof(TypelessFormatter))]
-        public object? Anything { get; set; }
-    }
+    public sealed record Typeless(
+        [property: Key(0), MessagePackFormatter(typeof(TypelessFormatter))] object? Anything);
 
     [MessagePackObject]
-    public sealed class Named
-    {
-        [Key(0)]
-        [MessagePackFormatter(typeof(KnownTypeFormatter))]
-        public Type? Type { get; set; }
-    }
+    public sealed record Named(
+        [property: Key(0), MessagePackFormatter(typeof(KnownTypeFormatter))] Type? Type);
 
     /// <summary>Is complete only when it is written.</summary>
     [MessagePackObject]

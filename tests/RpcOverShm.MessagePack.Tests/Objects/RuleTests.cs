@@ -11,8 +11,9 @@ using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>Types and values that the package would take and the codec does not, because something would be lost or a
-/// peer would choose too much.</summary>
+/// <summary>
+/// Types and values that the package takes and the codec does not: something would be lost, or a peer choose too much.
+/// </summary>
 internal sealed class RuleTests
 {
     private static IEnumerable<TestCaseData> Refused() =>
@@ -29,8 +30,6 @@ internal sealed class RuleTests
         Case<OwnDictionary>("Dictionary<TKey, TValue>"),
         Case<OwnDictionary<string, int>>("Dictionary<TKey, TValue>"),
         Case<OwnSet>("HashSet<T>"),
-        Case<Dictionary<decimal, int>>("keys of type System.Decimal"),
-        Case<HashSet<(int, int)>>("use strings"),
         Case<Forgetful>("Forgetful member:Forgotten); give each public member a [Key]"),
         Case<ConcreteUnion>("Union can only be interface or abstract class"),
         Case<Typeless>("a string or an enum"),
@@ -79,7 +78,7 @@ internal sealed class RuleTests
     {
         Marshaller<Named> marshaller = Make<Named>();
 
-        Named read = Codec.Read(marshaller, Codec.Write(marshaller, new Named { Type = typeof(int) }));
+        Named read = Codec.Read(marshaller, Codec.Write(marshaller, new Named(typeof(int))));
 
         Assert.That(read.Type, Is.EqualTo(typeof(int)));
     }
@@ -97,30 +96,30 @@ internal sealed class RuleTests
     public void ClassBehindABaseType_IsRefusedWithAWordOfUnion()
     {
         const string Expected = "[Union(0, typeof(Dog))]";
-        var dog = new Dog { Legs = 4 };
+        var dog = new Dog(4, "n");
 
         AssertNotWritten<Animal>(dog, Expected);
-        AssertNotWritten(new Holder<Animal> { Held = dog }, Expected);
-        AssertNotWritten(new Holder<List<Animal>> { Held = [new Animal(), dog] }, Expected);
-        AssertNotWritten(new Holder<IReadOnlyDictionary<string, Animal>> { Held = Map<Animal>(dog) }, Expected);
-        AssertNotWritten(new Holder<object> { Held = dog }, Expected);
-        AssertNotWritten(new Holder<object> { Held = new object[] { 1, new[] { dog } } }, Expected);
-        AssertNotWritten(new Holder<object> { Held = Map<object>(dog) }, Expected);
+        AssertNotWritten(new Holder<Animal>(dog), Expected);
+        AssertNotWritten(new Holder<List<Animal>>([new Animal(2), dog]), Expected);
+        AssertNotWritten(new Holder<IReadOnlyDictionary<string, Animal>>(Map<Animal>(dog)), Expected);
+        AssertNotWritten(new Holder<object>(dog), Expected);
+        AssertNotWritten(new Holder<object>(new object[] { 1, new[] { dog } }), Expected);
+        AssertNotWritten(new Holder<object>(Map<object>(dog)), Expected);
     }
 
     [Test]
     public void ClassThatAUnionDoesNotName_IsRefusedAndOthersAreRead()
     {
         Marshaller<Holder<IShape>> marshaller = Make<Holder<IShape>>();
-        byte[] circle = Codec.Write(marshaller, new Holder<IShape> { Held = new Circle { Radius = 5 } });
+        byte[] circle = Codec.Write(marshaller, new Holder<IShape>(new Circle(5)));
 
         Assert.That(((Circle)Codec.Read(marshaller, circle).Held!).Radius, Is.EqualTo(5));
-        AssertNotWritten(new Holder<IShape> { Held = new Square() }, "typeof(Square)");
+        AssertNotWritten(new Holder<IShape>(new Square()), "typeof(Square)");
     }
 
     [Test]
     public void ObjectThatIsAType_IsRefused() => AssertNotWritten(
-        new Holder<object> { Held = new object[] { typeof(int) } }, "is written with the names of types");
+        new Holder<object>(new object[] { typeof(int) }), "is written with the names of types");
 
     [Test]
     public void SealedType_WithoutAnythingToCheck_HasThePackagesFormatter()
@@ -134,10 +133,10 @@ internal sealed class RuleTests
     [Test]
     public void Null_WhereItsDeclarationDoesNotAllowIt_IsRefusedWithTheMember()
     {
-        var nameless = new Dog { Name = null! };
+        var nameless = new Dog(4, null!);
 
         AssertNotWritten(nameless, "Dog.Name is null");
-        AssertNotWritten(new Holder<Dog[]> { Held = [new Dog(), nameless] }, "Dog.Name is null");
+        AssertNotWritten(new Holder<Dog[]>([new Dog(4, "n"), nameless]), "Dog.Name is null");
         AssertNotWritten<Dog>(null!, "The message is null");
         AssertNotWritten<Scalars>(null!, "The message is null");
     }
@@ -147,7 +146,7 @@ internal sealed class RuleTests
     {
         Marshaller<Dog> dogs = Make<Dog>();
 
-        Assert.That(Codec.Read(dogs, Codec.Write(dogs, new Dog { Name = "n" })).Owner, Is.Null);
+        Assert.That(Codec.Read(dogs, Codec.Write(dogs, new Dog(4, "n"))).Owner, Is.Null);
         AssertTaken<string?>(null);
         AssertTaken<Dog?>(null);
         AssertTaken<IShape?>(null);
@@ -184,7 +183,7 @@ internal sealed class RuleTests
     {
         Marshaller<Holder<T>> marshaller = Make<Holder<T>>();
 
-        Holder<T> read = Codec.Read(marshaller, Codec.Write(marshaller, new Holder<T> { Held = value }));
+        Holder<T> read = Codec.Read(marshaller, Codec.Write(marshaller, new Holder<T>(value)));
 
         Assert.That(read.Held, Is.EqualTo(value));
     }
