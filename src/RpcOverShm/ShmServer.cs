@@ -148,8 +148,9 @@ public sealed class ShmServer : IAsyncDisposable
 
     /// <summary>
     /// Fires <see cref="Stopping"/>, stops taking clients and calls, gives the running calls time to end, then cancels
-    /// them: their methods see their token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New calls of connected clients
-    /// are <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the address is left.
+    /// them: their methods see their token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New
+    /// calls of connected clients are <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the
+    /// address is left.
     /// </summary>
     /// <param name="grace">
     /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that

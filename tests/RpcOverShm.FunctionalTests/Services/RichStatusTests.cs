@@ -129,7 +129,8 @@ internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script
         {
             Unary = (_, _) => throw new RpcException(
-                new Status(StatusCode.NotFound, "mangled"), new Metadata { { MetadataExtensions.StatusDetailsTrailerName, malformed } }),
+                new Status(StatusCode.NotFound, "mangled"),
+                new Metadata { { MetadataExtensions.StatusDetailsTrailerName, malformed } }),
         });
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));

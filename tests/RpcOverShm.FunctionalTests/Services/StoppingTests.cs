@@ -119,6 +119,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         await rig.Server.ShutdownAsync().Bounded();
 
         await other.Task.Bounded();
-        Assert.That((await rig.Log.WaitForAsync(CallbackThrew)).Exception?.InnerException, Is.TypeOf<FormatException>());
+        LogEntry entry = await rig.Log.WaitForAsync(CallbackThrew);
+        Assert.That(entry.Exception?.InnerException, Is.TypeOf<FormatException>());
     }
 }

@@ -12,7 +12,10 @@ public class PublicApiTests
     public static IEnumerable<ShippedAssembly> Shipped =>
     [
         new(nameof(RpcOverShm), typeof(ShmChannel).Assembly.GetTypes(), "PublicApi.approved.txt"),
-        new("RpcOverShm.MessagePack", typeof(ShmMessagePackCodec).Assembly.GetTypes(), "PublicApi.MessagePack.approved.txt"),
+        new(
+            "RpcOverShm.MessagePack",
+            typeof(ShmMessagePackCodec).Assembly.GetTypes(),
+            "PublicApi.MessagePack.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]
