@@ -11,6 +11,7 @@ internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1)
 {
     public const string Baseline = "pipe";
     public const string BaselineAgain = "pipe-again";
+    private const int StartedAtOnce = 8;
 
     private readonly string _directory = Directory.CreateTempSubdirectory("rpcovershm-perf-").FullName;
     private readonly List<ArmPair> _pairs = [];
@@ -32,7 +33,9 @@ internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1)
             }
         }
 
-        await Task.WhenAll(_pairs.Select(pair => pair.StartAsync()));
+        // All at once, dozens of processes would share the processors while each has a deadline.
+        var few = new ParallelOptions { MaxDegreeOfParallelism = StartedAtOnce };
+        await Parallel.ForEachAsync(_pairs, few, async (pair, _) => await pair.StartAsync());
     }
 
     /// <summary>What all processes together use while nobody asks them for anything.</summary>

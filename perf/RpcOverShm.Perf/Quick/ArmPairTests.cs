@@ -1,9 +1,11 @@
+using System.Diagnostics;
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Control;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
 using RpcOverShm.Perf.Peer.Records;
 using RpcOverShm.Perf.Peers;
+using RpcOverShm.Perf.Recording;
 
 namespace RpcOverShm.Perf.Quick;
 
@@ -19,6 +21,8 @@ public sealed class ArmPairTests
         "raw-ring", "raw-stream", "shm-raw", "shm-payload", "shm-protobuf", "pipe", "grpc-dotnet-uds",
         "grpc-core-uds", "zeromq",
     ];
+
+    private static readonly string[] s_queues = ["posix-mq", "zeromq"];
 
     private static IEnumerable<string> ArmsWithAnswers => s_withAnswers;
 
@@ -108,6 +112,43 @@ public sealed class ArmPairTests
         SliceResult slice = await crowd.Pairs[0].RunAsync(Order((LoadShape)shape, CallerKind.Async, 1000), 3);
         Assert.That(slice.Problem(), Is.Null);
         Assert.That(slice.Client.Measured, Is.EqualTo(3 * 2 * PumpSink.GroupOf(1000)));
+    }
+
+    [Test]
+    public async Task TooSmall_MessageBeyondAnArmsLimit_LeavesItOut()
+    {
+        await using var fleet = new Fleet(s_queues);
+        await fleet.StartAsync();
+        CellRecorder Cell(int size) => new(
+            new CellPlan("limits", new LoadOrder(LoadShape.Echo, CallerKind.Blocking, size))
+            {
+                Arms = s_queues,
+            },
+            fleet,
+            PerfRun.Current.Settings);
+
+        int most = ArmCatalog.Find("posix-mq").LargestBytes;
+        Assert.That(Cell(most).Entrants.Select(entrant => entrant.Label), Is.EqualTo(s_queues));
+        Assert.That(Cell(most).TooSmall, Is.Empty);
+        Assert.That(Cell(most + 1).Entrants.Select(entrant => entrant.Label), Is.EqualTo(s_queues[1..]));
+        Assert.That(Cell(most + 1).TooSmall.Select(arm => arm.Name), Is.EqualTo(s_queues[..1]));
+    }
+
+    [Test]
+    public async Task Call_FreshClient_SaysWhenEachAnswerCame()
+    {
+        await using PeerProcess server = await PeerProcess.StartAsync("server");
+        string place = Path.Combine(Path.GetTempPath(), $"rpcovershm-call-{Environment.ProcessId}");
+        LineWriter serve = new LineWriter(PeerVerbs.Serve).Add("shm-protobuf").Add(place);
+        string served = (await server.AskAsync(serve, s_deadline)).NextText();
+        await using PeerProcess client = await PeerProcess.StartAsync("client");
+        long before = Stopwatch.GetTimestamp();
+        LineReader answer = await client.AskAsync(
+            new LineWriter(PeerVerbs.Call).Add("shm-protobuf").Add(served).Add(2), s_deadline);
+        long[] ticks = [before, answer.NextNumber(), answer.NextNumber(), Stopwatch.GetTimestamp()];
+        Assert.That(ticks, Is.Ordered);
+        var counted = PeerSample.Read(await server.AskAsync(new LineWriter(PeerVerbs.Sample), s_deadline));
+        Assert.That((counted.Messages, counted.WrongBytes), Is.EqualTo((2L, 0L)));
     }
 
     [Test]
