@@ -145,7 +145,7 @@ internal sealed class GrpcDotNetRig : CallRig
         var handler = new SocketsHttpHandler
         {
             MaxResponseHeadersLength = _options.ClientMaxMetadata >> 10,
-            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation),
+            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation).ConfigureAwait(false),
         };
         if (_options.IsSecure)
         {
@@ -161,7 +161,7 @@ internal sealed class GrpcDotNetRig : CallRig
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation);
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation).ConfigureAwait(false);
             return new NetworkStream(socket, ownsSocket: true);
         }
         catch
@@ -183,7 +183,7 @@ internal sealed class GrpcDotNetRig : CallRig
         protected override async Task<HttpResponseMessage> SendAsync(
             HttpRequestMessage request, CancellationToken cancellationToken)
         {
-            HttpResponseMessage response = await base.SendAsync(request, cancellationToken);
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
             response.Headers.Date = null;
             return response;
         }
