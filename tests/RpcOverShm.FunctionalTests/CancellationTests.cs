@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>Calls that are given up: by token, by Dispose, by a read's or a write's token, from either side.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
 {

@@ -8,8 +8,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>Interceptors of the public API around the calls of a client.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
 {
     [Test]

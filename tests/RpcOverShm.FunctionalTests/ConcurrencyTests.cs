@@ -4,8 +4,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>Many calls on one connection at a time, from many threads.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
 {
     [Test]

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>Deadlines, on both sides, in every form of a call.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
 {
     // Short enough not to be waited for, long enough for a call to reach its handler before.

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>Limits on the size of messages: what is over one costs its call, and nothing else.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
 {
     private const int MethodThrew = 301;
@@ -87,7 +86,7 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
     private void AssertExhausted(RpcException failure, string detail)
     {
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(failure.Status.Detail, Is.EqualTo(detail));
         }

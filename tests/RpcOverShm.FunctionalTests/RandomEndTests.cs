@@ -8,8 +8,7 @@ namespace RpcOverShm.FunctionalTests;
 /// <summary>
 /// Calls that are cancelled, disposed of, timed out and failed by their handlers at random moments, from many threads.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
 {
     private const int MethodThrew = 301;

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests;
 
 /// <summary>One request, a stream of responses.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
 {
     [Test]

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Credentials;
 
 /// <summary>Call credentials: what they add, in which order, and what becomes of their failures. 1.3.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
@@ -45,7 +44,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
         // Grpc.Core asks those of the channel first; the order here is grpc-dotnet's.
-        string[] all = IsShm ? ["first", "second", "channel"] : ["channel", "first", "second"];
+        string[] all = IsDotNet ? ["first", "second", "channel"] : ["channel", "first", "second"];
         Assert.That(asked, Is.EqualTo(all.Append("channel")));
         Assert.That(_seen, Is.EqualTo(new[] { string.Join(',', all.Prepend("header")), "channel" }));
     }
@@ -66,7 +65,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         // The scheme is the transport's: a name of shared memory is no host of https.
         Assert.That(
             context!.ServiceUrl,
-            Is.EqualTo(IsShm ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
+            Is.EqualTo(IsDotNet ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
         Assert.That(context.MethodName, Is.EqualTo("Unary"));
     }
 
@@ -105,7 +104,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
             : await FailureOf(client.UnaryAsync(Payloads.Empty, options));
         await client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That(
@@ -133,7 +132,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         RpcException read = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
         RpcException write = await FailureOf(call.RequestStream.WriteAsync(Payloads.Empty));
 
-        StatusCode code = IsShm ? StatusCode.Internal : StatusCode.Unavailable;
+        StatusCode code = IsDotNet ? StatusCode.Internal : StatusCode.Unavailable;
         Assert.That(read.StatusCode, Is.EqualTo(code));
         Assert.That(write.StatusCode, Is.EqualTo(code));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(code));

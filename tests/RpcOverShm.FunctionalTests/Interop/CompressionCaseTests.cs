@@ -9,8 +9,7 @@ namespace RpcOverShm.FunctionalTests.Interop;
 /// gRPC's interop cases of compression, as far as the public API shows them: that calls succeed and their messages are
 /// whole. Which of them were compressed on their way is what <see cref="CompressionOnTheWireTests"/> looks at.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)
 {
     private const int ProbeBytes = 27_182;

@@ -9,8 +9,7 @@ namespace RpcOverShm.FunctionalTests.Interop;
 /// gRPC's interop cases of compression, whole: what was compressed and what was not, as the bytes on the wire tell, and
 /// the probes, for which the service is told the same.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(kind)
 {

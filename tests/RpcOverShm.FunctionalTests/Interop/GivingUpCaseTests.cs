@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>gRPC's interop cases of calls that the client gives up: by its token, or by a deadline.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class GivingUpCaseTests(RigKind kind) : InteropFixture(kind)
 {
     [Test]

@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>gRPC's interop case of metadata; a test for each shape of call that it names.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class MetadataCaseTests(RigKind kind) : InteropFixture(kind)
 {
     private const string InitialValue = "test_initial_metadata_value";

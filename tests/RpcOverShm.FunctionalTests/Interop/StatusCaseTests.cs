@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>gRPC's interop cases of calls that the server ends with a status.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class StatusCaseTests(RigKind kind) : InteropFixture(kind)
 {
     private const string SpecialMessage = "\t\ntest with whitespace\r\nand Unicode BMP ☺ and non-BMP 😈\t\n";

@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>gRPC's interop cases of streams that succeed.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class StreamingCaseTests(RigKind kind) : InteropFixture(kind)
 {
     [Test]

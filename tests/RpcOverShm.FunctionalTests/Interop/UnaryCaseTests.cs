@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>gRPC's interop cases of unary calls that succeed; each in both forms of the call.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class UnaryCaseTests(RigKind kind) : InteropFixture(kind)
 {
     [Test]

@@ -8,8 +8,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What a call does with each of its options: the table of <see cref="CallOptions"/>, O1 to O8.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
 {
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -51,7 +50,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
             .ResponseAsync.Bounded();
 
         // Grpc.Core adds its user-agent to both.
-        Assert.That(none.Data.Length, Is.EqualTo(IsShm ? 0 : 1));
+        Assert.That(none.Data.Length, Is.EqualTo(IsDotNet ? 0 : 1));
         Assert.That(empty.Data.Length, Is.EqualTo(none.Data.Length));
         Assert.That(() => Metadata.Empty.Add("key", "value"), Throws.Exception, "They are frozen still.");
     }
@@ -64,7 +63,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
 
         // Of grpc-dotnet's type; Grpc.Core throws an ArgumentException.
-        Type expected = IsShm ? typeof(InvalidOperationException) : typeof(ArgumentException);
+        Type expected = IsDotNet ? typeof(InvalidOperationException) : typeof(ArgumentException);
         Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.Unary(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.ServerStream(Payloads.Empty, options), Throws.TypeOf(expected));
@@ -163,7 +162,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
             },
         });
         var headers = new Metadata();
-        if (IsShm)
+        if (IsDotNet)
         {
             headers.Add("grpc-internal-encoding-request", "gzip");
         }
@@ -177,7 +176,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         Payload response = await rig.Client.UnaryAsync(request, plain).ResponseAsync.Bounded();
 
         Assert.That(response, Is.EqualTo(request));
-        Assert.That(areCompressed, Is.EqualTo(new[] { IsShm, false }));
+        Assert.That(areCompressed, Is.EqualTo(new[] { IsDotNet, false }));
     }
 
     [Test]
@@ -188,7 +187,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex(new CallOptions(writeOptions: hint));
         Task write = call.RequestStream.WriteAsync(Payloads.Of("one"));
-        if (!IsShm)
+        if (!IsDotNet)
         {
             // The C core takes the hint: something must follow. grpc-dotnet's client does not.
             await write.Bounded();
@@ -221,7 +220,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(propagationToken: null)).ResponseAsync.Bounded();
 
         // Grpc.Core is the only one that can.
-        Assert.That(await thrown.Task.Bounded(), IsShm ? Is.TypeOf<NotImplementedException>() : Is.Null);
+        Assert.That(await thrown.Task.Bounded(), IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 
     [Test]
@@ -238,7 +237,7 @@ internal sealed class CallOptionItemTests(RigKind kind) : RigFixture(kind)
         Task CallAsync() => rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(propagationToken: token)).ResponseAsync;
 
-        if (IsShm)
+        if (IsDotNet)
         {
             await CallAsync().Bounded();
         }

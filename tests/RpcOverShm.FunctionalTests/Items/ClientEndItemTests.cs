@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>Calls that nobody looks at, and channels that end: items C16 and C17.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientEndItemTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
@@ -46,7 +45,7 @@ internal sealed class ClientEndItemTests(RigKind kind) : RigFixture(kind)
         // Grpc.Core was seen to leave the failures of responses that nobody awaits to the finalizer.
         Assert.That(
             unobserved.SelectMany(exception => ((AggregateException)exception).InnerExceptions),
-            IsShm ? Is.Empty : Is.All.TypeOf<RpcException>());
+            IsDotNet ? Is.Empty : Is.All.TypeOf<RpcException>());
     }
 
     [Test]
@@ -74,7 +73,7 @@ internal sealed class ClientEndItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(() => client.ServerStream(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
         Assert.That(() => client.ClientStream(), Throws.TypeOf<ObjectDisposedException>());
         Assert.That(() => client.Duplex(), Throws.TypeOf<ObjectDisposedException>());
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(() => rig.Channel.CreateCallInvoker(), Throws.TypeOf<ObjectDisposedException>());
         }

@@ -7,8 +7,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>Calls beside each other, and what users do with their threads: items C12, C13, C18, C19 and C21.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
 {
     private const int MegaByte = 1 << 20;
@@ -36,7 +35,7 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         (int written, Task stuck) = await WriteUntilStuckAsync(rig, call.RequestStream);
 
-        Assert.That(IsShm && stuck.IsCompleted, Is.False);
+        Assert.That(IsDotNet && stuck.IsCompleted, Is.False);
         mayRead.SetResult();
         await stuck.Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
@@ -245,7 +244,7 @@ internal sealed class ClientFlowItemTests(RigKind kind) : RigFixture(kind)
             if (await Task.WhenAny(writing, Task.Delay(TimeSpan.FromSeconds(2))) != writing)
             {
                 await UnaryCallsAsync(rig, 20);
-                if (IsShm || !writing.IsCompleted)
+                if (IsDotNet || !writing.IsCompleted)
                 {
                     return (i, writing);
                 }

@@ -7,8 +7,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// <summary>
 /// Marshallers of clients that break the rules: each costs its call and nothing else, in every shape of call.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly byte[] s_message = [1, 2, 3, 4, 5];
@@ -75,7 +74,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         await requests!.WriteAsync(s_message).Bounded();
         Exception? write = await Thrown.InAllAsync(() => requests.WriteAsync([]));
 
-        if (IsShm)
+        if (IsDotNet)
         {
             RpcException outcome = await FailureOf(call.Outcome);
             Assert.That(outcome.StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -126,8 +125,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             () => CallAsync(BytesService.Reading(shape, static _ => null!)));
 
         // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then.
-        Assert.That(thrown, IsShm ? Is.TypeOf<RpcException>() : Is.Null);
-        if (IsShm)
+        Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.Null);
+        if (IsDotNet)
         {
             Assert.That(
                 ((RpcException)thrown!).Status.Plain(),
@@ -141,7 +140,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         _rig = await StartAsync(null, BytesService.Build());
         Task call = CallAsync(BytesService.Reading(shape, read));
         bool isStream = shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
-        if (!IsShm && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
+        if (!IsDotNet && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
         {
             // Grpc.Core cancels the call for it, and may find that it has ended well, or still be writing.
             return;
@@ -149,7 +148,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(call);
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
-        if (IsShm)
+        if (IsDotNet)
         {
             Exception exception = failure.Status.DebugException!;
             Assert.That(exception, Is.TypeOf(reason));
@@ -165,7 +164,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
     private void AssertRefused(Exception? thrown, Type here, Type? core, string shape)
     {
-        if (!IsShm)
+        if (!IsDotNet)
         {
             Assert.That(thrown?.GetType(), Is.EqualTo(core), shape);
             return;

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>The reader of a stream of responses: item C10.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientReaderItemTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
@@ -84,11 +83,11 @@ internal sealed class ClientReaderItemTests(RigKind kind) : RigFixture(kind)
 
         // Grpc.Core was seen to throw before the first message, and to keep the last one after the end.
         Assert.That(
-            () => call.ResponseStream.Current, IsShm ? Is.Null : Throws.InvalidOperationException);
+            () => call.ResponseStream.Current, IsDotNet ? Is.Null : Throws.InvalidOperationException);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
         Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("one"));
         await Thrown.InAllAsync(() => call.ResponseStream.MoveNext(CancellationToken.None));
-        Assert.That(() => call.ResponseStream.Current, IsShm ? Is.Null : Throws.InvalidOperationException);
+        Assert.That(() => call.ResponseStream.Current, IsDotNet ? Is.Null : Throws.InvalidOperationException);
     }
 
     [Test]
@@ -110,7 +109,7 @@ internal sealed class ClientReaderItemTests(RigKind kind) : RigFixture(kind)
         mayWrite.SetResult();
 
         Assert.That(second, Is.InstanceOf<InvalidOperationException>());
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(
                 second!.Message,

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>How calls start, or do not: items C1, C2, C9 and C14.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
 {
     private static CallOptions Expired => new(deadline: DateTime.MinValue);
@@ -70,7 +69,7 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         ];
 
         // Grpc.Core was seen to throw a NullReferenceException.
-        Assert.That(thrown, Is.All.TypeOf(IsShm ? typeof(ArgumentNullException) : typeof(NullReferenceException)));
+        Assert.That(thrown, Is.All.TypeOf(IsDotNet ? typeof(ArgumentNullException) : typeof(NullReferenceException)));
     }
 
     [TestCase(MethodType.Unary)]
@@ -84,7 +83,7 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         AnyCall? call = null;
         Exception? thrown = Thrown.By(() => (call = AnyCall.Start(rig.Invoker, broken, [1]).Call).Outcome);
 
-        if (IsShm)
+        if (IsDotNet)
         {
             RpcException failure = await FailureOf(call!.Outcome);
             Assert.That(thrown, Is.Null);
@@ -113,8 +112,8 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
             () => Timeouts.OnThread(() => rig.Invoker.BlockingUnaryCall(broken, null, default, [1])));
 
         Assert.That(
-            (thrown as RpcException)?.StatusCode, Is.EqualTo(IsShm ? StatusCode.Internal : default(StatusCode?)));
-        Assert.That(thrown, IsShm ? Is.TypeOf<RpcException>() : Is.TypeOf<FormatException>());
+            (thrown as RpcException)?.StatusCode, Is.EqualTo(IsDotNet ? StatusCode.Internal : default(StatusCode?)));
+        Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.TypeOf<FormatException>());
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -181,7 +180,7 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         Exception? exception = await Thrown.InAllAsync(() => headers);
 
         // Grpc.Core was seen to complete them, empty.
-        Assert.That((exception as RpcException)?.Status, Is.EqualTo(IsShm ? failure.Status : default(Status?)));
+        Assert.That((exception as RpcException)?.Status, Is.EqualTo(IsDotNet ? failure.Status : default(Status?)));
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -198,7 +197,7 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         AssertCouldNotStart(call.Status);
 
         // Grpc.Core was seen to return none.
-        Assert.That(() => call.Trailers, IsShm ? Throws.InvalidOperationException : Is.Empty);
+        Assert.That(() => call.Trailers, IsDotNet ? Throws.InvalidOperationException : Is.Empty);
         if (requests is not null)
         {
             AssertCouldNotStart((await FailureOf(requests.WriteAsync(Payloads.Empty))).Status);
@@ -222,7 +221,7 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(status.DebugException, Is.Not.Null);
         Assert.That(
             status.Detail,
-            IsShm
+            IsDotNet
                 ? Does.StartWith("Error starting gRPC call. ConnectException: " + status.DebugException!.Message)
                 : Is.EqualTo("failed to connect to all addresses"));
     }
@@ -234,6 +233,6 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
 
         // Grpc.Core was seen to complete them, empty.
         Assert.That(failure.StatusCode, Is.EqualTo(code));
-        Assert.That((headers as RpcException)?.Status, Is.EqualTo(IsShm ? failure.Status : default(Status?)));
+        Assert.That((headers as RpcException)?.Status, Is.EqualTo(IsDotNet ? failure.Status : default(Status?)));
     }
 }

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>When a call's status and trailers are there, and what they say: items C7, C8, C15, C20 and C23.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
 {
     private const int Rounds = 100;
@@ -39,7 +38,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
 
         // Grpc.Core was seen to return none.
         Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(() => call.Trailers, IsShm ? Throws.InvalidOperationException : Is.Empty);
+        Assert.That(() => call.Trailers, IsDotNet ? Throws.InvalidOperationException : Is.Empty);
     }
 
     [Test]
@@ -98,7 +97,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
         }
 
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(() => call.GetStatus(), Throws.InvalidOperationException);
             Assert.That(() => call.GetTrailers(), Throws.InvalidOperationException);
@@ -123,7 +122,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
         // Grpc.Core's server says of its own end that its calls are cancelled; across processes see PeerCrashTests.
         Assert.That(
             failure.StatusCode,
-            IsShm ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
+            IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
         Assert.That(status.StatusCode, Is.EqualTo(failure.StatusCode));
     }
 
@@ -139,7 +138,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(
             (await call).StatusCode,
-            IsShm ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
+            IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
     }
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
@@ -155,7 +154,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
 
         // No field of a message begins like this. What was thrown derives from IOException: no reason for Unavailable.
         Task call = CallAsync(rig.Invoker, misread, [0xFF, 0xFF, 0xFF]);
-        if (!IsShm && shape == MethodType.ServerStreaming && await Thrown.InAllAsync(() => call) is null)
+        if (!IsDotNet && shape == MethodType.ServerStreaming && await Thrown.InAllAsync(() => call) is null)
         {
             // Grpc.Core cancels the call for it, and may find that it has ended well.
             return;
@@ -165,7 +164,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(failure.Status.Detail, Does.StartWith("Failed to deserialize response message"));
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(
                 failure.Status.DebugException, Is.TypeOf<Google.Protobuf.InvalidProtocolBufferException>());

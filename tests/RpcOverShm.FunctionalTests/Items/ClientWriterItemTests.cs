@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>The writer of a stream of requests: item C11.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ClientWriterItemTests(RigKind kind) : RigFixture(kind)
 {
     // Far more than any window, so that it waits for the reader.
@@ -22,8 +21,8 @@ internal sealed class ClientWriterItemTests(RigKind kind) : RigFixture(kind)
         Exception? exception = await Thrown.InAllAsync(() => call.RequestStream.WriteAsync(null!));
 
         // Grpc.Core hands null to the marshaller, whose exception it is then.
-        Assert.That(exception, IsShm ? Is.TypeOf<ArgumentNullException>() : Is.TypeOf<NullReferenceException>());
-        if (IsShm)
+        Assert.That(exception, IsDotNet ? Is.TypeOf<ArgumentNullException>() : Is.TypeOf<NullReferenceException>());
+        if (IsDotNet)
         {
             Assert.That(
                 await Thrown.ThroughTaskAsync(() => call.RequestStream.WriteAsync(null!)),
@@ -57,7 +56,7 @@ internal sealed class ClientWriterItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(first.IsCompleted, Is.False);
         Assert.That(second, Is.InstanceOf<InvalidOperationException>());
         Assert.That(completion, Is.InstanceOf<InvalidOperationException>());
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(
                 second!.Message, Is.EqualTo("Can't write the message because the previous write is in progress."));
@@ -85,7 +84,7 @@ internal sealed class ClientWriterItemTests(RigKind kind) : RigFixture(kind)
         Exception? exception = await Thrown.InAllAsync(() => call.RequestStream.WriteAsync(Payloads.Empty));
 
         Assert.That(exception, Is.InstanceOf<InvalidOperationException>().Or.InstanceOf<RpcException>());
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(exception, Is.TypeOf<InvalidOperationException>());
             Assert.That(exception!.Message, Is.EqualTo("Request stream has already been completed."));
@@ -107,8 +106,8 @@ internal sealed class ClientWriterItemTests(RigKind kind) : RigFixture(kind)
         Exception? afterTheEnd = await Thrown.InAllAsync(call.RequestStream.CompleteAsync);
 
         // Grpc.Core was seen to refuse it while the call goes on.
-        Assert.That(again, IsShm ? Is.Null : Is.TypeOf<InvalidOperationException>());
-        Assert.That(afterTheEnd, IsShm ? Is.Null : Is.TypeOf<InvalidOperationException>());
+        Assert.That(again, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
+        Assert.That(afterTheEnd, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
         Assert.That(response.Text(), Is.EqualTo("one"));
     }
 

@@ -60,7 +60,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
             return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
         }
         catch (RpcException failure) when (
-            !IsShm && failure.StatusCode is (StatusCode.ResourceExhausted or StatusCode.Unavailable))
+            !IsDotNet && failure.StatusCode is (StatusCode.ResourceExhausted or StatusCode.Unavailable))
         {
             // Seen once in some hundred runs: the C core fails a call, or its connection, for metadata that were those
             // of the call before.

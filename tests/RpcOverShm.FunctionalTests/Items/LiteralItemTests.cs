@@ -9,8 +9,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// The codes and texts that programs compare: on shared memory those of grpc-dotnet, on the other rig what Grpc.Core
 /// 2.46.5 was seen to say. L01 to L15.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
@@ -99,7 +98,7 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
         CallRig rig = await UseAsync(new Script());
 
         // Grpc.Core's limit on metadata, 8 KiB, counts the name too.
-        RpcException failure = (await CallAsync(rig, new string('m', IsShm ? 60_000 : 6000), Script.ServiceName))[0];
+        RpcException failure = (await CallAsync(rig, new string('m', IsDotNet ? 60_000 : 6000), Script.ServiceName))[0];
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
     }
@@ -228,7 +227,7 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
         await CatchAsync(() => call.RequestStream.WriteAsync(Payloads.Of("two")));
         await CatchAsync(() => call.RequestStream.CompleteAsync());
 
-        if (IsShm)
+        if (IsDotNet)
         {
             Assert.That(
                 (await FailureOf(call.ResponseAsync)).Status.Plain(),
@@ -270,7 +269,7 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(
             failure.Status.Detail,
-            IsShm
+            IsDotNet
                 ? Does.StartWith("Error starting gRPC call. ")
                 : Does.StartWith("failed to connect to all addresses"));
         Assert.That(failure.Status.DebugException, Is.Not.Null);
@@ -293,5 +292,5 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
     ];
 
     private void AssertStatus(RpcException failure, Status grpcDotnet, Status grpcCore) =>
-        Assert.That(failure.Status.Plain(), Is.EqualTo(IsShm ? grpcDotnet : grpcCore));
+        Assert.That(failure.Status.Plain(), Is.EqualTo(IsDotNet ? grpcDotnet : grpcCore));
 }

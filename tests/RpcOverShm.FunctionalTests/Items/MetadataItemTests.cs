@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What travels beside the messages, as methods and clients see it: M01 to M08, and M11.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
 {
     private static readonly byte[] s_binary = [0, 1, 2, 127, 128, 254, 255, 0];
@@ -89,7 +88,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         // Grpc.Core adds its user-agent, which comes back.
         foreach (Metadata metadata in new[] { seen, headers, trailers })
         {
-            Assert.That(metadata.Select(entry => entry.Key), IsShm ? Is.Empty : Is.All.EqualTo("user-agent"));
+            Assert.That(metadata.Select(entry => entry.Key), IsDotNet ? Is.Empty : Is.All.EqualTo("user-agent"));
         }
     }
 
@@ -155,7 +154,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
         Assert.That(
             seen.Get(key),
-            IsShm || key is not ("content-encoding" or "host" or "accept-encoding") ? Is.Null : Is.Not.Null);
+            IsDotNet || key is not ("content-encoding" or "host" or "accept-encoding") ? Is.Null : Is.Not.Null);
         Assert.That(seen.GetValue("before"), Is.EqualTo("1"));
         Assert.That(seen.GetValue("after"), Is.EqualTo("2"));
     }
@@ -184,7 +183,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         Metadata headers = await call.ResponseHeadersAsync.Bounded();
 
         // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
-        bool isHidden = IsShm || key != "content-encoding";
+        bool isHidden = IsDotNet || key != "content-encoding";
         Assert.That(response.Text(), Is.EqualTo("x"));
         Assert.That(headers.Get(key), isHidden ? Is.Null : Is.Not.Null);
         Assert.That(call.GetTrailers().Get(key), isHidden ? Is.Null : Is.Not.Null);
@@ -209,7 +208,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
 
         // Grpc.Core sends it as its own.
-        Assert.That(await seen.Task, IsShm ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
+        Assert.That(await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
     }
 
     [Test]

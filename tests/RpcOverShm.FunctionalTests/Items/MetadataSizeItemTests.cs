@@ -8,12 +8,11 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// Metadata that is too much, text that is no ASCII, and status details: M09, M10 and M12. What is over a limit costs
 /// its call and nothing else.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
 {
     // Grpc.Core's limit is 8 KiB.
-    private int TooMany => IsShm ? 64 << 10 : 20_000;
+    private int TooMany => IsDotNet ? 64 << 10 : 20_000;
 
     [Test]
     public async Task M09_TextThatIsNoAscii_IsNotPassedOn()
@@ -29,8 +28,8 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await CatchAsync(() => rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync);
 
         // Grpc.Core puts a question mark for what it cannot send.
-        Assert.That((exception as RpcException)?.StatusCode, Is.EqualTo(IsShm ? StatusCode.Internal : null));
-        Assert.That(seen, Is.EqualTo(IsShm ? null : "caf?"));
+        Assert.That((exception as RpcException)?.StatusCode, Is.EqualTo(IsDotNet ? StatusCode.Internal : null));
+        Assert.That(seen, Is.EqualTo(IsDotNet ? null : "caf?"));
     }
 
     [Test]
@@ -51,7 +50,7 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
             Is.All.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(
             new[] { awaited.Status.Detail, blocking.Status.Detail, stream.Status.Detail },
-            Is.All.Contains(IsShm ? "65536" : "limit"));
+            Is.All.Contains(IsDotNet ? "65536" : "limit"));
     }
 
     [Test]
@@ -140,7 +139,7 @@ internal sealed class MetadataSizeItemTests(RigKind kind) : ItemFixture(kind)
     private async Task<RpcException> RefusalOf(Func<Task<RpcException>> call)
     {
         RpcException failure = await call();
-        for (int again = 0; again < 5 && !IsShm && failure.StatusCode == StatusCode.Unavailable; again++)
+        for (int again = 0; again < 5 && !IsDotNet && failure.StatusCode == StatusCode.Unavailable; again++)
         {
             failure = await call();
         }

@@ -6,8 +6,7 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>Marshallers of responses that do not do as they should: their call is Unknown, and no other.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
 {
     private const string Service = "test.BadMarshallers";
@@ -32,7 +31,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         // Grpc.Core serialises what a method returns when nobody looks any more, and resets the stream.
         Assert.That(
             failures.Select(failure => failure.StatusCode),
-            Is.EqualTo(IsShm
+            Is.EqualTo(IsDotNet
                 ? [StatusCode.Unknown, StatusCode.Unknown, StatusCode.Unknown]
                 : new[] { StatusCode.Cancelled, StatusCode.Cancelled, StatusCode.Unknown }));
     }
@@ -46,7 +45,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         CallRig rig = await UseAsync(null, Build(fault));
         rig.Log.Expect(MethodThrew);
 
-        if (IsShm)
+        if (IsDotNet)
         {
             RpcException[] failures = await FailuresAsync(rig);
             Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unknown));

@@ -8,8 +8,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>What marshallers may rely on: Z1 to Z7 in the order of the rules of 1.4.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly byte[] s_message = [1, 2, 3, 4, 5];
@@ -129,7 +128,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 
         // The C core counts what it was given.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(isWritten, Is.EqualTo(!IsShm));
+        Assert.That(isWritten, Is.EqualTo(!IsDotNet));
     }
 
     [Test]
@@ -189,7 +188,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
             .ResponseAsync.Bounded();
 
         Assert.That(echoed.Item1, Is.EqualTo(message));
-        if (IsShm && bytes > 1 << 20)
+        if (IsDotNet && bytes > 1 << 20)
         {
             Assert.That(segments, Is.GreaterThan(1), "A large message lies in more than one place.");
         }
@@ -209,7 +208,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(
             () => kept!.PayloadAsNewBuffer(),
-            IsShm ? Throws.InvalidOperationException : Throws.InstanceOf<Exception>());
+            IsDotNet ? Throws.InvalidOperationException : Throws.InstanceOf<Exception>());
     }
 
     [Test]
@@ -264,7 +263,7 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
             return [];
         }));
 
-        Assert.That(isArray, Is.EqualTo(IsShm));
+        Assert.That(isArray, Is.EqualTo(IsDotNet));
     }
 
     /// <summary>Makes a call with one request, and gives its one response.</summary>

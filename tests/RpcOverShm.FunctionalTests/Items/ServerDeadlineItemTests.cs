@@ -8,8 +8,7 @@ namespace RpcOverShm.FunctionalTests.Items;
 /// <summary>
 /// The deadline as the server has it: S14. What only the frames show is in <see cref="ServerFrameItemTests"/>.
 /// </summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerDeadlineItemTests(RigKind kind) : ItemFixture(kind)
 {
     // Long enough for a call to reach its method before, on a busy machine and a connection that is there.

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>Methods that end before their client has, or long after it: S12 and S13.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
@@ -83,7 +82,7 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
         var noMore = new Status(StatusCode.OutOfRange, "no more");
         Assert.That(failure.Status.Plain(), Is.EqualTo(noMore));
         Assert.That(
-            (written as RpcException)?.Status.Plain() ?? (IsShm ? Status.DefaultSuccess : noMore), Is.EqualTo(noMore));
+            (written as RpcException)?.Status.Plain() ?? (IsDotNet ? Status.DefaultSuccess : noMore), Is.EqualTo(noMore));
     }
 
     [Test]

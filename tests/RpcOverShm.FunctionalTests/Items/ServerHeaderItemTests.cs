@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>When response headers and trailers go out, and who may write them when: S7 to S9.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
@@ -96,7 +95,7 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
         });
 
         Assert.That(exception, Is.InstanceOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet
             ? "Response headers can only be sent once per call."
             : "Response headers can only be sent once per call."));
     }

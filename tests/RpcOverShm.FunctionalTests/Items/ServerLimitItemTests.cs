@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>The server's limits on the size of messages: S15. What is over one costs its call only.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerLimitItemTests(RigKind kind) : ItemFixture(kind)
 {
     // A message of so many bytes of data has three more for its field: under 128 two, under 16,384 three, above four.
@@ -37,7 +36,7 @@ internal sealed class ServerLimitItemTests(RigKind kind) : ItemFixture(kind)
             failure.Status.Plain(),
             Is.EqualTo(new Status(
                 StatusCode.ResourceExhausted,
-                IsShm
+                IsDotNet
                     ? "Received message exceeds the maximum configured message size."
                     : "Received message larger than max (4194305 vs. 4194304)")));
     }

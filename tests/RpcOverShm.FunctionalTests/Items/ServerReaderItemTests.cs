@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>The reader of requests, used rightly and wrongly: S11 and S16.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
 {
     private const string IsComplete = "Can't read messages after the request is complete.";
@@ -41,8 +40,8 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await read.Task.Bounded();
         Exception? write = await CatchAsync(() => call.RequestStream.WriteAsync(Payloads.Of("after")));
 
-        Assert.That(write, IsShm ? Is.Null : Is.Null.Or.InstanceOf<RpcException>());
-        if (IsShm)
+        Assert.That(write, IsDotNet ? Is.Null : Is.Null.Or.InstanceOf<RpcException>());
+        if (IsDotNet)
         {
             Assert.That(exception, Is.InstanceOf<OperationCanceledException>());
             Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("after False"));
@@ -75,7 +74,7 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         Payload response = await call.ResponseAsync.Bounded();
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet
             ? "Can't read the next message because the previous read is still in progress."
             : "Only one read can be pending at a time"));
         Assert.That(response.Text(), Is.EqualTo("first"));
@@ -101,9 +100,9 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
             async () => hasRead = await kept!.MoveNext(CancellationToken.None));
 
         // Grpc.Core reads the end, as if the client had ended its stream.
-        Assert.That(exception, IsShm ? Is.TypeOf<InvalidOperationException>() : Is.Null);
-        Assert.That(exception?.Message, Is.EqualTo(IsShm ? IsComplete : null));
-        Assert.That(hasRead, Is.EqualTo(IsShm));
+        Assert.That(exception, IsDotNet ? Is.TypeOf<InvalidOperationException>() : Is.Null);
+        Assert.That(exception?.Message, Is.EqualTo(IsDotNet ? IsComplete : null));
+        Assert.That(hasRead, Is.EqualTo(IsDotNet));
     }
 
     [Test]
@@ -130,8 +129,8 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await result.Task.Bounded();
 
         // Grpc.Core reads the end, as if the client had ended its stream.
-        Assert.That(exception, IsShm ? Is.TypeOf<InvalidOperationException>() : Is.Null);
-        Assert.That(exception?.Message, Is.EqualTo(IsShm ? IsComplete : null));
+        Assert.That(exception, IsDotNet ? Is.TypeOf<InvalidOperationException>() : Is.Null);
+        Assert.That(exception?.Message, Is.EqualTo(IsDotNet ? IsComplete : null));
     }
 
     [Test]
@@ -161,7 +160,7 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await result.Task.Bounded();
 
         // Grpc.Core returns false, which reads like a normal end; grpc-dotnet throws, and so do we.
-        Assert.That(exception, IsShm ? Is.InstanceOf<OperationCanceledException>() : Is.Null);
+        Assert.That(exception, IsDotNet ? Is.InstanceOf<OperationCanceledException>() : Is.Null);
     }
 
     [Test]
@@ -212,7 +211,7 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         // Grpc.Core wraps it: "Failed to deserialize request message.", an IOException as well.
         Assert.That(
             exception,
-            IsShm ? Is.InstanceOf<Google.Protobuf.InvalidProtocolBufferException>() : Is.TypeOf<IOException>());
+            IsDotNet ? Is.InstanceOf<Google.Protobuf.InvalidProtocolBufferException>() : Is.TypeOf<IOException>());
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unknown));
     }
 

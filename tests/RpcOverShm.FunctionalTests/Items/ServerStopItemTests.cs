@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>A server that stops: S18.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerStopItemTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
@@ -38,7 +37,7 @@ internal sealed class ServerStopItemTests(RigKind kind) : RigFixture(kind)
         // A call that Grpc.Core's server has, and no method yet, is reset.
         Assert.That(
             refused.StatusCode,
-            IsShm
+            IsDotNet
                 ? Is.EqualTo(StatusCode.Unavailable)
                 : Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.Cancelled));
         Assert.That(responses.Single().Text(), Is.EqualTo("running"));
@@ -70,7 +69,7 @@ internal sealed class ServerStopItemTests(RigKind kind) : RigFixture(kind)
         // Grpc.Core's server says of its own end that its calls are cancelled.
         Assert.That(
             failure.StatusCode,
-            IsShm ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
+            IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
         Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
 

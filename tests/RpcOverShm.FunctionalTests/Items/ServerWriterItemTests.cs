@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>The writer of responses, used rightly and wrongly: S10 and S17.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
 {
     private const string IsComplete = "Can't write the message because the request is complete.";
@@ -19,7 +18,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await InMethodAsync((responses, _) => responses.WriteAsync(null!));
 
         // Grpc.Core hands null to the marshaller, whose exception it is then.
-        Assert.That(exception, IsShm ? Is.TypeOf<ArgumentNullException>() : Is.Not.Null);
+        Assert.That(exception, IsDotNet ? Is.TypeOf<ArgumentNullException>() : Is.Not.Null);
     }
 
     [Test]
@@ -44,7 +43,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         List<Payload> responses = await call.ResponseStream.ToListAsync();
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet
             ? "Can't write the message because the previous write is in progress."
             : "Only one write can be pending at a time"));
         Assert.That(
@@ -69,7 +68,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await CatchAsync(() => kept!.WriteAsync(Payloads.Empty));
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet
             ? IsComplete
             : "Response stream has already been completed."));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
@@ -100,7 +99,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await result.Task.Bounded();
 
         Assert.That(exception, Is.TypeOf<InvalidOperationException>());
-        Assert.That(exception!.Message, Is.EqualTo(IsShm ? IsComplete : "Already finished."));
+        Assert.That(exception!.Message, Is.EqualTo(IsDotNet ? IsComplete : "Already finished."));
     }
 
     [Test]
@@ -127,7 +126,7 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
                         began.SetResult();
                         return write;
                     });
-                    if (IsShm)
+                    if (IsDotNet)
                     {
                         // It is said only when the method has been told: the test waits for both.
                         await fired.Task.Bounded();
@@ -139,12 +138,12 @@ internal sealed class ServerWriterItemTests(RigKind kind) : ItemFixture(kind)
             RigOptions.AnySize);
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        Task end = IsShm ? began.Task : result.Task;
+        Task end = IsDotNet ? began.Task : result.Task;
         await end.Bounded();
         await cancellation.CancelAsync();
         Exception? exception = await result.Task.Bounded();
 
-        if (IsShm)
+        if (IsDotNet)
         {
             RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
             Assert.That(exception, Is.InstanceOf<OperationCanceledException>());

@@ -6,8 +6,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Retries;
 
 /// <summary>What a retry policy does, and where it stops: gRFC A6.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
 {

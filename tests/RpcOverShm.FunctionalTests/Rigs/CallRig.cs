@@ -28,9 +28,12 @@ internal abstract class CallRig : IAsyncDisposable
         options ??= new RigOptions();
         ServerServiceDefinition[] intercepted =
             [.. services.Select(service => service.Intercept([.. options.ServerInterceptors]))];
-        return kind == RigKind.Shm
-            ? await ShmRig.StartAsync(options, intercepted)
-            : await GrpcCoreRig.StartAsync(options, intercepted);
+        return kind switch
+        {
+            RigKind.Shm => await ShmRig.StartAsync(options, intercepted),
+            RigKind.GrpcCore => await GrpcCoreRig.StartAsync(options, intercepted),
+            _ => await GrpcDotNetRig.StartAsync(options, intercepted),
+        };
     }
 
     /// <summary>Shuts the channel down, as its user would.</summary>

@@ -14,11 +14,14 @@ internal abstract class RigFixture(RigKind kind)
 
     protected bool IsShm => Kind == RigKind.Shm;
 
+    /// <summary>Whether the rules of grpc-dotnet hold, which this library follows, or those of Grpc.Core.</summary>
+    protected bool IsDotNet => Kind != RigKind.GrpcCore;
+
     /// <summary>
     /// Message sizes for one stream. The C core of Grpc.Core 2.46.5 aborts the process ("sb->count > 0" in
     /// slice_buffer.cc) when an empty message follows one that waits for the window, so there it sees none.
     /// </summary>
-    protected int[] MixedSizes => IsShm
+    protected int[] MixedSizes => IsDotNet
         ? [0, 1, 16, 1000, 16 << 10, (16 << 10) + 1, 100_000, 3, 1 << 20, 0, 7]
         : [1, 16, 1000, 16 << 10, (16 << 10) + 1, 100_000, 3, 1 << 20, 7];
 

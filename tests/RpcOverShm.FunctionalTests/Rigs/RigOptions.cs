@@ -9,6 +9,9 @@ internal sealed record RigOptions
     private const int DefaultReceiveLimit = 4 << 20;
     private const string SchedulingVariable = "RPCOVERSHM_TEST_SCHEDULING";
 
+    /// <summary>Whether the environment says which scheduling mode shared memory has.</summary>
+    public static bool IsSchedulingChosen => ChosenScheduling is { Length: > 0 };
+
     public static RigOptions AnySize { get; } = new() { ServerMaxReceive = null, ClientMaxReceive = null };
 
     public int? ServerMaxReceive { get; init; } = DefaultReceiveLimit;
@@ -24,11 +27,11 @@ internal sealed record RigOptions
     /// <summary>Shared memory only: those of the server's options.</summary>
     public IReadOnlyList<Interceptor> OptionInterceptors { get; init; } = [];
 
-    /// <summary>Shared memory only: how responses are compressed.</summary>
+    /// <summary>Not of Grpc.Core: how responses are compressed.</summary>
     public string? ResponseCompression { get; init; }
 
     /// <summary>
-    /// Whether Grpc.Core's socket is protected: it gives call credentials to no other. Shared memory always is.
+    /// Whether a socket is protected: gRPC gives call credentials to no other. Shared memory always is.
     /// </summary>
     public bool IsSecure { get; init; }
 
@@ -41,7 +44,7 @@ internal sealed record RigOptions
     /// <summary>Shared memory only: the capacity of both rings.</summary>
     public int RingCapacity { get; init; } = 1 << 20;
 
-    /// <summary>Shared memory only.</summary>
+    /// <summary>Not of Grpc.Core.</summary>
     public int ServerMaxMetadata { get; init; } = 64 << 10;
 
     /// <summary>Shared memory only.</summary>
@@ -53,16 +56,16 @@ internal sealed record RigOptions
     /// </summary>
     public ShmScheduling Scheduling { get; init; } = DefaultScheduling();
 
-    /// <summary>Shared memory only.</summary>
+    /// <summary>Not of Grpc.Core.</summary>
     public bool HasDetailedErrors { get; init; }
 
     /// <summary>Shared memory only: of server and channel.</summary>
     public bool ParsesInPlace { get; init; }
 
-    /// <summary>Shared memory only.</summary>
+    /// <summary>Not of Grpc.Core.</summary>
     public long? MaxRetryBufferPerCall { get; init; } = 1 << 20;
 
-    /// <summary>Shared memory only.</summary>
+    /// <summary>Not of Grpc.Core.</summary>
     public bool ThrowsOperationCanceled { get; init; }
 
     /// <summary>Shared memory only.</summary>
@@ -73,7 +76,7 @@ internal sealed record RigOptions
 
     // A word that is no mode fails every test, in place of running them all in another one than was meant.
     private static ShmScheduling DefaultScheduling() =>
-        Environment.GetEnvironmentVariable(SchedulingVariable) is { Length: > 0 } mode
-            ? Enum.Parse<ShmScheduling>(mode)
-            : ShmScheduling.Adaptive;
+        IsSchedulingChosen ? Enum.Parse<ShmScheduling>(ChosenScheduling!) : ShmScheduling.Adaptive;
+
+    private static string? ChosenScheduling => Environment.GetEnvironmentVariable(SchedulingVariable);
 }

@@ -1,11 +1,12 @@
 using System.Globalization;
 using System.Text.Json;
 using Grpc.Core;
+using Grpc.Net.Client.Configuration;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>A retry policy for the methods of a <see cref="Script"/>, as both kinds of channel take it.</summary>
+/// <summary>A retry policy for the methods of a <see cref="Script"/>, as each kind of channel takes it.</summary>
 /// <param name="MaxAttempts">With the first one.</param>
 /// <param name="Codes">What is tried again.</param>
 internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
@@ -44,6 +45,31 @@ internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
         }
 
         return config;
+    }
+
+    /// <summary>The same for grpc-dotnet.</summary>
+    public ServiceConfig ToGrpcDotNet()
+    {
+        var policy = new RetryPolicy
+        {
+            MaxAttempts = MaxAttempts,
+            InitialBackoff = Backoff,
+            MaxBackoff = Backoff * Multiplier,
+            BackoffMultiplier = Multiplier,
+        };
+        foreach (StatusCode code in Codes)
+        {
+            policy.RetryableStatusCodes.Add(code);
+        }
+
+        var name = new MethodName { Service = Script.ServiceName };
+        return new ServiceConfig
+        {
+            MethodConfigs = { new MethodConfig { Names = { name }, RetryPolicy = policy } },
+            RetryThrottling = MaxTokens is { } tokens
+                ? new RetryThrottlingPolicy { MaxTokens = tokens, TokenRatio = TokenRatio }
+                : null,
+        };
     }
 
     /// <summary>The same as gRPC's service config is written.</summary>

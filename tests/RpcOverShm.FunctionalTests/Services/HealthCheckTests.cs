@@ -8,8 +8,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>Asking once how services are.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class HealthCheckTests(RigKind kind) : HealthFixture(kind)
 {
     [Test]

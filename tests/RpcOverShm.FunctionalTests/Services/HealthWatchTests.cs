@@ -8,8 +8,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>Being told how a service is, from now on.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
 {
     [Test]
@@ -136,7 +135,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         await NextAsync(left);
         disposed.Dispose();
         await Timeouts.Eventually(() => health.Watchers.Length == 1);
-        if (!IsShm)
+        if (!IsDotNet)
         {
             // Grpc.Core leaves the running calls of a channel that is shut down to their callers.
             left.Dispose();
@@ -161,7 +160,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         await AllGoneAsync(health);
 
         Assert.That(
-            failure.StatusCode, IsShm ? Is.EqualTo(StatusCode.Unavailable) : Is.Not.EqualTo(StatusCode.OK));
+            failure.StatusCode, IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.Not.EqualTo(StatusCode.OK));
     }
 
     [Test]

@@ -10,10 +10,8 @@ using RpcOverShm.Testing.Protos.Reflected;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>What a server says of its services, in both versions of the reflection service.</summary>
-[TestFixture(RigKind.Shm, ReflectionVersion.V1)]
-[TestFixture(RigKind.Shm, ReflectionVersion.V1Alpha)]
-[TestFixture(RigKind.GrpcCore, ReflectionVersion.V1)]
-[TestFixture(RigKind.GrpcCore, ReflectionVersion.V1Alpha)]
+[EveryRig(ReflectionVersion.V1)]
+[EveryRig(ReflectionVersion.V1Alpha)]
 internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) : RigFixture(kind)
 {
     private const string Package = "rpcovershm.testing.reflected";

@@ -12,8 +12,7 @@ using Status = Grpc.Core.Status;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>Errors with details, from a method to its client.</summary>
-[TestFixture(RigKind.Shm)]
-[TestFixture(RigKind.GrpcCore)]
+[EveryRig]
 internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
 {
     private static RpcStatus Rich => new()

@@ -1,0 +1,38 @@
+using System.Reflection;
+using NUnit.Framework.Interfaces;
+using NUnit.Framework.Internal;
+using NUnit.Framework.Internal.Builders;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>
+/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose a
+/// scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
+/// </summary>
+/// <param name="more">Arguments of the fixture behind the kind.</param>
+[AttributeUsage(AttributeTargets.Class, AllowMultiple = true)]
+public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IFixtureBuilder2
+{
+    private readonly NUnitTestFixtureBuilder _builder = new();
+
+    public IReadOnlyList<object> More => more;
+
+    public IEnumerable<TestSuite> BuildFrom(ITypeInfo typeInfo) => BuildFrom(typeInfo, new KindFilter(null, default));
+
+    public IEnumerable<TestSuite> BuildFrom(ITypeInfo typeInfo, IPreFilter filter)
+    {
+        RigKind[] kinds = RigOptions.IsSchedulingChosen ? [RigKind.Shm] : Enum.GetValues<RigKind>();
+        return kinds
+            .Where(kind => NotOnAttribute.Allows(typeInfo.Type, kind))
+            .Select(kind => _builder.BuildFrom(
+                typeInfo, new KindFilter(filter, kind), new TestFixtureData([kind, .. more])));
+    }
+
+    private sealed class KindFilter(IPreFilter? inner, RigKind kind) : IPreFilter
+    {
+        public bool IsMatch(Type type) => inner?.IsMatch(type) ?? true;
+
+        public bool IsMatch(Type type, MethodInfo method) =>
+            (inner?.IsMatch(type, method) ?? true) && NotOnAttribute.Allows(method, kind);
+    }
+}

@@ -1,0 +1,175 @@
+using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
+using Grpc.Core;
+using Grpc.Net.Client;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Rigs;
+
+/// <summary>Grpc.AspNetCore on Kestrel and Grpc.Net.Client: HTTP/2 over a Unix socket.</summary>
+internal sealed class GrpcDotNetRig : CallRig
+{
+    private const string ServerName = "localhost";
+
+    private static readonly Lazy<X509Certificate2> s_certificate = new(MakeCertificate);
+
+    private readonly TestDirectory _directory = new();
+    private readonly CancellationTokenSource _kill = new();
+    private readonly List<GrpcChannel> _channels = [];
+    private readonly RigOptions _options;
+    private readonly WebApplication _server;
+    private Task? _serverEnd;
+
+    private GrpcDotNetRig(RigOptions options, ServerServiceDefinition[] services)
+    {
+        _options = options;
+        _server = MakeServer(services);
+    }
+
+    /// <summary>The channel that was made first.</summary>
+    public override ChannelBase Channel => _channels[0];
+
+    public string SocketPath => _directory.Combine("rig.sock");
+
+    public static async Task<GrpcDotNetRig> StartAsync(RigOptions? options, params ServerServiceDefinition[] services)
+    {
+        var rig = new GrpcDotNetRig(options ?? new RigOptions(), services);
+        rig.OpenChannel(rig.SocketPath);
+        await rig._server.StartAsync();
+        return rig;
+    }
+
+    /// <summary>One more channel, to the server's socket or to one that leads there.</summary>
+    public GrpcChannel OpenChannel(string path)
+    {
+        ChannelCredentials own = _options.IsSecure ? ChannelCredentials.SecureSsl : ChannelCredentials.Insecure;
+        var channel = GrpcChannel.ForAddress(
+            $"{(_options.IsSecure ? "https" : "http")}://{ServerName}",
+            new GrpcChannelOptions
+            {
+                HttpHandler = MakeHandler(path),
+                DisposeHttpClient = true,
+                MaxReceiveMessageSize = _options.ClientMaxReceive,
+                MaxSendMessageSize = _options.ClientMaxSend,
+                Credentials = _options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own,
+                ServiceConfig = _options.Retries?.ToGrpcDotNet(),
+                MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
+                ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
+            });
+        _channels.Add(channel);
+        return channel;
+    }
+
+    public override Task ShutDownChannelAsync()
+    {
+        _channels.ForEach(channel => channel.Dispose());
+        return Task.CompletedTask;
+    }
+
+    public override async Task KillServerAsync()
+    {
+        await _kill.CancelAsync();
+        try
+        {
+            await ShutDownServerAsync();
+        }
+        catch (OperationCanceledException)
+        {
+            // The host reports that it did not wait for its calls.
+        }
+    }
+
+    public override Task ShutDownServerAsync() => _serverEnd ??= _server.StopAsync(_kill.Token);
+
+    public override async ValueTask DisposeAsync()
+    {
+        try
+        {
+            await base.DisposeAsync();
+        }
+        finally
+        {
+            await _server.DisposeAsync();
+            _kill.Dispose();
+            _directory.Dispose();
+        }
+    }
+
+    private WebApplication MakeServer(ServerServiceDefinition[] services)
+    {
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.Logging.AddProvider(new GrpcDotNetLog(Log));
+        builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration().ConfigureKestrel(kestrel =>
+        {
+            // Kestrel counts no overhead per entry, and all other rigs do.
+            kestrel.Limits.MaxRequestHeadersTotalSize = _options.ServerMaxMetadata;
+            kestrel.Limits.Http2.MaxRequestHeaderFieldSize = _options.ServerMaxMetadata;
+            kestrel.Limits.MaxRequestHeaderCount = _options.ServerMaxMetadata;
+            kestrel.ListenUnixSocket(SocketPath, Listen);
+        });
+        builder.Services.AddGrpc(grpc =>
+        {
+            grpc.MaxReceiveMessageSize = _options.ServerMaxReceive;
+            grpc.MaxSendMessageSize = _options.ServerMaxSend;
+            grpc.EnableDetailedErrors = _options.HasDetailedErrors;
+            grpc.ResponseCompressionAlgorithm = _options.ResponseCompression;
+        });
+        WebApplication server = builder.Build();
+        foreach (ServerServiceDefinition service in services)
+        {
+            server.MapGrpcService(service);
+        }
+
+        return server;
+    }
+
+    private void Listen(ListenOptions socket)
+    {
+        socket.Protocols = HttpProtocols.Http2;
+        if (_options.IsSecure)
+        {
+            socket.UseHttps(s_certificate.Value);
+        }
+    }
+
+    private SocketsHttpHandler MakeHandler(string path)
+    {
+        var handler = new SocketsHttpHandler
+        {
+            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation),
+        };
+        if (_options.IsSecure)
+        {
+            handler.SslOptions.RemoteCertificateValidationCallback =
+                (_, certificate, _, _) => certificate?.Equals(s_certificate.Value) == true;
+        }
+
+        return handler;
+    }
+
+    private static async Task<NetworkStream> ConnectAsync(string path, CancellationToken cancellation)
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        try
+        {
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation);
+            return new NetworkStream(socket, ownsSocket: true);
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+
+    private static X509Certificate2 MakeCertificate()
+    {
+        KeyCertificatePair pair = TestCertificates.Create(ServerName);
+        return X509Certificate2.CreateFromPem(pair.CertificateChain, pair.PrivateKey);
+    }
+}
