@@ -45,13 +45,16 @@ internal sealed class InboundMessages(
     public bool IsEnded => Volatile.Read(ref _isEnded);
 
     /// <summary>True when every message was taken and none follows.</summary>
-    public bool IsAtEnd
+    public bool IsAtEnd => IsEnded && IsEmpty;
+
+    /// <summary>True when no complete message waits to be taken.</summary>
+    public bool IsEmpty
     {
         get
         {
             lock (_gate)
             {
-                return _isEnded && _queue.Count == 0;
+                return _queue.Count == 0;
             }
         }
     }
@@ -119,11 +122,7 @@ internal sealed class InboundMessages(
         }
 
         ThrowIfIncomplete();
-        lock (_gate)
-        {
-            _isEnded = true;
-            NoteWake();
-        }
+        EndAbruptly();
     }
 
     /// <exception cref="ProtocolException">A message is not complete.</exception>

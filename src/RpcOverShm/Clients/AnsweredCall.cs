@@ -179,6 +179,12 @@ internal abstract class AnsweredCall : ClientCall
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
+    /// <summary>
+    /// True when an end without a message is the outcome at once: the user has nothing left to read before it. False
+    /// when the user must come to it first. By the holder of the reader role.
+    /// </summary>
+    protected abstract bool IsOutcome(CallEnd end);
+
     private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
 
     // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
@@ -201,10 +207,18 @@ internal abstract class AnsweredCall : ClientCall
 
     private void SetEnd(CallEnd end, ReadOnlySpan<byte> message, bool hasMessage)
     {
+        // A writer that is refused reports this end. The outcome is settled before, so that no token, deadline or
+        // Dispose can replace it in between.
+        bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);
         End = end;
-        if (!IsFinished)
+        if (isSettled || !IsFinished)
         {
             OnEnded(message, hasMessage);
+        }
+
+        if (isSettled)
+        {
+            Release(isCancel: false);
         }
     }
 }

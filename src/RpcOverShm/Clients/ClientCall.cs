@@ -303,6 +303,20 @@ internal abstract class ClientCall : ConnectionCall
     /// <param name="isCancel">Whether the server must hear of it.</param>
     protected bool TrySettle(CallEnd outcome, bool isCancel)
     {
+        if (!TrySetOutcome(outcome))
+        {
+            return false;
+        }
+
+        Release(isCancel);
+        return true;
+    }
+
+    /// <summary>
+    /// Settles the outcome, unless it is settled. A call that has settled it calls <see cref="Release"/> next.
+    /// </summary>
+    protected bool TrySetOutcome(CallEnd outcome)
+    {
         if (IsPrivate)
         {
             if (IsFinished)
@@ -317,6 +331,13 @@ internal abstract class ClientCall : ConnectionCall
             return false; // A full fence otherwise: see TryAttach.
         }
 
+        return true;
+    }
+
+    /// <summary>Frees what the call holds, now that its outcome is settled.</summary>
+    /// <param name="isCancel">Whether the server must hear of it.</param>
+    protected void Release(bool isCancel)
+    {
         Volatile.Read(ref _guards)?.Release();
         if (isCancel || !IsAllSent)
         {
@@ -330,7 +351,6 @@ internal abstract class ClientCall : ConnectionCall
 
         FailHeadersIfFinished();
         OnFinished();
-        return true;
     }
 
     /// <summary>Wakes the caller that blocks, or has completed what users await, on the thread pool.</summary>

@@ -14,6 +14,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     private readonly InboundMessages _inbound;
     private readonly Marshaller<TResponse> _marshaller;
     private int _isReading;
+    private bool _isTaking;
 
     public ResponseStreamReader(
         StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
@@ -24,6 +25,9 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     }
 
     public TResponse Current { get; private set; } = null!;
+
+    /// <summary>True while a message that was taken may still prove to be unreadable.</summary>
+    public bool IsTaking => Volatile.Read(ref _isTaking);
 
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
@@ -75,6 +79,32 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     /// <summary>Null when there is nothing to read yet.</summary>
     private Task<bool>? TryRead()
     {
+        // Set before the gate of the messages is entered: a thread that finds them all taken sees it.
+        Volatile.Write(ref _isTaking, true);
+        Task<bool>? read = TryTake();
+        Volatile.Write(ref _isTaking, false);
+        if (read is not null)
+        {
+            return read;
+        }
+
+        if (!_call.IsFinished)
+        {
+            if (!_inbound.IsAtEnd)
+            {
+                return null;
+            }
+
+            _call.FinishAtEnd();
+        }
+
+        Current = null!;
+        return _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
+    }
+
+    /// <summary>Null when no message is there, or none that can be read.</summary>
+    private Task<bool>? TryTake()
+    {
         if (!_call.IsFinished && _inbound.TryTake(out MessageBytes bytes))
         {
             try
@@ -93,18 +123,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
             }
         }
 
-        if (!_call.IsFinished)
-        {
-            if (!_inbound.IsAtEnd)
-            {
-                return null;
-            }
-
-            _call.FinishAtEnd();
-        }
-
-        Current = null!;
-        return _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
+        return null;
     }
 
     private CancellationTokenRegistration CancelWith(CancellationToken cancellationToken) =>

@@ -147,6 +147,9 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         }
     }
 
+    // A thread that blocks settles the outcome itself, and nothing that could replace it runs meanwhile.
+    protected override bool IsOutcome(CallEnd end) => !end.IsOk && Waiter is null;
+
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
         if (hasMessage && message.Length > ReceiveLimit)

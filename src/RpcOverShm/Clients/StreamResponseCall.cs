@@ -6,8 +6,9 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's when
-/// the reader has come to it; what ends the call from this side drops what was not read.
+/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's at
+/// once when no message waits to be read, otherwise when the reader has come to it. An end from this side drops the
+/// messages that were not read.
 /// </summary>
 internal sealed class StreamResponseCall<TResponse> : RenewableCall
     where TResponse : class
@@ -99,6 +100,10 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
             _inbound.ThrowIfIncomplete();
         }
     }
+
+    // So in Grpc.Core. Grpc-dotnet does the same when nothing came before the end; after headers or a message it looks
+    // for the end only when it is read. One rule for both loses no status that has arrived.
+    protected override bool IsOutcome(CallEnd end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {

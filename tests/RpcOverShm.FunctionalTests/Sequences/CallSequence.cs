@@ -1,0 +1,78 @@
+using Grpc.Core;
+
+namespace RpcOverShm.FunctionalTests.Sequences;
+
+/// <summary>One call as two texts, a letter for each step of its method and of its client.</summary>
+/// <param name="Shape">The shape of the method.</param>
+/// <param name="Timeout">Milliseconds until the deadline; null for none.</param>
+/// <param name="Server">The steps of the method; see <see cref="SequenceMethods"/>.</param>
+/// <param name="Client">The steps of the client; see <see cref="SequenceCall"/>.</param>
+internal sealed record CallSequence(MethodType Shape, int? Timeout, string Server, string Client)
+{
+    private const int MaxServerSteps = 4;
+    private const int MaxClientSteps = 7;
+    private const int ShortTimeout = 150;
+    private const int LongTimeout = 3_600_000;
+    private const string AnyStep = "sthpKd";
+    private const string Writes = "wwvWc";
+    private const string Reads = "rrRQ";
+
+    // How a method ends: well, by a status, by an exception, when its token fires.
+    private const string Ends = "oosssxk";
+
+    public bool HasRequests => Shape is MethodType.ClientStreaming or MethodType.DuplexStreaming;
+
+    public bool HasResponses => Shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
+
+    public static CallSequence Next(Random random)
+    {
+        MethodType shape = (MethodType)random.Next(4);
+        int? timeout = random.Next(12) switch
+        {
+            0 => ShortTimeout,
+            1 => -1,
+            2 or 3 => LongTimeout,
+            _ => null,
+        };
+        var whole = new CallSequence(shape, timeout, "", "");
+        string ofServer = "hpt" + (whole.HasRequests ? "rr" : "") + (whole.HasResponses ? "mm" : "");
+        string ofClient = AnyStep
+            + (whole.HasRequests ? Writes : "")
+            + (whole.HasResponses ? Reads : "a")
+            + (timeout == ShortTimeout ? "x" : "");
+        return whole with
+        {
+            Server = Pick(random, ofServer, random.Next(MaxServerSteps + 1)) + Pick(random, Ends, 1),
+            Client = PickClient(random, ofClient),
+        };
+    }
+
+    /// <summary>The same without one of its steps.</summary>
+    public IEnumerable<CallSequence> Shorter()
+    {
+        for (int i = 0; i < Client.Length; i++)
+        {
+            yield return this with { Client = Client.Remove(i, 1) };
+        }
+
+        for (int i = 0; i < Server.Length - 1; i++)
+        {
+            yield return this with { Server = Server.Remove(i, 1) };
+        }
+    }
+
+    // With a pause behind each step, or at random, or none.
+    private static string PickClient(Random random, string from)
+    {
+        string steps = Pick(random, from, 1 + random.Next(MaxClientSteps));
+        return random.Next(3) switch
+        {
+            0 => string.Concat(steps.Select(step => step == 'p' ? "p" : $"p{step}")),
+            1 => string.Concat(steps.Select(step => random.Next(3) == 0 && step != 'p' ? $"+{step}" : $"{step}")),
+            _ => steps,
+        };
+    }
+
+    private static string Pick(Random random, string from, int count) => string.Concat(
+        Enumerable.Range(0, count).Select(_ => from[random.Next(from.Length)]));
+}

@@ -1,0 +1,202 @@
+using Grpc.Core;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.FunctionalTests.Sequences;
+
+/// <summary>
+/// One run of a sequence: takes the client's steps and notes what each of them saw. A step that does not complete soon
+/// stays in flight, and so does a step behind a plus; the call is disposed after the last one, which ends them all.
+/// </summary>
+internal sealed class SequenceCall : IDisposable
+{
+    // Behind the deadline: its timer has fired on both sides, mostly.
+    private static readonly TimeSpan s_afterDeadline = TimeSpan.FromMilliseconds(50);
+
+    private readonly CallSequence _sequence;
+    private readonly TimeSpan _pause;
+    private readonly DateTime? _deadline;
+    private readonly CancellationTokenSource _token = new();
+    private readonly CancellationTokenSource _readToken = new();
+    private readonly CancellationTokenSource _writeToken = new();
+    private readonly List<Task<string>> _seen = [];
+    private IDisposable _call = null!;
+    private Func<Task<Metadata>> _headers = null!;
+    private Func<Status> _status = null!;
+    private Func<Metadata> _trailers = null!;
+    private Task<Payload>? _response;
+    private IAsyncStreamReader<Payload>? _responses;
+    private IClientStreamWriter<Payload>? _requests;
+
+    /// <param name="client">The client of the rig.</param>
+    /// <param name="sequence">The steps.</param>
+    /// <param name="pause">
+    /// The time that a pause takes, and the longest wait for a step. No event says that something has arrived at a
+    /// client, or that nothing will.
+    /// </param>
+    private SequenceCall(ScriptClient client, CallSequence sequence, TimeSpan pause)
+    {
+        _sequence = sequence;
+        _pause = pause;
+        _deadline = sequence.Timeout is { } timeout ? DateTime.UtcNow.AddMilliseconds(timeout) : null;
+        Start(client, new CallOptions(
+            new Metadata { { SequenceMethods.StepsKey, sequence.Server } }, _deadline, _token.Token));
+    }
+
+    /// <summary>What each step saw, the end of the call last.</summary>
+    public static async Task<string[]> RunAsync(ScriptClient client, CallSequence sequence, TimeSpan pause)
+    {
+        using var call = new SequenceCall(client, sequence, pause);
+        bool isAwaited = true;
+        foreach (char step in sequence.Client)
+        {
+            if (step != '+')
+            {
+                await call.TakeAsync(step, isAwaited);
+            }
+
+            isAwaited = step != '+';
+        }
+
+        call._call.Dispose();
+        await Task.WhenAll(call._seen).Bounded($"{sequence}");
+
+        // Grpc.Core may know its status a moment later.
+        string end = "";
+        await Timeouts.Eventually(() => (end = Seen(call.DescribeStatus)).StartsWith("status", StringComparison.Ordinal));
+        return [.. call._seen.Select(seen => seen.Result), end];
+    }
+
+    public void Dispose()
+    {
+        _call.Dispose();
+        _token.Dispose();
+        _readToken.Dispose();
+        _writeToken.Dispose();
+    }
+
+    private void Start(ScriptClient client, CallOptions options)
+    {
+        switch (_sequence.Shape)
+        {
+            case MethodType.Unary:
+                AsyncUnaryCall<Payload> unary = client.UnaryAsync(Payloads.Of("c"), options);
+                (_call, _response) = (unary, unary.ResponseAsync);
+                (_headers, _status, _trailers) = (() => unary.ResponseHeadersAsync, unary.GetStatus, unary.GetTrailers);
+                break;
+            case MethodType.ClientStreaming:
+                AsyncClientStreamingCall<Payload, Payload> upload = client.ClientStream(options);
+                (_call, _response, _requests) = (upload, upload.ResponseAsync, upload.RequestStream);
+                (_headers, _status, _trailers) =
+                    (() => upload.ResponseHeadersAsync, upload.GetStatus, upload.GetTrailers);
+                break;
+            case MethodType.ServerStreaming:
+                AsyncServerStreamingCall<Payload> stream = client.ServerStream(Payloads.Of("c"), options);
+                (_call, _responses) = (stream, stream.ResponseStream);
+                (_headers, _status, _trailers) =
+                    (() => stream.ResponseHeadersAsync, stream.GetStatus, stream.GetTrailers);
+                break;
+            default:
+                AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex(options);
+                (_call, _responses, _requests) = (duplex, duplex.ResponseStream, duplex.RequestStream);
+                (_headers, _status, _trailers) =
+                    (() => duplex.ResponseHeadersAsync, duplex.GetStatus, duplex.GetTrailers);
+                break;
+        }
+    }
+
+    private async Task TakeAsync(char step, bool isAwaited)
+    {
+        Task<string> seen = SeenAsync(() => BeginAsync(step));
+        _seen.Add(seen);
+        if (isAwaited)
+        {
+            await Task.WhenAny(seen, Task.Delay(step == 'x' ? Timeouts.Wait : _pause));
+        }
+    }
+
+    private async Task<string> BeginAsync(char step)
+    {
+        switch (step)
+        {
+            case 'w': // A write, with and without a token that may fire.
+                await _requests!.WriteAsync(Payloads.Of("c"));
+                return "written";
+            case 'v':
+                await _requests!.WriteAsync(Payloads.Of("c"), _writeToken.Token);
+                return "written";
+            case 'W': // The token of writes fires, that of reads, that of the call.
+                await _writeToken.CancelAsync();
+                return "";
+            case 'Q':
+                await _readToken.CancelAsync();
+                return "";
+            case 'K':
+                await _token.CancelAsync();
+                return "";
+            case 'c':
+                await _requests!.CompleteAsync();
+                return "completed";
+            case 'r': // A read, with and without a token that may fire.
+            case 'R':
+                return await _responses!.MoveNext(step == 'R' ? _readToken.Token : CancellationToken.None)
+                    ? _responses.Current.Text()
+                    : "false";
+            case 'a':
+                return (await _response!).Text();
+            case 'h':
+                return $"headers {Count(await _headers(), SequenceMethods.HeaderKey)}";
+            case 's':
+                return DescribeStatus();
+            case 't':
+                return $"trailers {Count(_trailers(), SequenceMethods.TrailerKey)}";
+            case 'd':
+                _call.Dispose();
+                return "";
+            case 'x':
+                await Task.Delay(Max(_deadline!.Value - DateTime.UtcNow, TimeSpan.Zero) + s_afterDeadline);
+                return "";
+            default:
+                await Task.Delay(_pause);
+                return "";
+        }
+    }
+
+    private string DescribeStatus() => $"status {Describe(_status())}";
+
+    private static TimeSpan Max(TimeSpan left, TimeSpan right) => left > right ? left : right;
+
+    private static int Count(Metadata metadata, string key) => metadata.GetAll(key).Count();
+
+    // The words of a local end are each library's own.
+    private static string Describe(Status status) =>
+        status.Detail == SequenceMethods.Planned ? $"{status.StatusCode} {status.Detail}" : $"{status.StatusCode}";
+
+    private static string Seen(Func<string> step)
+    {
+        try
+        {
+            return step();
+        }
+        catch (Exception exception)
+        {
+            return Describe(exception);
+        }
+    }
+
+    private static async Task<string> SeenAsync(Func<Task<string>> step)
+    {
+        try
+        {
+            return await step();
+        }
+        catch (Exception exception)
+        {
+            return Describe(exception);
+        }
+    }
+
+    private static string Describe(Exception exception) => exception is RpcException failure
+        ? $"{Describe(failure.Status)}, {Count(failure.Trailers, SequenceMethods.TrailerKey)} trailers"
+        : exception.GetType().Name;
+}

@@ -1,0 +1,73 @@
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.FunctionalTests.Sequences;
+
+/// <summary>
+/// Runs one sequence on all rigs. A step that saw something else here than on any other rig is repeated, on all of
+/// them and with longer pauses, until the others have seen it too: then a race decides.
+/// </summary>
+internal sealed class SequenceComparison(IReadOnlyList<ScriptClient> ours, IReadOnlyList<ScriptClient> others)
+{
+    private const int MaxRepeats = 50;
+    private const int LongestPause = 5;
+
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(15);
+
+    /// <summary>The shortest sequence that still differs, with what was seen of it; null where nothing differs.</summary>
+    public async Task<string?> FindDifferenceAsync(CallSequence sequence)
+    {
+        string? difference = await CompareAsync(sequence);
+        string? shorter = difference;
+        while (shorter is not null)
+        {
+            difference = shorter;
+            shorter = null;
+            foreach (CallSequence candidate in sequence.Shorter())
+            {
+                shorter = await CompareAsync(candidate);
+                if (shorter is not null)
+                {
+                    sequence = candidate;
+                    break;
+                }
+            }
+        }
+
+        return difference;
+    }
+
+    private async Task<string?> CompareAsync(CallSequence sequence)
+    {
+        var seenHere = new List<string[]>();
+        var seenThere = new List<string[]>();
+        for (int repeat = 0; repeat <= MaxRepeats; repeat++)
+        {
+            TimeSpan pause = s_pause * (1 + (repeat % LongestPause));
+            Task<string[][]> here = RunAsync(ours, sequence, pause);
+            seenThere.AddRange(await RunAsync(others, sequence, pause));
+            seenHere.AddRange(await here);
+            if (seenHere.All(seen => IsAmong(seen, seenThere)))
+            {
+                return null;
+            }
+        }
+
+        // What a race rarely comes to need not be seen there in so many runs; what it mostly comes to must be.
+        int odd = seenHere.Count(seen => !IsAmong(seen, seenThere));
+        return odd * 2 < seenHere.Count / ours.Count ? null : $"{sequence}: {odd} of {seenHere.Count} differ.\n"
+            + $"  here:  {Describe(seenHere)}\n  there: {Describe(seenThere)}\n";
+    }
+
+    private static bool IsAmong(string[] seen, List<string[]> others) =>
+        seen.Index().All(step => others.Any(other => other[step.Index] == step.Item));
+
+    private static Task<string[][]> RunAsync(
+        IEnumerable<ScriptClient> clients, CallSequence sequence, TimeSpan pause) =>
+        Task.WhenAll(clients.Select(client => SequenceCall.RunAsync(client, sequence, pause)));
+
+    private static string Describe(IEnumerable<string[]> seen) => string.Join("\n         ", seen
+        .Select(steps => string.Join("; ", steps))
+        .CountBy(steps => steps)
+        .OrderByDescending(pair => pair.Value)
+        .Select(pair => $"{pair.Value} times {pair.Key}"));
+}
