@@ -344,6 +344,7 @@ internal abstract class ClientCall : ConnectionCall
             Connection?.Abandon(this, isCancel);
         }
 
+        CallEnd outcome = Volatile.Read(ref _outcome)!;
         if (!outcome.IsOk)
         {
             MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", outcome.Status);
