@@ -27,7 +27,7 @@ internal sealed class ServerLogItemTests() : ItemFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task S3_Unimplemented_IsLoggedWithTheServicesThereAre()
+    public async Task Unimplemented_IsLoggedWithTheServicesThereAre()
     {
         ShmRig rig = await StartShmAsync(new Script());
 

@@ -14,6 +14,8 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>The client's half of the handshake, against every kind of server.</summary>
 public partial class ConnectorTests
 {
+    private const UnixFileMode OpenToAll = (UnixFileMode)0x1FF; // 0777
+
     private readonly FakeServer _server = new();
     private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
     private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
@@ -156,7 +158,7 @@ public partial class ConnectorTests
         bound.Listen(1);
         if (isDirectoryOpen)
         {
-            directory.OpenToOthers();
+            File.SetUnixFileMode(directory.Path, OpenToAll);
         }
 
         ConnectException exception = FailAs(65534, RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null));
@@ -175,10 +177,10 @@ public partial class ConnectorTests
     public async Task ConnectAsync_ByAUserWhomTheServerRefuses_SaysWhoMay()
     {
         using var directory = new TestDirectory();
-        directory.OpenToOthers();
+        File.SetUnixFileMode(directory.Path, OpenToAll);
         var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
         await using Listener listener = Listener.Start(address, Settings(), _ => { });
-        File.SetUnixFileMode(address.SocketPath, (UnixFileMode)0x1FF);
+        File.SetUnixFileMode(address.SocketPath, OpenToAll);
 
         ConnectException exception = FailAs(65534, address);
 
