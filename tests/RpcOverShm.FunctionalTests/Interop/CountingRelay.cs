@@ -40,7 +40,8 @@ internal sealed class CountingRelay : IAsyncDisposable
         }
     }
 
-    private static Socket SocketFor(EndPoint end) => new(end.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+    private static Socket SocketFor(EndPoint end) =>
+        new(end.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
 
     private async Task AcceptAsync()
     {

@@ -128,8 +128,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Exception? thrown = await Thrown.InAllAsync(
             () => CallAsync(BytesService.Reading(shape, static _ => null!)));
 
-        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then; it takes that for the end of
-        // a stream, of which it has no status yet, and here the reason is said.
+        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then, and so a stream has ended
+        // without a status. Here a null in a stream is what it is in a unary call.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.Null);
         if (IsDotNet)
         {
@@ -157,8 +157,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         if (IsDotNet)
         {
-            // grpc-dotnet says in which step it was thrown, and of a single response that the call could not start. Here
-            // it is always what Grpc.Core says too.
+            // grpc-dotnet tells another step, and of a single response that the call could not start. This library says
+            // what Grpc.Core says too.
             string step = IsShm ? "Failed to deserialize response message."
                 : isStream ? "Error reading next message." : "Error starting gRPC call.";
             Exception exception = failure.Status.DebugException!;

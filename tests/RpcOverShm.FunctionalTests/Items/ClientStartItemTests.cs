@@ -225,7 +225,8 @@ internal sealed class ClientStartItemTests(RigKind kind) : RigFixture(kind)
                 ? Does.StartWith("Error starting gRPC call. No server listens at '")
                 : IsDotNet
                 ? Does.StartWith(
-                    $"Error starting gRPC call. {status.DebugException!.GetType().Name}: {status.DebugException.Message}")
+                    $"Error starting gRPC call. {status.DebugException!.GetType().Name}: "
+                    + status.DebugException.Message)
                 : Is.EqualTo("failed to connect to all addresses"));
     }
 

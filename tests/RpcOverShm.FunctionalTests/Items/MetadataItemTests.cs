@@ -210,7 +210,8 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
 
         // Grpc.Core sends it as its own.
-        Assert.That(await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
+        Assert.That(
+            await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
     }
 
     [Test]

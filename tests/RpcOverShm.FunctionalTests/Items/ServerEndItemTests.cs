@@ -83,7 +83,8 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
         var noMore = new Status(StatusCode.OutOfRange, "no more");
         Assert.That(failure.Status.Plain(), Is.EqualTo(noMore));
         Assert.That(
-            (written as RpcException)?.Status.Plain() ?? (IsDotNet ? Status.DefaultSuccess : noMore), Is.EqualTo(noMore));
+            (written as RpcException)?.Status.Plain() ?? (IsDotNet ? Status.DefaultSuccess : noMore),
+            Is.EqualTo(noMore));
     }
 
     [Test]

@@ -6,8 +6,8 @@ using NUnit.Framework.Internal.Builders;
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose a
-/// scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
+/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose
+/// a scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
 /// </summary>
 /// <param name="more">Arguments of the fixture behind the kind.</param>
 [AttributeUsage(AttributeTargets.Class, AllowMultiple = true)]

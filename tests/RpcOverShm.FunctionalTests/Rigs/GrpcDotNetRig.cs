@@ -56,7 +56,8 @@ internal sealed class GrpcDotNetRig : CallRig
                 DisposeHttpClient = true,
                 MaxReceiveMessageSize = _options.ClientMaxReceive,
                 MaxSendMessageSize = _options.ClientMaxSend,
-                Credentials = _options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own,
+                Credentials =
+                    _options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own,
                 ServiceConfig = _options.Retries?.ToGrpcDotNet(),
                 MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
                 ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
