@@ -29,6 +29,7 @@ internal abstract class ClientCall : ConnectionCall
     private bool _isStartedAhead;
     private bool _isEndTaken;
     private bool _isCompleted;
+    private volatile bool _isDisposed;
     private CallNotes _notes;
 
     public abstract string MethodName { get; }
@@ -45,8 +46,8 @@ internal abstract class ClientCall : ConnectionCall
     // A call that is being taken to another connection has none for a moment.
     public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
 
-    /// <summary>True when its user has ended the call by disposing it; what had ended before stays as it is.</summary>
-    public bool IsDisposed => ReferenceEquals(Volatile.Read(ref _outcome), CallEnd.Disposed);
+    /// <summary>True when its user has disposed the call, whether it had ended before or not.</summary>
+    public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallEnd.Disposed);
 
     /// <summary>True once headers or a message came: a method has seen the call.</summary>
     public bool IsAnswered
@@ -191,7 +192,11 @@ internal abstract class ClientCall : ConnectionCall
     }
 
     /// <summary>The user has lost interest: an unfinished call is cancelled.</summary>
-    public void Dispose() => Finish(CallEnd.Disposed, isCancel: true);
+    public void Dispose()
+    {
+        _isDisposed = true;
+        Finish(CallEnd.Disposed, isCancel: true);
+    }
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
     public void Cancel(CancellationToken by) =>
@@ -317,20 +322,17 @@ internal abstract class ClientCall : ConnectionCall
     /// </summary>
     protected bool TrySetOutcome(CallEnd outcome)
     {
-        if (IsPrivate)
+        if (!IsPrivate)
         {
-            if (IsFinished)
-            {
-                return false;
-            }
-
-            Volatile.Write(ref _outcome, outcome);
-        }
-        else if (Interlocked.CompareExchange(ref _outcome, outcome, null) is not null)
-        {
-            return false; // A full fence otherwise: see TryAttach.
+            return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence: see TryAttach.
         }
 
+        if (IsFinished)
+        {
+            return false;
+        }
+
+        Volatile.Write(ref _outcome, outcome);
         return true;
     }
 

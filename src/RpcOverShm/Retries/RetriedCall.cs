@@ -20,6 +20,7 @@ internal sealed class RetriedCall<TResponse>
     private readonly AttemptFactory<TResponse> _begin;
     private readonly AttemptState<TResponse> _state;
     private volatile bool _areHeadersWanted;
+    private volatile bool _isDisposed;
 
     /// <param name="settings">The channel's.</param>
     /// <param name="policy">The method's.</param>
@@ -74,8 +75,8 @@ internal sealed class RetriedCall<TResponse>
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.");
 
-    /// <summary>True when the user has disposed the call before it had ended.</summary>
-    public bool IsDisposed => _state.Committed?.Call.IsDisposed ?? false;
+    /// <summary>True when its user has disposed the call, whether it had ended before or not.</summary>
+    public bool IsDisposed => _isDisposed;
 
     /// <summary>The attempt that has become the call.</summary>
     public Task<Attempt<TResponse>> WhenCommittedAsync() => _state.WhenCommittedAsync();
@@ -93,7 +94,11 @@ internal sealed class RetriedCall<TResponse>
     /// <summary>No more requests follow.</summary>
     public void CompleteRequests() => _requests.Complete();
 
-    public void Dispose() => _state.GiveUp(CallEnd.Disposed);
+    public void Dispose()
+    {
+        _isDisposed = true;
+        _state.GiveUp(CallEnd.Disposed);
+    }
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
     public void Cancel(CancellationToken by) => _state.GiveUp(CallEnd.Local(StatusMapping.ClientCancelled, by));

@@ -84,6 +84,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 
     // Without a pause: what a writer was told must be what the reader is told.
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "A write that races with the end of the stream is told Cancelled.")]
     public async Task WriteAndRead_OfACallThatTheServerEnded_FailAlike([Values] bool hasOneResponse)
     {
         const int Calls = 200;

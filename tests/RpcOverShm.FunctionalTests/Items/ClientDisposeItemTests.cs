@@ -149,6 +149,27 @@ internal sealed class ClientDisposeItemTests(RigKind kind) : RigFixture(kind)
         Assert.That(failure, IsDotNet ? Is.TypeOf<ObjectDisposedException>() : Is.TypeOf<TaskCanceledException>());
     }
 
+    [Test]
+    [NotOn(RigKind.GrpcCore, "It tells how the call has ended, or does as if it were done.")]
+    public async Task C5_DisposeOfFinishedStreams_StillEndsTheirUse([Values] bool isRetried)
+    {
+        RigRetries? retries = isRetried ? new RigRetries(MaxAttempts: 2, StatusCode.Unavailable) : null;
+        CallRig rig = await StartAsync(new Script(), new RigOptions { Retries = retries });
+        AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+
+        call.Dispose();
+
+        Assert.That(
+            Thrown.By(() => call.ResponseStream.MoveNext(CancellationToken.None)), Is.TypeOf<ObjectDisposedException>());
+        Assert.That(Thrown.By(call.RequestStream.CompleteAsync), Is.TypeOf<ObjectDisposedException>());
+        Assert.That(
+            await Thrown.ThroughTaskAsync(() => call.RequestStream.WriteAsync(Payloads.Empty)),
+            Is.TypeOf<ObjectDisposedException>());
+        Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
+    }
+
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     public async Task C5_GetTrailersAfterDispose_ThrowsWhereNoneCame(MethodType shape)
     {

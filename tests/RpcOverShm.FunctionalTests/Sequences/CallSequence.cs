@@ -61,7 +61,21 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
         }
     }
 
-    // With a pause behind each step, or at random, or none.
+    /// <summary>The same with more pauses: none the first time, then at random.</summary>
+    public CallSequence WithPauses(int repeat)
+    {
+        var random = new Random(repeat);
+        string steps = Client;
+        for (int i = Client.Length; repeat > 0 && i >= 0; i--)
+        {
+            bool isFree = i == 0 || Client[i - 1] != '+';
+            steps = isFree && random.Next(2) == 0 ? steps.Insert(i, "p") : steps;
+        }
+
+        return this with { Client = steps };
+    }
+
+    // With a pause before each step, or some steps in flight beside the next, or neither.
     private static string PickClient(Random random, string from)
     {
         string steps = Pick(random, from, 1 + random.Next(MaxClientSteps));

@@ -43,7 +43,7 @@ internal sealed class SequenceCall : IDisposable
             new Metadata { { SequenceMethods.StepsKey, sequence.Server } }, _deadline, _token.Token));
     }
 
-    /// <summary>What each step saw, the end of the call last.</summary>
+    /// <summary>What each step but the pauses saw, the end of the call last.</summary>
     public static async Task<string[]> RunAsync(ScriptClient client, CallSequence sequence, TimeSpan pause)
     {
         using var call = new SequenceCall(client, sequence, pause);
@@ -107,6 +107,12 @@ internal sealed class SequenceCall : IDisposable
 
     private async Task TakeAsync(char step, bool isAwaited)
     {
+        if (step == 'p')
+        {
+            await Task.Delay(_pause);
+            return;
+        }
+
         Task<string> seen = SeenAsync(() => BeginAsync(step));
         _seen.Add(seen);
         if (isAwaited)
@@ -157,8 +163,7 @@ internal sealed class SequenceCall : IDisposable
                 await Task.Delay(Max(_deadline!.Value - DateTime.UtcNow, TimeSpan.Zero) + s_afterDeadline);
                 return "";
             default:
-                await Task.Delay(_pause);
-                return "";
+                throw new ArgumentOutOfRangeException(nameof(step), step, "No step has this letter.");
         }
     }
 
