@@ -11,7 +11,7 @@ internal interface IArm
     /// <summary>The name in every table.</summary>
     string Name { get; }
 
-    /// <summary>The measured program that has both ends: a folder beside the suite, or empty for the usual one.</summary>
+    /// <summary>The program of both ends, in a folder beside the suite; empty for the usual one.</summary>
     string Program => "";
 
     /// <summary>The largest message that the mechanism carries, in bytes.</summary>

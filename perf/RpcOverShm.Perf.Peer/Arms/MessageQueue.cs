@@ -5,8 +5,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// A message queue of POSIX. Its name is there for some microseconds only, so that a process that is killed leaves
-/// none behind: it goes as soon as the queue is made, and the other side opens the descriptor of this process. The queue
-/// itself goes with the last process that has it.
+/// none behind: it goes as soon as the queue is made, and the other side opens the descriptor of this process. The
+/// queue itself goes with the last process that has it.
 /// </summary>
 internal sealed partial class MessageQueue
 {

@@ -34,7 +34,7 @@ public sealed class ColdStart
         PerfRun run = PerfRun.Current;
         await run.LearnFactsAsync();
         PerfRun.Say($"{nameof(ColdStart)}: {run.Settings.Rounds} rounds.");
-        Dictionary<string, List<double[]>> times = s_programs.ToDictionary(program => program, _ => new List<double[]>());
+        var times = s_programs.ToDictionary(program => program, _ => new List<double[]>());
         DirectoryInfo folder = Directory.CreateTempSubdirectory("rpcovershm-perf-");
         try
         {
@@ -52,7 +52,7 @@ public sealed class ColdStart
             + "start until it has ended. A client calls a server that has just started too, by blocking calls of "
             + "100 B. What the system keeps of files is warm.",
             s_columns,
-            [[$"{Nothing}, start to end", .. Row(Stage(Nothing, 0), Stage(Nothing, 0), null)], .. Rows()]));
+            [[$"{Nothing}, start to end", .. Row(Stage(Nothing, 0), null, null)], .. Rows()]));
 
         double[] Stage(string program, int stage) => [.. times[program].Select(found => found[stage])];
 
@@ -117,12 +117,12 @@ public sealed class ColdStart
         return [listening, answers[0], answers[^1]];
     }
 
-    private static IEnumerable<string> Row(double[] times, double[] nothing, double[]? rival) =>
+    private static IEnumerable<string> Row(double[] times, double[]? nothing, double[]? rival) =>
         [Format.Number(Ratio.MedianOf(times)), .. Compared(times, nothing), .. Compared(times, rival)];
 
     private static IEnumerable<string> Compared(double[] times, double[]? others)
     {
-        Ratio? ratio = others is null || ReferenceEquals(times, others) ? null : Ratio.Of(times, others);
+        Ratio? ratio = others is null ? null : Ratio.Of(times, others);
         return ratio is null
             ? ["", "", ""]
             : [Format.Number(ratio.Median), Format.Number(ratio.Low), Format.Number(ratio.High)];
