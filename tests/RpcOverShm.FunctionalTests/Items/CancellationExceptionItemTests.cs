@@ -6,17 +6,18 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>
-/// C6: what gives a call up on this side is an OperationCanceledException where the channel's option says so. Grpc.Core
-/// has no such option.
+/// C6: what gives a call up on this side is an OperationCanceledException where the channel's option says so.
 /// </summary>
-internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
+[EveryRig]
+[NotOn(RigKind.GrpcCore, "It has no such option.")]
+internal sealed class CancellationExceptionItemTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly RigOptions s_throwing = new() { ThrowsOperationCanceled = true };
 
     [Test]
     public async Task C6_Token_IsInTheException_AndTheStatusStays([Values] bool isBlocking)
     {
-        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
         using var cancel = new CancellationTokenSource();
         ScriptClient client = rig.Client;
         var options = new CallOptions(cancellationToken: cancel.Token);
@@ -37,7 +38,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_Deadline_IsACancelledOperationToo()
     {
-        ShmRig rig = await StartShmAsync(Holding(out _), s_throwing);
+        CallRig rig = await StartAsync(Holding(out _), s_throwing);
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100)));
@@ -49,7 +50,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_Dispose_CancelsWhatIsPending()
     {
-        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
 
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
@@ -63,7 +64,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_TokensOfReadAndWrite_AreInTheException()
     {
-        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
         using var cancel = new CancellationTokenSource();
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
@@ -80,7 +81,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_TokenOfAWrite_IsInTheExceptionsOfWriteAndRead()
     {
-        ShmRig rig = await StartShmAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
         using var cancel = new CancellationTokenSource();
 
         // More than the window: it waits for a method that does not read.
@@ -100,7 +101,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_CancelledByTheServer_IsAnRpcException()
     {
-        ShmRig rig = await StartShmAsync(
+        CallRig rig = await StartAsync(
             new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.Cancelled, "by the server")) },
             s_throwing);
 
@@ -112,7 +113,7 @@ internal sealed class CancellationExceptionItemTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task C6_WithoutTheOption_IsAnRpcException()
     {
-        ShmRig rig = await StartShmAsync(Holding(out Task began));
+        CallRig rig = await StartAsync(Holding(out Task began));
         using var cancel = new CancellationTokenSource();
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
