@@ -161,12 +161,17 @@ internal sealed class ClientDisposeItemTests(RigKind kind) : RigFixture(kind)
 
         call.Dispose();
 
-        Assert.That(
-            Thrown.By(() => call.ResponseStream.MoveNext(CancellationToken.None)), Is.TypeOf<ObjectDisposedException>());
-        Assert.That(Thrown.By(call.RequestStream.CompleteAsync), Is.TypeOf<ObjectDisposedException>());
-        Assert.That(
-            await Thrown.ThroughTaskAsync(() => call.RequestStream.WriteAsync(Payloads.Empty)),
-            Is.TypeOf<ObjectDisposedException>());
+        Func<Task>[] uses =
+        [
+            () => call.ResponseStream.MoveNext(CancellationToken.None),
+            call.RequestStream.CompleteAsync,
+            () => call.RequestStream.WriteAsync(Payloads.Empty),
+        ];
+        foreach (Func<Task> use in uses)
+        {
+            Assert.That(await Thrown.InAllAsync(use), Is.TypeOf<ObjectDisposedException>());
+        }
+
         Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
     }
 

@@ -10,6 +10,7 @@ namespace RpcOverShm.FunctionalTests.Sequences;
 internal sealed class SequenceComparison(IReadOnlyList<ScriptClient> ours, IReadOnlyList<ScriptClient> others)
 {
     private const int MaxRepeats = 50;
+    private const int RepeatsToShorten = 10;
     private const int LongestPause = 5;
 
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(15);
@@ -17,7 +18,7 @@ internal sealed class SequenceComparison(IReadOnlyList<ScriptClient> ours, IRead
     /// <summary>The shortest sequence that still differs, with what was seen of it; null where nothing differs.</summary>
     public async Task<string?> FindDifferenceAsync(CallSequence sequence)
     {
-        string? difference = await CompareAsync(sequence);
+        string? difference = await CompareAsync(sequence, MaxRepeats);
         string? shorter = difference;
         while (shorter is not null)
         {
@@ -25,7 +26,7 @@ internal sealed class SequenceComparison(IReadOnlyList<ScriptClient> ours, IRead
             shorter = null;
             foreach (CallSequence candidate in sequence.Shorter())
             {
-                shorter = await CompareAsync(candidate);
+                shorter = await CompareAsync(candidate, RepeatsToShorten);
                 if (shorter is not null)
                 {
                     sequence = candidate;
@@ -37,11 +38,11 @@ internal sealed class SequenceComparison(IReadOnlyList<ScriptClient> ours, IRead
         return difference;
     }
 
-    private async Task<string?> CompareAsync(CallSequence sequence)
+    private async Task<string?> CompareAsync(CallSequence sequence, int repeats)
     {
         var seenHere = new List<string[]>();
         var seenThere = new List<string[]>();
-        for (int repeat = 0; repeat <= MaxRepeats; repeat++)
+        for (int repeat = 0; repeat <= repeats; repeat++)
         {
             TimeSpan pause = s_pause * (1 + (repeat % LongestPause));
             Task<string[][]> here = RunAsync(ours, sequence, pause);

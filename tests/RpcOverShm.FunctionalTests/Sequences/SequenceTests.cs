@@ -29,7 +29,11 @@ internal sealed class SequenceTests
         {
             string?[] found = await Task.WhenAll(
                 numbers.Select(_ => comparison.FindDifferenceAsync(CallSequence.Next(random))));
-            differences.AddRange(found.OfType<string>());
+            foreach (string difference in found.OfType<string>())
+            {
+                await TestContext.Progress.WriteLineAsync(difference);
+                differences.Add(difference);
+            }
         }
 
         Assert.That(differences, Is.Empty);
