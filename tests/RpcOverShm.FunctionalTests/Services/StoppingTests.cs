@@ -95,7 +95,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         var ended = new TaskCompletionSource();
         rig.Server.Stopping.Register(() =>
         {
-            mayEnd.Wait();
+            mayEnd.Wait(Timeouts.Wait);
             ended.SetResult();
         });
 
