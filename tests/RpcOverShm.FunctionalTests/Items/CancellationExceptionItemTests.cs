@@ -29,9 +29,14 @@ internal sealed class CancellationExceptionItemTests(RigKind kind) : RigFixture(
         OperationCanceledException exception = await CancelledAsync(response);
 
         Assert.That(exception.CancellationToken, Is.EqualTo(cancel.Token));
-        Assert.That(
-            ((RpcException)exception.InnerException!).Status.Plain(),
-            Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
+        if (IsShm)
+        {
+            // Inside grpc-dotnet's is one of HttpClient.
+            Assert.That(
+                ((RpcException)exception.InnerException!).Status.Plain(),
+                Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
+        }
+
         Assert.That(call?.GetStatus().StatusCode ?? StatusCode.Cancelled, Is.EqualTo(StatusCode.Cancelled));
     }
 
@@ -75,7 +80,7 @@ internal sealed class CancellationExceptionItemTests(RigKind kind) : RigFixture(
         OperationCanceledException byWrite = await CancelledAsync(call.RequestStream.WriteAsync(Payloads.Empty));
 
         Assert.That(byRead.CancellationToken, Is.EqualTo(cancel.Token));
-        Assert.That(byWrite.CancellationToken, Is.EqualTo(cancel.Token));
+        AssertToldLater(byWrite, cancel.Token);
     }
 
     [Test]
@@ -95,7 +100,7 @@ internal sealed class CancellationExceptionItemTests(RigKind kind) : RigFixture(
         OperationCanceledException byRead = await CancelledAsync(read);
 
         Assert.That(byWrite.CancellationToken, Is.EqualTo(cancel.Token));
-        Assert.That(byRead.CancellationToken, Is.EqualTo(cancel.Token));
+        AssertToldLater(byRead, cancel.Token);
     }
 
     [Test]
@@ -123,6 +128,10 @@ internal sealed class CancellationExceptionItemTests(RigKind kind) : RigFixture(
 
         Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
     }
+
+    // grpc-dotnet tells the token only to the operation that it was given to.
+    private void AssertToldLater(OperationCanceledException exception, CancellationToken token) =>
+        Assert.That(exception.CancellationToken, IsShm ? Is.EqualTo(token) : Is.Not.EqualTo(token));
 
     private static async Task<OperationCanceledException> CancelledAsync(Task task)
     {
