@@ -8,7 +8,7 @@ namespace RpcOverShm.Retries;
 internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call) : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
-    private Task<bool>? _lastRead;
+    private Task<bool>? _firstRead;
     private IAsyncStreamReader<TResponse>? _responses;
 
     public TResponse Current => _responses?.Current!;
@@ -16,18 +16,14 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
         ObjectDisposedException.ThrowIf(call.IsDisposed, call);
-        if (_responses is { } known)
-        {
-            return known.MoveNext(cancellationToken);
-        }
-
-        if (_lastRead is { IsCompleted: false })
+        // Asked first: the attempt may be done with a read whose caller has not looked at the message yet.
+        if (_firstRead is { IsCompleted: false })
         {
             return Task.FromException<bool>(new InvalidOperationException(
                 "Can't read the next message because the previous read is still in progress."));
         }
 
-        return _lastRead = MoveFirstAsync(cancellationToken);
+        return _responses?.MoveNext(cancellationToken) ?? (_firstRead = MoveFirstAsync(cancellationToken));
     }
 
     private async Task<bool> MoveFirstAsync(CancellationToken cancellationToken)

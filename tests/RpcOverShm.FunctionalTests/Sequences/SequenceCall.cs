@@ -63,7 +63,8 @@ internal sealed class SequenceCall : IDisposable
 
         // Grpc.Core may know its status a moment later.
         string end = "";
-        await Timeouts.Eventually(() => (end = Seen(call.DescribeStatus)).StartsWith("status", StringComparison.Ordinal));
+        await Timeouts.Eventually(
+            () => (end = Seen(call.DescribeStatus)).StartsWith("status", StringComparison.Ordinal));
         return [.. call._seen.Select(seen => seen.Result), end];
     }
 
@@ -126,11 +127,8 @@ internal sealed class SequenceCall : IDisposable
         switch (step)
         {
             case 'w': // A write, with and without a token that may fire.
-                await _requests!.WriteAsync(Payloads.Of("c"));
-                return "written";
             case 'v':
-                await _requests!.WriteAsync(Payloads.Of("c"), _writeToken.Token);
-                return "written";
+                return await WriteAsync(step == 'v' ? _writeToken.Token : CancellationToken.None);
             case 'W': // The token of writes fires, that of reads, that of the call.
                 await _writeToken.CancelAsync();
                 return "";
@@ -164,6 +162,25 @@ internal sealed class SequenceCall : IDisposable
                 return "";
             default:
                 throw new ArgumentOutOfRangeException(nameof(step), step, "No step has this letter.");
+        }
+    }
+
+    // What a write says of an end that it met is each library's own.
+    private async Task<string> WriteAsync(CancellationToken token)
+    {
+        try
+        {
+            await _requests!.WriteAsync(Payloads.Of("c"), token);
+            return "written";
+        }
+        catch (NotSupportedException)
+        {
+            // Grpc.Core has no writes with tokens.
+            return await WriteAsync(CancellationToken.None);
+        }
+        catch (Exception exception) when (exception is RpcException or OperationCanceledException)
+        {
+            return "refused";
         }
     }
 

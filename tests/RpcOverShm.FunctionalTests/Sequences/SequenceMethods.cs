@@ -50,7 +50,8 @@ internal static class SequenceMethods
                     context.ResponseTrailers.Add(TrailerKey, "t");
                     break;
                 case 's':
-                    throw new RpcException(new Status(StatusCode.Aborted, Planned), new Metadata { { TrailerKey, "s" } });
+                    throw new RpcException(
+                        new Status(StatusCode.Aborted, Planned), new Metadata { { TrailerKey, "s" } });
                 case 'x':
                     throw new InvalidOperationException(Planned);
                 case 'k':
