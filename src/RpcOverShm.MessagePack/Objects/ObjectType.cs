@@ -41,7 +41,8 @@ internal static class ObjectType
                 }
             }
 
-            foreach (FieldInfo field in level.GetFields(Declared).Where(one => IsWritten(one, isByNames && one.IsPublic)))
+            foreach (FieldInfo field in level.GetFields(Declared)
+                .Where(one => IsWritten(one, isByNames && one.IsPublic)))
             {
                 yield return (field, field.FieldType);
             }
@@ -72,7 +73,8 @@ internal static class ObjectType
                 : nullability.Create((FieldInfo)member);
 
             // Whether a T may be null, its user says in a place that reflection does not show.
-            if (info.ReadState == NullabilityState.NotNull && !member.DeclaringType!.GenericTypeArguments.Contains(type))
+            if (info.ReadState == NullabilityState.NotNull
+                && !member.DeclaringType!.GenericTypeArguments.Contains(type))
             {
                 found = Expression.Condition(
                     Expression.ReferenceEqual(Expression.MakeMemberAccess(value, member), Expression.Constant(null)),

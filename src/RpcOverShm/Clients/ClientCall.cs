@@ -30,7 +30,6 @@ internal abstract class ClientCall : ConnectionCall
     private bool _isEndTaken;
     private bool _isCompleted;
     private volatile bool _isDisposed;
-    private CallNotes _notes;
 
     public abstract string MethodName { get; }
 
@@ -91,12 +90,8 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>Who has the one request in hand.</summary>
     protected ref RequestHold Hold => ref _hold;
 
-    /// <summary>By whoever reads for the call, or starts it anew.</summary>
-    protected CallNotes Notes
-    {
-        get => _notes;
-        set => _notes = value;
-    }
+    /// <summary>Written by the thread that reads for the call, or that starts it anew.</summary>
+    protected CallNotes Notes { get; set; }
 
     /// <summary>True when the answer has begun, if only by an end.</summary>
     protected bool HasHeaders => _headers.HasCome;
@@ -104,9 +99,7 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
     protected bool IsPlain => _guards is null && !_headers.IsAwaited;
 
-    /// <summary>
-    /// What a call that is over, or about to be with its connection, throws at whoever waits for it.
-    /// </summary>
+    /// <summary>The exception of a call that is over, or is about to be over with its connection.</summary>
     public Exception ToException()
     {
         // A write may be refused because the end is being read: the reader is about to say how, or to close for it.
@@ -346,10 +339,9 @@ internal abstract class ClientCall : ConnectionCall
             Connection?.Abandon(this, isCancel);
         }
 
-        CallEnd outcome = Volatile.Read(ref _outcome)!;
-        if (!outcome.IsOk)
+        if (!Outcome.IsOk)
         {
-            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", outcome.Status);
+            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", Outcome.Status);
         }
 
         FailHeadersIfFinished();

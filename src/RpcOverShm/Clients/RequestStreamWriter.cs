@@ -152,7 +152,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     private Marshaller<TRequest> EncodedMarshaller() => MessageEncoding.Writing(
         _marshaller, MessageEncoding.MayCompress(WriteOptions), CompressionLevel.Fastest, _limitBytes);
 
-    // A message that was sent was written, even where the call has ended meanwhile: it may be what has ended it. A write
+    // A message that was sent was written, even if the call has ended meanwhile: it may be what has ended it. A write
     // that is refused reports the server's status, also when messages before that are unread. Grpc.Core then reports a
     // write that was done, and grpc-dotnet Cancelled for a call that nobody has cancelled.
     private async Task FinishWriteAsync(Task<bool> write)

@@ -15,7 +15,7 @@ internal sealed class SequenceComparison(ScriptClient ours, IReadOnlyList<Script
 
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(15);
 
-    /// <summary>The shortest sequence that still differs, with what was seen of it; null where nothing differs.</summary>
+    /// <summary>The shortest sequence that still differs, with what was seen of it; null if nothing differs.</summary>
     public async Task<string?> FindDifferenceAsync(CallSequence sequence)
     {
         string? difference = await CompareAsync(sequence, MaxRepeats);

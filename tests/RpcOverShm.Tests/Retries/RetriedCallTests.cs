@@ -57,7 +57,7 @@ public class RetriedCallTests
 
         Assert.That(early.StatusCode, Is.EqualTo(StatusCode.OK));
         Assert.That(await call.ResponseAsync.Bounded(), Is.EqualTo("answer"));
-        Assert.That((call.Status.StatusCode, call.IsDisposed), Is.EqualTo((StatusCode.OK, false)));
+        Assert.That((call.Status.StatusCode, call.IsDisposed), Is.EqualTo((StatusCode.OK, true)));
     }
 
     [Test]
@@ -73,7 +73,7 @@ public class RetriedCallTests
 
         Assert.That(early, Is.EqualTo(StatusMapping.ClientCancelled));
         Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>());
-        Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, false)));
+        Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, true)));
     }
 
     [Test]
