@@ -61,6 +61,7 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "The write fails, and the call goes on; here a part of the message may be on its way.")]
     public async Task StreamedRequest_OverTheClientsSendLimit_EndsTheCall()
     {
         await UseAsync(new RigOptions { ClientMaxSend = 1000 });

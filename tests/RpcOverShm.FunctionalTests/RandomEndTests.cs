@@ -14,6 +14,9 @@ internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
     private const int MethodThrew = 301;
 
     [Test]
+    [NotOn(
+        RigKind.GrpcDotNet,
+        "It tells the response one end and GetStatus another when a token races with the server's end.")]
     public async Task Calls_EndedAtRandom_EndWithExactlyOneStatusEach()
     {
         var handlers = new PlannedHandlers();

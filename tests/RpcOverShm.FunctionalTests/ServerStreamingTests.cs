@@ -54,11 +54,10 @@ internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
         });
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("now"));
-        bool isThere = await call.ResponseStream.MoveNext(CancellationToken.None).Bounded();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("now"));
         Task<bool> next = call.ResponseStream.MoveNext(CancellationToken.None);
 
-        Assert.That(isThere);
-        Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("now"));
         Assert.That(next.IsCompleted, Is.False);
         mayEnd.SetResult();
         Assert.That(await next.Bounded(), Is.False);

@@ -54,6 +54,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     private async Task<bool> ReadLaterAsync(CancellationToken cancellationToken)
     {
+        Current = null!;
         try
         {
             using (CancelWith(cancellationToken))

@@ -65,7 +65,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         // The scheme is the transport's: a name of shared memory is no host of https.
         Assert.That(
             context!.ServiceUrl,
-            Is.EqualTo(IsDotNet ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
+            Is.EqualTo(IsShm ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
         Assert.That(context.MethodName, Is.EqualTo("Unary"));
     }
 
@@ -139,6 +139,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "It waits for credentials beyond the deadline.")]
     public async Task Deadline_WhileCredentialsAreAsked_EndsTheCall([Values] bool isBlocking)
     {
         CallRig rig = await StartNotingAsync();
@@ -199,7 +200,9 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
     {
         lock (_seen)
         {
-            _seen.Add(string.Join(',', context.RequestHeaders.GetAll("authorization").Select(entry => entry.Value)));
+            // HTTP may join values of one key, with a space behind the comma.
+            _seen.Add(string.Join(',', context.RequestHeaders.GetAll("authorization").Select(entry => entry.Value))
+                .Replace(", ", ",", StringComparison.Ordinal));
         }
 
         return Task.FromResult(request);

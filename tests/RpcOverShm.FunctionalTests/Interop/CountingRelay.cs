@@ -3,24 +3,26 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>Passes the bytes of TCP connections on to another port of this machine, and counts them before.</summary>
+/// <summary>Passes the bytes of connections on to another socket of this machine, and counts them before.</summary>
 internal sealed class CountingRelay : IAsyncDisposable
 {
-    private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
-    private readonly int _target;
+    private readonly Socket _listener;
+    private readonly EndPoint _target;
     private readonly Task _accepting;
-    private readonly List<TcpClient> _ends = [];
+    private readonly List<Socket> _ends = [];
     private long _upBytes;
     private long _downBytes;
 
-    public CountingRelay(int target)
+    public CountingRelay(EndPoint own, EndPoint target)
     {
         _target = target;
-        _listener.Start();
+        _listener = SocketFor(own);
+        _listener.Bind(own);
+        _listener.Listen();
         _accepting = AcceptAsync();
     }
 
-    public int Port => ((IPEndPoint)_listener.LocalEndpoint).Port;
+    public EndPoint EndPoint => _listener.LocalEndPoint!;
 
     /// <summary>Bytes that went to the target.</summary>
     public long UpBytes => Interlocked.Read(ref _upBytes);
@@ -30,13 +32,16 @@ internal sealed class CountingRelay : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        _listener.Stop();
+        _listener.Dispose();
         await _accepting;
-        foreach (TcpClient end in _ends)
+        foreach (Socket end in _ends)
         {
             end.Dispose();
         }
     }
+
+    private static Socket SocketFor(EndPoint end) =>
+        new(end.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
 
     private async Task AcceptAsync()
     {
@@ -44,11 +49,11 @@ internal sealed class CountingRelay : IAsyncDisposable
         {
             while (true)
             {
-                TcpClient near = await _listener.AcceptTcpClientAsync();
-                var far = new TcpClient();
+                Socket near = await _listener.AcceptAsync();
+                Socket far = SocketFor(_target);
                 _ends.Add(near);
                 _ends.Add(far);
-                await far.ConnectAsync(IPAddress.Loopback, _target);
+                await far.ConnectAsync(_target);
                 _ = PassOnAsync(near, far, bytes => Interlocked.Add(ref _upBytes, bytes));
                 _ = PassOnAsync(far, near, bytes => Interlocked.Add(ref _downBytes, bytes));
             }
@@ -59,21 +64,24 @@ internal sealed class CountingRelay : IAsyncDisposable
         }
     }
 
-    private static async Task PassOnAsync(TcpClient from, TcpClient to, Action<int> count)
+    private static async Task PassOnAsync(Socket from, Socket to, Action<int> count)
     {
         byte[] buffer = new byte[64 << 10];
         try
         {
             int bytes;
-            while ((bytes = await from.GetStream().ReadAsync(buffer)) > 0)
+            while ((bytes = await from.ReceiveAsync(buffer)) > 0)
             {
                 count(bytes);
-                await to.GetStream().WriteAsync(buffer.AsMemory(0, bytes));
+                for (int sent = 0; sent < bytes;)
+                {
+                    sent += await to.SendAsync(buffer.AsMemory(sent, bytes - sent));
+                }
             }
 
-            to.Client.Shutdown(SocketShutdown.Send);
+            to.Shutdown(SocketShutdown.Send);
         }
-        catch (Exception exception) when (exception is IOException or SocketException or ObjectDisposedException)
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             // One end is gone, and the other one hears of it by its own end.
             to.Dispose();

@@ -1,3 +1,4 @@
+using System.Net;
 using Grpc.Core;
 using RpcOverShm.Testing;
 
@@ -15,8 +16,9 @@ internal sealed class MeteredGrpcCoreRig : MeteredRig
     private MeteredGrpcCoreRig(Server server)
     {
         _server = server;
-        _relay = new CountingRelay(server.Ports.Single().BoundPort);
-        _channel = new Channel(Host, _relay.Port, ChannelCredentials.Insecure);
+        _relay = new CountingRelay(
+            new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, server.Ports.Single().BoundPort));
+        _channel = new Channel(_relay.EndPoint.ToString(), ChannelCredentials.Insecure);
     }
 
     public override ChannelBase Channel => _channel;

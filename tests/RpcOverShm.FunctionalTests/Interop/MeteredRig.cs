@@ -17,10 +17,12 @@ internal abstract class MeteredRig : IAsyncDisposable
     /// <summary>Bytes that the server has sent so far, with all that frames them.</summary>
     public abstract long ResponseBytes { get; }
 
-    public static async Task<MeteredRig> StartAsync(RigKind kind, ServerServiceDefinition service) =>
-        kind == RigKind.Shm
-            ? await MeteredShmRig.StartAsync(service)
-            : await MeteredGrpcCoreRig.StartAsync(service);
+    public static async Task<MeteredRig> StartAsync(RigKind kind, ServerServiceDefinition service) => kind switch
+    {
+        RigKind.Shm => await MeteredShmRig.StartAsync(service),
+        RigKind.GrpcCore => await MeteredGrpcCoreRig.StartAsync(service),
+        _ => await MeteredGrpcDotNetRig.StartAsync(service),
+    };
 
     public abstract ValueTask DisposeAsync();
 }

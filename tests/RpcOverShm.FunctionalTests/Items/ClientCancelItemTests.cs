@@ -121,6 +121,7 @@ internal sealed class ClientCancelItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "HTTP/2's reset overtakes the half-close before it.")]
     public async Task C22_CompleteAsyncAndDisposeAtOnce_EndTheMethodsReadWell()
     {
         const int Rounds = 200;

@@ -35,10 +35,12 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     }
 
     [TestCaseSource(nameof(WrongLengths))]
+    [NotOn(RigKind.GrpcDotNet, "It compares no announced length with what is written, and HttpClient wraps the rest.")]
     public Task Z4_Serializer_ThatLiesAboutItsLength_IsInternal(
         Action<byte[], SerializationContext> serialize, Type here, Type? core) => Serializer(serialize, here, core);
 
     [TestCaseSource(nameof(Serializers))]
+    [NotOn(RigKind.GrpcDotNet, "It compares no announced length with what is written, and HttpClient wraps the rest.")]
     public async Task Serializer(Action<byte[], SerializationContext> serialize, Type here, Type? core)
     {
         _rig = await StartAsync(null, BytesService.Build());
@@ -74,8 +76,9 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         await requests!.WriteAsync(s_message).Bounded();
         Exception? write = await Thrown.InAllAsync(() => requests.WriteAsync([]));
 
-        if (IsDotNet)
+        if (IsShm)
         {
+            // A part of the message may be on its way when its serialiser throws, so the call cannot go on.
             RpcException outcome = await FailureOf(call.Outcome);
             Assert.That(outcome.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That((write as RpcException)?.Status, Is.EqualTo(outcome.Status));
@@ -83,7 +86,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // Grpc.Core lets the exception out, and the call goes on.
+            // The others let the exception out, and the call goes on.
             Assert.That(write, Is.TypeOf<FormatException>());
             await requests.CompleteAsync().Bounded();
             await call.Outcome.Bounded();
@@ -96,6 +99,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             shape, static _ => throw new FormatException("not what was sent"), typeof(FormatException));
 
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    [NotOn(RigKind.GrpcDotNet, "It gives the payload as often as it is asked for; here the bytes may be the peer's.")]
     public async Task Z5_Deserializer_ThatTakesThePayloadTwice_IsInternal(MethodType shape) =>
         await AssertUnreadableAsync(
             shape,
@@ -124,13 +128,16 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Exception? thrown = await Thrown.InAllAsync(
             () => CallAsync(BytesService.Reading(shape, static _ => null!)));
 
-        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then.
+        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then, and so a stream has ended
+        // without a status. Here a null in a stream is what it is in a unary call.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.Null);
         if (IsDotNet)
         {
             Assert.That(
                 ((RpcException)thrown!).Status.Plain(),
-                Is.EqualTo(new Status(StatusCode.Internal, "Failed to deserialize response message.")));
+                IsGrpcDotNet && shape is MethodType.ServerStreaming or MethodType.DuplexStreaming
+                    ? Is.EqualTo(new Status(StatusCode.Cancelled, "No grpc-status found on response."))
+                    : Is.EqualTo(new Status(StatusCode.Internal, "Failed to deserialize response message.")));
         }
     }
 
@@ -150,11 +157,13 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         if (IsDotNet)
         {
+            // grpc-dotnet tells another step, and of a single response that the call could not start. This library says
+            // what Grpc.Core says too.
+            string step = IsShm ? "Failed to deserialize response message."
+                : isStream ? "Error reading next message." : "Error starting gRPC call.";
             Exception exception = failure.Status.DebugException!;
             Assert.That(exception, Is.TypeOf(reason));
-            Assert.That(
-                failure.Status.Detail,
-                Is.EqualTo($"Failed to deserialize response message. {reason.Name}: {exception.Message}"));
+            Assert.That(failure.Status.Detail, Is.EqualTo($"{step} {reason.Name}: {exception.Message}"));
         }
         else
         {

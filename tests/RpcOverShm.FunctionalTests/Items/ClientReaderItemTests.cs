@@ -65,13 +65,15 @@ internal sealed class ClientReaderItemTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    public async Task C10_Current_BeforeTheFirstMessageAndAfterTheEnd_IsNull([Values] bool isFailing)
+    public async Task C10_Current_WithoutAMessage_IsNull([Values] bool isFailing)
     {
+        var mayEnd = new TaskCompletionSource();
         CallRig rig = await StartAsync(new Script
         {
             ServerStream = async (request, responses, _) =>
             {
                 await responses.WriteAsync(request);
+                await mayEnd.Task;
                 if (isFailing)
                 {
                     throw new RpcException(new Status(StatusCode.DataLoss, "half"));
@@ -86,7 +88,10 @@ internal sealed class ClientReaderItemTests(RigKind kind) : RigFixture(kind)
             () => call.ResponseStream.Current, IsDotNet ? Is.Null : Throws.InvalidOperationException);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
         Assert.That(call.ResponseStream.Current.Text(), Is.EqualTo("one"));
-        await Thrown.InAllAsync(() => call.ResponseStream.MoveNext(CancellationToken.None));
+        Task<bool> next = call.ResponseStream.MoveNext(CancellationToken.None);
+        Assert.That(call.ResponseStream.Current?.Text(), Is.EqualTo(IsDotNet ? null : "one"), "During the next read.");
+        mayEnd.SetResult();
+        await Thrown.InAllAsync(() => next);
         Assert.That(() => call.ResponseStream.Current, IsDotNet ? Is.Null : Throws.InvalidOperationException);
     }
 

@@ -83,6 +83,7 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "The routing of ASP.NET Core does not distinguish cases.")]
     public async Task L03_MethodOfAnotherCase_IsUnknown()
     {
         CallRig rig = await UseAsync(new Script());
@@ -97,8 +98,8 @@ internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)
     {
         CallRig rig = await UseAsync(new Script());
 
-        // Grpc.Core's limit on metadata, 8 KiB, counts the name too.
-        RpcException failure = (await CallAsync(rig, new string('m', IsDotNet ? 60_000 : 6000), Script.ServiceName))[0];
+        // Grpc.Core's limit on metadata counts the name too, and Kestrel has one on a line: 8 KiB each.
+        RpcException failure = (await CallAsync(rig, new string('m', IsShm ? 60_000 : 6000), Script.ServiceName))[0];
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
     }

@@ -45,6 +45,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "HttpClient joins the values of one key by commas, and Kestrel drops empty ones.")]
     public async Task M02_ReceivedEntries_AreReadAsAnyOthers()
     {
         (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata
@@ -85,10 +86,10 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
     {
         (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(null);
 
-        // Grpc.Core adds its user-agent, which comes back.
+        // The others add their user-agent, which comes back.
         foreach (Metadata metadata in new[] { seen, headers, trailers })
         {
-            Assert.That(metadata.Select(entry => entry.Key), IsDotNet ? Is.Empty : Is.All.EqualTo("user-agent"));
+            Assert.That(metadata.Select(entry => entry.Key), IsShm ? Is.Empty : Is.All.EqualTo("user-agent"));
         }
     }
 
@@ -108,9 +109,9 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         {
             Assert.That(metadata.GetValue("text"), Is.EqualTo(s_printable));
             Assert.That(metadata.GetValue("spaces"), Is.EqualTo("in the middle"));
-            Assert.That(metadata.GetValue("empty"), Is.Empty);
+            Assert.That(metadata.GetValue("empty"), IsGrpcDotNet ? Is.Null.Or.Empty : Is.Empty, "Kestrel drops these.");
             Assert.That(metadata.GetValueBytes("data-bin"), Is.EqualTo(s_binary));
-            Assert.That(metadata.GetValueBytes("none-bin"), Is.Empty);
+            Assert.That(metadata.GetValueBytes("none-bin"), IsGrpcDotNet ? Is.Null.Or.Empty : Is.Empty);
         }
     }
 
@@ -165,6 +166,7 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
     [TestCase("grpc-accept-encoding", "identity")]
     [TestCase("content-encoding", "identity")]
     [TestCase("content-type", "application/grpc")]
+    [NotOn(RigKind.GrpcDotNet, "HTTP takes the method's status and content type for the transport's own.")]
     public async Task M06_KeysOfTheTransport_AreHiddenFromTheClient(string key, string value)
     {
         CallRig rig = await UseAsync(new Script
@@ -208,10 +210,12 @@ internal sealed class MetadataItemTests(RigKind kind) : ItemFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
 
         // Grpc.Core sends it as its own.
-        Assert.That(await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
+        Assert.That(
+            await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "HttpClient joins the values of one key by commas, and Kestrel drops empty ones.")]
     public async Task M08_Duplicates_StayApartAndInOrder()
     {
         (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(new Metadata

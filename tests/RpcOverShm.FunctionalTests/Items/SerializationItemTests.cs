@@ -126,9 +126,9 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(CallAsync(rig, method));
 
-        // The C core counts what it was given.
+        // The others count what they were given.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(isWritten, Is.EqualTo(!IsDotNet));
+        Assert.That(isWritten, Is.EqualTo(!IsShm));
     }
 
     [Test]
@@ -188,13 +188,14 @@ internal sealed class SerializationItemTests(RigKind kind) : RigFixture(kind)
             .ResponseAsync.Bounded();
 
         Assert.That(echoed.Item1, Is.EqualTo(message));
-        if (IsDotNet && bytes > 1 << 20)
+        if (IsShm && bytes > 1 << 20)
         {
             Assert.That(segments, Is.GreaterThan(1), "A large message lies in more than one place.");
         }
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "It keeps the payload; here the bytes may be the peer's.")]
     public async Task Z5_Payload_AfterTheDeserialiserHasReturned_CannotBeTaken()
     {
         CallRig rig = await StartAsync(null, BytesService.Build());

@@ -56,6 +56,7 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "HTTP/2 resets the stream of a request that nobody reads on: that write is Cancelled.")]
     public async Task S12_WriteThatWaits_EndsWithAMethodThatReturnsEarly()
     {
         var mayEnd = new TaskCompletionSource();
@@ -82,7 +83,8 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
         var noMore = new Status(StatusCode.OutOfRange, "no more");
         Assert.That(failure.Status.Plain(), Is.EqualTo(noMore));
         Assert.That(
-            (written as RpcException)?.Status.Plain() ?? (IsDotNet ? Status.DefaultSuccess : noMore), Is.EqualTo(noMore));
+            (written as RpcException)?.Status.Plain() ?? (IsDotNet ? Status.DefaultSuccess : noMore),
+            Is.EqualTo(noMore));
     }
 
     [Test]

@@ -133,7 +133,9 @@ internal sealed class ServerHeaderItemTests(RigKind kind) : ItemFixture(kind)
         RpcException streamed = await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None));
         Metadata[] headers = [await unary.ResponseHeadersAsync.Bounded(), await stream.ResponseHeadersAsync.Bounded()];
 
-        Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.Null);
+        // A response without messages has one block of metadata in HTTP/2, and grpc-dotnet shows it as both.
+        string? why = IsGrpcDotNet ? "because" : null;
+        Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.EqualTo(why));
         Assert.That(failed.Trailers.GetValue("why"), Is.EqualTo("because"));
         Assert.That(streamed.Trailers.GetValue("why"), Is.EqualTo("because"));
         Assert.That(unary.GetTrailers().GetValue("why"), Is.EqualTo("because"));

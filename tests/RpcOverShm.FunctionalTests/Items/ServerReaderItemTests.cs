@@ -55,6 +55,7 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "Both reads reach the pipe below, and the first one fails too.")]
     public async Task S11_ReadWhileAnotherIsUnderWay_ThrowsAndTheFirstGoesOn()
     {
         var second = new TaskCompletionSource<Exception?>();
@@ -159,8 +160,11 @@ internal sealed class ServerReaderItemTests(RigKind kind) : ItemFixture(kind)
         call.Dispose();
         Exception? exception = await result.Task.Bounded();
 
-        // Grpc.Core returns false, which reads like a normal end; grpc-dotnet throws, and so do we.
-        Assert.That(exception, IsDotNet ? Is.InstanceOf<OperationCanceledException>() : Is.Null);
+        // Grpc.Core returns false, which reads like a normal end; grpc-dotnet throws, and so do we. Its exception is of
+        // HTTP: "The client reset the request stream."
+        Assert.That(exception, IsDotNet
+            ? IsShm ? Is.InstanceOf<OperationCanceledException>() : Is.TypeOf<IOException>()
+            : Is.Null);
     }
 
     [Test]

@@ -121,7 +121,7 @@ internal sealed class ServerStatusItemTests(RigKind kind) : ItemFixture(kind)
         Assert.That(
             failures.Select(failure => failure.Status.Plain()),
             Is.All.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
-        if (IsDotNet)
+        if (IsShm)
         {
             // Said for what it is, and not as the null reference that awaiting it would be.
             Assert.That(

@@ -215,6 +215,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "Every attempt takes the headers anew from the caller's collection.")]
     public async Task Headers_ThatTheCallerChangesLater_AreThoseOfTheBeginningForEveryAttempt()
     {
         var headers = new Metadata { { "which", "mine" } };

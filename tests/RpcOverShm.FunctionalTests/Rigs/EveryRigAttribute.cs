@@ -6,8 +6,8 @@ using NUnit.Framework.Internal.Builders;
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose a
-/// scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
+/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose
+/// a scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
 /// </summary>
 /// <param name="more">Arguments of the fixture behind the kind.</param>
 [AttributeUsage(AttributeTargets.Class, AllowMultiple = true)]
@@ -24,8 +24,15 @@ public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IF
         RigKind[] kinds = RigOptions.IsSchedulingChosen ? [RigKind.Shm] : Enum.GetValues<RigKind>();
         return kinds
             .Where(kind => NotOnAttribute.Allows(typeInfo.Type, kind))
-            .Select(kind => _builder.BuildFrom(
-                typeInfo, new KindFilter(filter, kind), new TestFixtureData([kind, .. more])));
+            .Select(kind => Build(typeInfo, filter, kind));
+    }
+
+    private TestSuite Build(ITypeInfo typeInfo, IPreFilter filter, RigKind kind)
+    {
+        TestSuite fixture = _builder.BuildFrom(
+            typeInfo, new KindFilter(filter, kind), new TestFixtureData([kind, .. more]));
+        fixture.ApplyAttributesToTest(typeInfo.Type);
+        return fixture;
     }
 
     private sealed class KindFilter(IPreFilter? inner, RigKind kind) : IPreFilter

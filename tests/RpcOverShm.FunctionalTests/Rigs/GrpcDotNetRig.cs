@@ -52,11 +52,12 @@ internal sealed class GrpcDotNetRig : CallRig
             $"{(_options.IsSecure ? "https" : "http")}://{ServerName}",
             new GrpcChannelOptions
             {
-                HttpHandler = MakeHandler(path),
+                HttpHandler = new DatelessHandler(MakeHandler(path)),
                 DisposeHttpClient = true,
                 MaxReceiveMessageSize = _options.ClientMaxReceive,
                 MaxSendMessageSize = _options.ClientMaxSend,
-                Credentials = _options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own,
+                Credentials =
+                    _options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own,
                 ServiceConfig = _options.Retries?.ToGrpcDotNet(),
                 MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
                 ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
@@ -106,7 +107,10 @@ internal sealed class GrpcDotNetRig : CallRig
         builder.Logging.AddProvider(new GrpcDotNetLog(Log));
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration().ConfigureKestrel(kestrel =>
         {
-            // Kestrel counts no overhead per entry, and all other rigs do.
+            // Limits of HTTP that no other rig has; Kestrel counts metadata by their bytes, and no overhead per entry.
+            kestrel.Limits.MaxRequestBodySize = null;
+            kestrel.Limits.Http2.MaxStreamsPerConnection = int.MaxValue;
+            kestrel.AddServerHeader = false;
             kestrel.Limits.MaxRequestHeadersTotalSize = _options.ServerMaxMetadata;
             kestrel.Limits.Http2.MaxRequestHeaderFieldSize = _options.ServerMaxMetadata;
             kestrel.Limits.MaxRequestHeaderCount = _options.ServerMaxMetadata;
@@ -141,7 +145,8 @@ internal sealed class GrpcDotNetRig : CallRig
     {
         var handler = new SocketsHttpHandler
         {
-            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation),
+            MaxResponseHeadersLength = _options.ClientMaxMetadata >> 10,
+            ConnectCallback = async (_, cancellation) => await ConnectAsync(path, cancellation).ConfigureAwait(false),
         };
         if (_options.IsSecure)
         {
@@ -157,7 +162,7 @@ internal sealed class GrpcDotNetRig : CallRig
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
-            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation);
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(path), cancellation).ConfigureAwait(false);
             return new NetworkStream(socket, ownsSocket: true);
         }
         catch
@@ -171,5 +176,17 @@ internal sealed class GrpcDotNetRig : CallRig
     {
         KeyCertificatePair pair = TestCertificates.Create(ServerName);
         return X509Certificate2.CreateFromPem(pair.CertificateChain, pair.PrivateKey);
+    }
+
+    /// <summary>Removes the date that Kestrel adds to a response: of one without messages it is a trailer.</summary>
+    private sealed class DatelessHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
+    {
+        protected override async Task<HttpResponseMessage> SendAsync(
+            HttpRequestMessage request, CancellationToken cancellationToken)
+        {
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
+            response.Headers.Date = null;
+            return response;
+        }
     }
 }

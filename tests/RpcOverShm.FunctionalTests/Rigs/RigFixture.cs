@@ -17,6 +17,8 @@ internal abstract class RigFixture(RigKind kind)
     /// <summary>Whether the rules of grpc-dotnet hold, which this library follows, or those of Grpc.Core.</summary>
     protected bool IsDotNet => Kind != RigKind.GrpcCore;
 
+    protected bool IsGrpcDotNet => Kind == RigKind.GrpcDotNet;
+
     /// <summary>
     /// Message sizes for one stream. The C core of Grpc.Core 2.46.5 aborts the process ("sb->count > 0" in
     /// slice_buffer.cc) when an empty message follows one that waits for the window, so there it sees none.

@@ -9,6 +9,6 @@ public enum RigKind
     /// <summary>Grpc.Core, the C core, over a socket of localhost: what gRPC does.</summary>
     GrpcCore,
 
-    /// <summary>Grpc.Net.Client and Kestrel over a Unix socket: what gRPC does, and what this project follows.</summary>
+    /// <summary>Grpc.Net.Client and Kestrel over a Unix socket: gRPC too, and this project follows it.</summary>
     GrpcDotNet,
 }

@@ -47,7 +47,7 @@ internal sealed record RigOptions
     /// <summary>Not of Grpc.Core.</summary>
     public int ServerMaxMetadata { get; init; } = 64 << 10;
 
-    /// <summary>Shared memory only.</summary>
+    /// <summary>Not of Grpc.Core.</summary>
     public int ClientMaxMetadata { get; init; } = 64 << 10;
 
     /// <summary>

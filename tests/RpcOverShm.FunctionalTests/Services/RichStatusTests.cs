@@ -142,6 +142,7 @@ internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
+    [NotOn(RigKind.GrpcDotNet, "An empty trailer does not arrive over Kestrel.")]
     public async Task Status_ThatIsEmpty_IsAStatus()
     {
         CallRig rig = await StartAsync(new Script
