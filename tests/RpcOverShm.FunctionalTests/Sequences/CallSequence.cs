@@ -61,18 +61,30 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
         }
     }
 
-    /// <summary>The same with more pauses: none the first time, then at random.</summary>
+    /// <summary>The same with more pauses on both sides: none the first time, then at random.</summary>
     public CallSequence WithPauses(int repeat)
     {
-        var random = new Random(repeat);
-        string steps = Client;
-        for (int i = Client.Length; repeat > 0 && i >= 0; i--)
+        // Seeds side by side give similar numbers.
+        var random = new Random(repeat * 7919);
+        return repeat == 0
+            ? this
+            : this with
+            {
+                Client = Insert(random, Client, "p"),
+                Server = repeat % 2 == 0 ? Server : Insert(random, Server, "P"),
+            };
+    }
+
+    // Not between a plus and its step.
+    private static string Insert(Random random, string steps, string pause)
+    {
+        for (int i = steps.Length; i >= 0; i--)
         {
-            bool isFree = i == 0 || Client[i - 1] != '+';
-            steps = isFree && random.Next(2) == 0 ? steps.Insert(i, "p") : steps;
+            bool isFree = i == 0 || steps[i - 1] != '+';
+            steps = isFree && random.Next(2) == 0 ? steps.Insert(i, pause) : steps;
         }
 
-        return this with { Client = steps };
+        return steps;
     }
 
     // With a pause before each step, or some steps in flight beside the next, or neither.

@@ -130,14 +130,11 @@ internal sealed class SequenceCall : IDisposable
             case 'v':
                 return await WriteAsync(step == 'v' ? _writeToken.Token : CancellationToken.None);
             case 'W': // The token of writes fires, that of reads, that of the call.
-                await _writeToken.CancelAsync();
-                return "";
+                return Fire(_writeToken);
             case 'Q':
-                await _readToken.CancelAsync();
-                return "";
+                return Fire(_readToken);
             case 'K':
-                await _token.CancelAsync();
-                return "";
+                return Fire(_token);
             case 'c':
                 await _requests!.CompleteAsync();
                 return "completed";
@@ -163,6 +160,12 @@ internal sealed class SequenceCall : IDisposable
             default:
                 throw new ArgumentOutOfRangeException(nameof(step), step, "No step has this letter.");
         }
+    }
+
+    private static string Fire(CancellationTokenSource token)
+    {
+        token.Cancel();
+        return "";
     }
 
     // What a write says of an end that it met is each library's own.

@@ -11,7 +11,7 @@ internal sealed class SequenceComparison(ScriptClient ours, IReadOnlyList<Script
 {
     private const int MaxRepeats = 50;
     private const int RepeatsToShorten = 10;
-    private const int LongestPause = 5;
+    private const int LongestPause = 4;
 
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(15);
 

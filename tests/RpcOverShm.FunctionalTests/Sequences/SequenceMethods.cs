@@ -15,6 +15,9 @@ internal static class SequenceMethods
     // Long enough for what was sent before to arrive, mostly; the comparison repeats what depends on it.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
+    // Longer than a pause of the client.
+    private static readonly TimeSpan s_longPause = TimeSpan.FromMilliseconds(70);
+
     public static Script Script => new()
     {
         Unary = (_, context) => RunAsync(null, null, context),
@@ -45,6 +48,9 @@ internal static class SequenceMethods
                     break;
                 case 'p':
                     await Task.Delay(s_pause);
+                    break;
+                case 'P':
+                    await Task.Delay(s_longPause);
                     break;
                 case 't':
                     context.ResponseTrailers.Add(TrailerKey, "t");
