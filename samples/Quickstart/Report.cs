@@ -30,7 +30,7 @@ internal sealed class Report
     public static void ShowColdHead()
     {
         Console.WriteLine("Cold: both processes have just started. The first call of each codec connects, and the");
-        Console.WriteLine("compiler sees the code for the first time. Times are of all that is in a line.");
+        Console.WriteLine("compiler meets the code. A time is of the whole line: one call, a batch, or a stream.");
         Console.WriteLine();
         Console.WriteLine("codec    call                   first      second   what happened");
     }
@@ -95,7 +95,7 @@ internal sealed class Report
         Console.WriteLine();
         Console.WriteLine($"Warm: after {WarmUpRounds * s_turn * _repeated.Count:s\\.f} s of such calls. Medians, "
             + $"{Environment.ProcessorCount} processors.");
-        Console.WriteLine("Streams of raw are of up to 1 MiB a message, and every byte is compared.");
+        Console.WriteLine("Messages of the raw streams have up to 1 MiB, and every byte is compared.");
         Console.WriteLine();
         Console.WriteLine("codec    call              each call or message");
         foreach ((string codec, string what, int count, Func<Task> run) in _repeated)

@@ -64,7 +64,7 @@ health.SetStatus(Greeter.Descriptor.FullName, ServingStatus.NotServing);
 await watch.ResponseStream.MoveNext();
 Show($"health: {watch.ResponseStream.Current.Status}");
 
-// Waits for every call, however long it takes: the watch ends since the server stops.
+// Waits for every call, however long it takes: the watch ends because the server stops.
 await server.ShutdownAsync();
 Show($"watch: {(await watch.ResponseStream.MoveNext() ? "goes on" : $"ended {watch.GetStatus().StatusCode}")}");
 

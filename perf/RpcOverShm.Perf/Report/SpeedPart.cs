@@ -20,7 +20,7 @@ internal static class SpeedPart
 
     private static readonly string[] s_explanation =
     [
-        "Times are medians. Both gRPC columns have the same generated client and service, over a Unix socket;",
+        "Times are medians. RpcOverShm and both gRPC columns run the same client and service, those over a Unix socket;",
         "the pipe carries bytes without RPC, with a connection for each caller.",
     ];
 
@@ -63,7 +63,7 @@ internal static class SpeedPart
         {
             yield return $"A blocking call of 100 B to another process and back takes {Say(calls[0].Us)} µs.";
             string others = string.Join(", ", calls.Skip(1).Select(call => $"{call.Name} {Say(call.Us)} µs"));
-            yield return $"The same by others: {others}.";
+            yield return $"The same call takes longer elsewhere: {others}.";
         }
     }
 

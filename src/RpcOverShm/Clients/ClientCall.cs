@@ -395,5 +395,5 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    protected void Note(CallNotes note, bool isSo) => _notes = isSo ? _notes | note : _notes & ~note;
+    protected void Note(CallNotes note, bool isSo) => Notes = isSo ? Notes | note : Notes & ~note;
 }

@@ -82,6 +82,23 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         AssertPlanned(call.GetStatus(), call.GetTrailers());
     }
 
+    [Test]
+    public async Task WriteAndRead_SomeTimeAfterTheEnd_FailAlike()
+    {
+        CallRig rig = await StartAsync(Failing());
+        using var token = new CancellationTokenSource();
+        using AsyncDuplexStreamingCall<Payload, Payload> call =
+            rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
+        await ArrivalAsync(rig, call.GetStatus);
+
+        RpcException written = await FailureOf(call.RequestStream.WriteAsync(Payloads.Empty));
+        await token.CancelAsync();
+        RpcException read = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
+
+        AssertPlanned(written.Status, written.Trailers);
+        AssertPlanned(read.Status, read.Trailers);
+    }
+
     // Without a pause: what a writer was told must be what the reader is told.
     [Test]
     [NotOn(RigKind.GrpcDotNet, "A write that races with the end of the stream is told Cancelled.")]

@@ -6,8 +6,8 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Items;
 
 /// <summary>
-/// The codes and texts that programs compare: on shared memory those of grpc-dotnet, on the other rig what Grpc.Core
-/// 2.46.5 was seen to say. L01 to L15.
+/// The codes and texts that programs compare: on shared memory and grpc-dotnet the same, on Grpc.Core 2.46.5 what that
+/// was seen to say. L01 to L15.
 /// </summary>
 [EveryRig]
 internal sealed class LiteralItemTests(RigKind kind) : ItemFixture(kind)

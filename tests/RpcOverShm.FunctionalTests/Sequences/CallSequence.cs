@@ -24,7 +24,10 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
 
     public bool HasResponses => Shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
 
-    public static CallSequence Next(Random random)
+    /// <summary>A sequence at random.</summary>
+    /// <param name="random">Where it comes from.</param>
+    /// <param name="isPaused">With a pause before each step of the client, so that few races are left.</param>
+    public static CallSequence Next(Random random, bool isPaused)
     {
         MethodType shape = (MethodType)random.Next(4);
         int? timeout = random.Next(12) switch
@@ -43,7 +46,7 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
         return whole with
         {
             Server = Pick(random, ofServer, random.Next(MaxServerSteps + 1)) + Pick(random, Ends, 1),
-            Client = PickClient(random, ofClient),
+            Client = PickClient(random, ofClient, isPaused ? 0 : random.Next(3)),
         };
     }
 
@@ -88,10 +91,10 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
     }
 
     // With a pause before each step, or some steps in flight beside the next, or neither.
-    private static string PickClient(Random random, string from)
+    private static string PickClient(Random random, string from, int kind)
     {
         string steps = Pick(random, from, 1 + random.Next(MaxClientSteps));
-        return random.Next(3) switch
+        return kind switch
         {
             0 => string.Concat(steps.Select(step => step == 'p' ? "p" : $"p{step}")),
             1 => string.Concat(steps.Select(step => random.Next(3) == 0 && step != 'p' ? $"+{step}" : $"{step}")),

@@ -14,6 +14,9 @@ internal sealed class SequenceTests
     public async Task Steps_OfRandomSequences_SeeWhatTheySeeOverGrpc()
     {
         Random random = TestSeed.NewRandom();
+
+        // Steps in flight beside each other are decided by races, about which only many repeats say something.
+        bool isPaused = FuzzInputs.Count(UsualCount) <= UsualCount;
         await using CallRig shm = await StartAsync(RigKind.Shm);
         await using CallRig core = await StartAsync(RigKind.GrpcCore);
         await using CallRig dotNet = await StartAsync(RigKind.GrpcDotNet);
@@ -23,7 +26,7 @@ internal sealed class SequenceTests
         foreach (int[] numbers in FuzzInputs.Numbers(UsualCount).Chunk(AtOnce))
         {
             string?[] found = await Task.WhenAll(
-                numbers.Select(_ => comparison.FindDifferenceAsync(CallSequence.Next(random))));
+                numbers.Select(_ => comparison.FindDifferenceAsync(CallSequence.Next(random, isPaused))));
             foreach (string difference in found.OfType<string>())
             {
                 await TestContext.Progress.WriteLineAsync(difference);

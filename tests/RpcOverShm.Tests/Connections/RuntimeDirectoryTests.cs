@@ -41,6 +41,16 @@ public class RuntimeDirectoryTests
         Assert.That(RuntimeDirectory.Default, Is.EqualTo(expected));
     }
 
+    [TestCase("/run/user/7", "XDG_RUNTIME_DIR is set here; ")]
+    [TestCase(null, "XDG_RUNTIME_DIR is not set here; ")]
+    public void Advice_OfAnAddress_SaysWhetherTheVariableIsSet(string? value, string start)
+    {
+        Environment.SetEnvironmentVariable(Variable, value);
+
+        Assert.That(RendezvousAddress.Parse("shm://acme", null).Advice, Is.EqualTo(
+            start + "a server that was started with another one listens elsewhere: set RuntimeDirectory on both."));
+    }
+
     [Test]
     public void Ensure_OfAMissingDirectory_MakesItForTheOwnerAlone()
     {
