@@ -59,7 +59,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         _invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(
                 _direct,
-                retries with { ChannelShutdown = _connections.ShutdownToken, Logger = logger },
+                retries with { ChannelShutdown = _connections.ShutdownToken },
                 _settings.MaxSendMessageBytes)
             : _direct;
     }

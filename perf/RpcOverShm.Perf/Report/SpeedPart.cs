@@ -20,7 +20,7 @@ internal static class SpeedPart
 
     private static readonly string[] s_explanation =
     [
-        "Times are medians. RpcOverShm and both gRPC columns run the same client and service, those over a Unix socket;",
+        "Times are medians. RpcOverShm and gRPC run the same client and service, gRPC over a Unix socket;",
         "the pipe carries bytes without RPC, with a connection for each caller.",
     ];
 

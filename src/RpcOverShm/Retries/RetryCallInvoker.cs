@@ -204,7 +204,6 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         catch (Exception exception)
         {
             failure = CallEnd.Local(StatusMapping.FromRequestFailure(exception));
-            MessageTooLargeException.LogIfSo(retries.Logger, method.FullName, "client", failure.Status);
             return null;
         }
     }

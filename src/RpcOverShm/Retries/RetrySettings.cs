@@ -1,6 +1,4 @@
 using Grpc.Core;
-using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace RpcOverShm.Retries;
 
@@ -20,8 +18,6 @@ internal sealed record RetrySettings
 
     /// <summary>Fires when the channel is shut down: nothing is tried again after that.</summary>
     public CancellationToken ChannelShutdown { get; init; }
-
-    public ILogger Logger { get; init; } = NullLogger.Instance;
 
     /// <summary>The policy of a method; null when failures are final.</summary>
     public RetryPolicy? Find(IMethod method) =>

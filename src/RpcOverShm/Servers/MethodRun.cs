@@ -51,7 +51,12 @@ internal static class MethodRun
     private static void EndWith(Exception exception, ServerCall call, ShmServerCallContext context)
     {
         Status status = StatusMapping.FromHandlerException(exception, call.Settings.HasDetailedErrors);
-        MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, "server", status);
+        if (exception is not RpcException)
+        {
+            // The exception of a method's own call names a limit of that call's channel.
+            MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, "server", status);
+        }
+
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
         try
         {

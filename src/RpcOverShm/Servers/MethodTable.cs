@@ -53,7 +53,9 @@ internal sealed class MethodTable
         if (logger.IsEnabled(LogLevel.Debug))
         {
             string offered = string.Join(", ", _services.Order(StringComparer.Ordinal));
-            ShmLog.MethodUnimplemented(logger, Cut(fullName), _services.Count == 0 ? "no services" : Cut(offered));
+            string services = _services.Count == 0 ? "no services" : Cut(offered);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                _ => ShmLog.MethodUnimplemented(logger, Cut(fullName), services), null);
         }
 
         // The name is the client's, and the services may be many.

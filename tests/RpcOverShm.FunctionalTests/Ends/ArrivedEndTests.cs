@@ -183,8 +183,9 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(call.ResponseStream.MoveNext(new CancellationToken(canceled: true)));
 
+        // grpc-dotnet has the server's trailers beside its own status if they came meanwhile.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        Assert.That(failure.Trailers, Is.Empty);
+        Assert.That(failure.Trailers, IsGrpcDotNet ? Has.Count.LessThan(2) : Is.Empty);
     }
 
     [Test]
