@@ -1,4 +1,4 @@
-using System.Collections;
+using System.Collections.Concurrent;
 using MessagePack;
 using MessagePack.Formatters;
 
@@ -10,12 +10,18 @@ namespace RpcOverShm.MessagePack.Objects;
 /// </summary>
 internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterResolver
 {
+    // An object with members would be read as an array or a map of them.
+    private static readonly ConcurrentDictionary<Type, Type?> s_lostInObjects = new();
+
     private readonly Lock _gate = new();
 
     // By the index of the type: looked up for each member of each message.
     private object?[] _formatters = [];
 
     public IFormatterResolver Inner => inner;
+
+    /// <summary>True when members that are not public are written too, whatever their type says.</summary>
+    public bool AllowsPrivate { get; } = ResolverRules.AllowsPrivate(inner);
 
     public IMessagePackFormatter<T>? GetFormatter<T>()
     {
@@ -49,13 +55,17 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
         return found;
     }
 
-    private static IMessagePackFormatter<T> Checked<T>(IMessagePackFormatter<T> formatter)
+    private IMessagePackFormatter<T> Checked<T>(IMessagePackFormatter<T> formatter)
     {
         Type[] union = ObjectType.UnionOf(typeof(T));
         bool isDescribed = ObjectType.IsDescribed(typeof(T));
         if (typeof(T) == typeof(object))
         {
-            return new CheckedFormatter<T>(formatter, static value => DescribedIn(value), findNull: null);
+            // What it holds as objects is checked when they are written.
+            return new CheckedFormatter<T>(
+                formatter,
+                static value => s_lostInObjects.GetOrAdd(value!.GetType(), ObjectType.DescribedIn),
+                findNull: null);
         }
 
         if ((union.Length == 0 && !isDescribed) || FormatterRules.IsOnesOwn(formatter.GetType(), typeof(T)))
@@ -67,21 +77,11 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
         Func<T, Type?>? findLost = typeof(T).IsSealed
             ? null
             : value => types.Contains(value!.GetType()) ? null : value.GetType();
-        Func<T, string?>? findNull = union.Length > 0 ? null : ObjectType.NullFinder<T>();
+        Func<T, string?>? findNull = union.Length > 0 ? null : ObjectType.NullFinder<T>(AllowsPrivate);
         return findLost is null && findNull is null
             ? formatter
             : new CheckedFormatter<T>(formatter, findLost, findNull);
     }
-
-    // An object with members would be read as an array or a map of them.
-    private static Type? DescribedIn(object? value) => value switch
-    {
-        null or IConvertible => null,
-        Array array when array.GetType().GetElementType()!.IsPrimitive => null,
-        IDictionary map => DescribedIn(map.Keys) ?? DescribedIn(map.Values),
-        IEnumerable all => all.Cast<object?>().Select(DescribedIn).FirstOrDefault(type => type is not null),
-        _ => ObjectType.IsDescribed(value.GetType()) ? value.GetType() : null,
-    };
 
     private static class TypeIndex
     {

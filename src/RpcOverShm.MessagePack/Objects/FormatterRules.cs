@@ -1,5 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Reflection;
 using MessagePack;
+using MessagePack.Internal;
 
 namespace RpcOverShm.MessagePack.Objects;
 
@@ -7,7 +9,7 @@ namespace RpcOverShm.MessagePack.Objects;
 internal static class FormatterRules
 {
     private const string NamesTypes =
-        "is written with the names of types, by which a peer chooses what is made of its input; use a string or enum";
+        "is written with the names of types, by which a peer chooses what is made of its input; use a string or an enum";
 
     private const string FindsSlowly =
         "looks for a name by comparing it with all others; use Dictionary<string, object>";
@@ -24,7 +26,7 @@ internal static class FormatterRules
     /// <param name="type">The type that it writes.</param>
     public static string? WhatIsWrong(Type formatter, Type type)
     {
-        if (formatter.Assembly != typeof(MessagePackSerializer).Assembly)
+        if (!IsOfPackage(formatter))
         {
             return null;
         }
@@ -43,15 +45,37 @@ internal static class FormatterRules
     /// <summary>True for a formatter that neither the package nor its generators have made.</summary>
     public static bool IsOnesOwn(Type formatter, Type type)
     {
-        bool isMade = formatter.Assembly.IsDynamic || formatter.Assembly == typeof(MessagePackSerializer).Assembly;
+        if (IsNamedBy(type, formatter))
+        {
+            return true;
+        }
+
+        bool isMade = formatter.Assembly.IsDynamic || IsOfPackage(formatter);
         for (Type? outer = formatter.DeclaringType; outer is not null && !isMade; outer = outer.DeclaringType)
         {
-            isMade = outer.IsDefined(typeof(GeneratedMessagePackResolverAttribute), inherit: false)
-                || (outer.MetadataToken == type.MetadataToken && outer.Module == type.Module);
+            // The generator marks a resolver that somebody has declared, and announces its own for the assembly.
+            Type one = outer;
+            isMade = one.IsDefined(typeof(GeneratedMessagePackResolverAttribute), inherit: false)
+                || one.Assembly.GetCustomAttributes<GeneratedAssemblyMessagePackResolverAttribute>()
+                    .Any(generated => generated.ResolverType == one)
+                || IsSame(one, type);
         }
 
         return !isMade;
     }
+
+    /// <summary>True for a formatter that the package itself holds.</summary>
+    public static bool IsOfPackage(Type formatter) => formatter.Assembly == typeof(MessagePackSerializer).Assembly;
+
+    /// <summary>True when the author of a type has named its formatter, and not one of the package.</summary>
+    public static bool IsNamedBy(Type type, Type formatter) =>
+        !IsOfPackage(formatter)
+        && type.GetCustomAttribute<MessagePackFormatterAttribute>()?.FormatterType is { } named
+        && IsSame(named, formatter);
+
+    // Whatever their type arguments are.
+    private static bool IsSame(Type one, Type other) =>
+        one.MetadataToken == other.MetadataToken && one.Module == other.Module;
 
     // A sorted set compares its elements in order, which no choice of them makes slow.
     [UnconditionalSuppressMessage("Trimming", "IL2070", Justification = "The formatter fills it by an interface.")]

@@ -68,20 +68,23 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         }
 
         Refuse(FormatterRules.WhatIsWrong(formatter, type));
-        if (FormatterRules.IsOnesOwn(formatter, type))
+        Type[] held = formatter.GetGenericArguments();
+        bool isOwn = FormatterRules.IsOnesOwn(formatter, type);
+        if (ObjectType.IsDescribed(type)
+            && !FormatterRules.IsNamedBy(type, formatter)
+            && (held.Length == 0 || !FormatterRules.IsOfPackage(formatter)))
+        {
+            CheckMembers(type, isOwn);
+        }
+
+        if (isOwn)
         {
             return;
         }
 
-        Type[] held = formatter.GetGenericArguments();
         foreach (Type one in held.Concat(ObjectType.UnionOf(type)))
         {
             _pending.Push((one, holder ?? $"{type}"));
-        }
-
-        if (ObjectType.IsDescribed(type) && held.Length == 0)
-        {
-            PushMembers(type);
         }
 
         void Refuse(string? wrong)
@@ -93,14 +96,20 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         }
     }
 
-    private void PushMembers(Type type)
+    /// <param name="type">A type with attributes.</param>
+    /// <param name="isOwn">Only the formatters that its members name are looked at.</param>
+    private void CheckMembers(Type type, bool isOwn)
     {
-        foreach ((MemberInfo member, Type held) in ObjectType.MembersOf(type))
+        bool allowsPrivate = ((CheckedResolver)options.Resolver).AllowsPrivate;
+        foreach ((MemberInfo member, Type held) in ObjectType.MembersOf(type, allowsPrivate))
         {
             string name = $"{type}.{member.Name}";
             if (member.GetCustomAttribute<MessagePackFormatterAttribute>()?.FormatterType is not { } formatter)
             {
-                _pending.Push((held, name));
+                if (!isOwn)
+                {
+                    _pending.Push((held, name));
+                }
             }
             else if (FormatterRules.WhatIsWrong(formatter, held) is { } wrong)
             {

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using MessagePack;
 
@@ -45,7 +46,7 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
             when (exception.GetBaseException() is MessagePackSerializationException reason)
         {
             // The exceptions around it say nothing, and the status of a call repeats all of them.
-            throw new MessagePackSerializationException(reason.Message);
+            ExceptionDispatchInfo.Throw(reason);
         }
 
         context.Complete();

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Linq.Expressions;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Runtime.Serialization;
 using MessagePack;
 
@@ -26,23 +27,61 @@ internal static class ObjectType
     public static Type[] UnionOf(Type type) =>
         [.. type.GetCustomAttributes<UnionAttribute>(inherit: false).Select(one => one.SubType)];
 
-    /// <summary>The members that are written of a type with attributes.</summary>
-    public static IEnumerable<(MemberInfo Member, Type Type)> MembersOf(Type type)
+    /// <summary>The first type with attributes in a type, its type arguments and its elements; null if none.</summary>
+    public static Type? DescribedIn(Type type)
     {
-        bool isByNames = type.GetCustomAttribute<MessagePackObjectAttribute>()?.KeyAsPropertyName == true;
+        var seen = new HashSet<Type>();
+        var pending = new Stack<Type>([type]);
+        while (pending.TryPop(out Type? next))
+        {
+            if (!seen.Add(next) || Type.GetTypeCode(next) != TypeCode.Object)
+            {
+                continue;
+            }
+
+            if (IsDescribed(next) || next.IsDefined(typeof(UnionAttribute), inherit: false))
+            {
+                return next;
+            }
+
+            IEnumerable<Type> collections = next.GetInterfaces().Where(
+                one => one.IsGenericType && one.GetGenericTypeDefinition() == typeof(IEnumerable<>));
+            Type[] element = next.GetElementType() is { } only ? [only] : [];
+            foreach (Type held in next.GetGenericArguments().Concat(element).Concat(collections))
+            {
+                pending.Push(held);
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>The members that are written or read of a type with attributes.</summary>
+    /// <param name="type">The type.</param>
+    /// <param name="allowsPrivate">Takes members that are not public, even where the type does not say so.</param>
+    public static IEnumerable<(MemberInfo Member, Type Type)> MembersOf(Type type, bool allowsPrivate)
+    {
+        MessagePackObjectAttribute? attribute = type.GetCustomAttribute<MessagePackObjectAttribute>();
+        bool isByNames = attribute?.KeyAsPropertyName == true;
+        allowsPrivate |= attribute?.AllowPrivate == true;
+        var overridden = new HashSet<MethodInfo>();
         for (Type? level = type; level is not null; level = level.BaseType)
         {
             foreach (PropertyInfo property in level.GetProperties(Declared))
             {
-                if (property.GetMethod is { } getter && property.GetIndexParameters().Length == 0
-                    && IsWritten(property, isByNames && getter.IsPublic))
+                // The package asks each declaration for its attributes; by names, the last declaration alone counts.
+                MethodInfo accessor = (property.GetMethod ?? property.SetMethod)!;
+                bool isLast = overridden.Add(accessor.GetBaseDefinition()) || !isByNames;
+                bool isSeen = allowsPrivate
+                    || property.GetMethod?.IsPublic == true || property.SetMethod?.IsPublic == true;
+                if (isSeen && isLast && property.GetIndexParameters().Length == 0 && IsWritten(property, isByNames))
                 {
                     yield return (property, property.PropertyType);
                 }
             }
 
             foreach (FieldInfo field in level.GetFields(Declared)
-                .Where(one => IsWritten(one, isByNames && one.IsPublic)))
+                .Where(one => (allowsPrivate || one.IsPublic) && IsWritten(one, isByNames)))
             {
                 yield return (field, field.FieldType);
             }
@@ -53,7 +92,8 @@ internal static class ObjectType
     /// Makes what finds the first member that is null and is declared not to be; null when no member is. Callbacks
     /// before writing may still fill a type's members, so nothing is said about such a type.
     /// </summary>
-    public static Func<T, string?>? NullFinder<T>()
+    /// <param name="allowsPrivate">As for <see cref="MembersOf"/>.</param>
+    public static Func<T, string?>? NullFinder<T>(bool allowsPrivate)
     {
         // Trimmed programs have no annotations.
         bool hasNoAnnotations =
@@ -66,7 +106,8 @@ internal static class ObjectType
         var nullability = new NullabilityInfoContext();
         ParameterExpression value = Expression.Parameter(typeof(T), "value");
         Expression found = Expression.Constant(null, typeof(string));
-        foreach ((MemberInfo member, Type type) in MembersOf(typeof(T)).Reverse().Where(one => !one.Type.IsValueType))
+        foreach ((MemberInfo member, Type type) in MembersOf(typeof(T), allowsPrivate).Reverse()
+            .Where(one => !one.Type.IsValueType && HasNullsOfItsType(one.Member)))
         {
             NullabilityInfo info = member is PropertyInfo property
                 ? nullability.Create(property)
@@ -86,10 +127,16 @@ internal static class ObjectType
         return found is ConstantExpression ? null : Expression.Lambda<Func<T, string?>>(found, value).Compile();
     }
 
+    // A member's own formatter may have a form for null, and what has no public getter is only read.
+    private static bool HasNullsOfItsType(MemberInfo member) =>
+        !member.IsDefined(typeof(MessagePackFormatterAttribute), inherit: true)
+        && (member is not PropertyInfo property || property.GetMethod?.IsPublic == true
+            || (property.GetMethod is not null && property.SetMethod?.IsPublic != true));
+
     private static bool IsWritten(MemberInfo member, bool isByName) =>
         !member.IsDefined(typeof(IgnoreMemberAttribute), inherit: true)
         && !member.IsDefined(typeof(IgnoreDataMemberAttribute), inherit: true)
-        && (isByName
+        && ((isByName && !member.IsDefined(typeof(CompilerGeneratedAttribute), inherit: false))
             || member.IsDefined(typeof(KeyAttribute), inherit: true)
             || member.IsDefined(typeof(DataMemberAttribute), inherit: true));
 }

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using MessagePack;
 using MessagePack.Formatters;
 
@@ -20,6 +21,10 @@ internal static class ResolverRules
             : "The resolver takes classes without attributes, and so anything that is a class.";
     }
 
+    /// <summary>True for a resolver that writes types and members that are not public.</summary>
+    public static bool AllowsPrivate(IFormatterResolver resolver) =>
+        RuntimeFeature.IsDynamicCodeSupported && TryGetFormatter<Hidden>(resolver) is not null;
+
     private static object? TryGetFormatter<T>(IFormatterResolver resolver)
     {
         try
@@ -31,4 +36,7 @@ internal static class ResolverRules
             return null;
         }
     }
+
+    [MessagePackObject]
+    internal sealed class Hidden;
 }

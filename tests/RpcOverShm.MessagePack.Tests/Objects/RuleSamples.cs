@@ -49,6 +49,59 @@ public static class RuleSamples
     public sealed record Named(
         [property: Key(0), MessagePackFormatter(typeof(KnownTypeFormatter))] Type? Type);
 
+    /// <summary>Has a formatter in the <see cref="AnnouncedResolver"/>.</summary>
+    [MessagePackObject]
+    public sealed record Sourced([property: Key(0)] Type? Type);
+
+    [MessagePackObject, MessagePackFormatter(typeof(OwnFormatter))]
+    public sealed record Authored([property: Key(0)] Type? Type)
+    {
+        public sealed class OwnFormatter : NilFormatter<Authored>;
+    }
+
+    [MessagePackObject(keyAsPropertyName: true)]
+    public sealed class Unwritten
+    {
+        public Type? Given { set => _ = value; }
+    }
+
+    [MessagePackObject(AllowPrivate = true)]
+    public sealed class Private
+    {
+        [Key(0)] internal Type? Type { get; set; }
+    }
+
+    /// <summary>Has a member that nobody writes.</summary>
+    [MessagePackObject]
+    public sealed class Unseen
+    {
+        [Key(0)] internal Type? Type { get; set; } = typeof(int);
+    }
+
+    public class Overridden
+    {
+        public virtual Type? Type { get; set; }
+        public virtual string? Name { get; set; }
+    }
+
+    [MessagePackObject(keyAsPropertyName: true)]
+    public sealed class Overriding : Overridden
+    {
+        [IgnoreMember] public override Type? Type { get; set; }
+        public override string? Name { get; set; }
+    }
+
+    [MessagePackObject]
+    public sealed record OwnNull([property: Key(0), MessagePackFormatter(typeof(NilFormatter<string>))] string Text);
+
+    public class NilFormatter<T> : IMessagePackFormatter<T?>
+    {
+        public void Serialize(ref MessagePackWriter writer, T? value, MessagePackSerializerOptions options) =>
+            writer.WriteNil();
+
+        public T? Deserialize(ref MessagePackReader reader, MessagePackSerializerOptions options) => default;
+    }
+
     /// <summary>Is complete only when it is written.</summary>
     [MessagePackObject]
     public sealed class Late : IMessagePackSerializationCallbackReceiver

@@ -84,6 +84,64 @@ internal sealed class RuleTests
     }
 
     [Test]
+    public void Member_OfATypeWithAGeneratedFormatter_IsRefused() =>
+        Assert.That(RefusalOf<Sourced>(), Does.Contain("Sourced.Type holds System.Type"));
+
+    [Test]
+    public void FormatterOfAMember_WhereTheTypeHasAForeignFormatter_IsRefused()
+    {
+        var codec = new ShmMessagePackCodec(MessagePackSerializerOptions.Standard.WithResolver(
+            CompositeResolver.Create(new NilFormatter<Typeless>(), new NilFormatter<Sourced>())));
+
+        Assert.That(
+            () => codec.CreateMarshaller<Typeless>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("Typeless.Anything"));
+        Assert.That(codec.CreateMarshaller<Sourced>(null!), Is.Not.Null);
+    }
+
+    [Test]
+    public void FormatterOfTheTypesAuthor_InsideTheType_IsTaken() => Assert.That(Make<Authored>(), Is.Not.Null);
+
+    [Test]
+    public void Members_ThatAreNotPublic_CountWhereTheyAreWrittenOrRead()
+    {
+        var all = MessagePackSerializerOptions.Standard.WithResolver(StandardResolverAllowPrivate.Instance);
+        Marshaller<Unseen> unseen = Make<Unseen>();
+
+        Assert.That(RefusalOf<Unwritten>(), Does.Contain("Unwritten.Given holds System.Type"));
+        Assert.That(RefusalOf<Private>(), Does.Contain("Private.Type holds System.Type"));
+        Assert.That(Codec.Hex(Codec.Write(unseen, new Unseen())), Is.EqualTo("90"));
+        Assert.That(
+            () => new ShmMessagePackCodec(all).CreateMarshaller<Unseen>(null!),
+            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("Unseen.Type holds System.Type"));
+    }
+
+    [Test]
+    public void Override_ByNames_StandsForWhatItOverrides()
+    {
+        Marshaller<Overriding> marshaller = Make<Overriding>();
+
+        byte[] bytes = Codec.Write(marshaller, new Overriding { Type = typeof(int), Name = "n" });
+
+        Assert.That(Codec.Hex(bytes), Is.EqualTo("81a44e616d65a16e"));
+        Assert.That(ObjectType.MembersOf(typeof(Overriding), allowsPrivate: false).Count(), Is.EqualTo(1));
+    }
+
+    [Test]
+    public void Null_OfAMemberWithItsOwnFormatter_IsCarried() =>
+        Assert.That(Codec.Hex(Codec.Write(Make<OwnNull>(), new OwnNull(null!))), Is.EqualTo("91c0"));
+
+    [Test]
+    public void ObjectsInObjects_AreEachLookedAtByTheirOwnType()
+    {
+        AssertNotWritten(new Holder<object>(new List<Dog>()), "[Union(0, typeof(Dog))]");
+        AssertNotWritten(new Holder<object>(new List<IShape>()), "typeof(IShape)");
+        AssertNotWritten(new Holder<object>((1, new Dictionary<string, Dog[]>())), "typeof(Dog)");
+        AssertTaken<object>(new object[] { 1L, "a", new object[] { 2.5, DateTime.UnixEpoch } });
+        Assert.That(ObjectType.DescribedIn(typeof(List<(Guid, DayOfWeek?, object[])>)), Is.Null);
+    }
+
+    [Test]
     public void FormatterOfOnesOwn_ThatHidesAType_IsRefusedWhenItWrites()
     {
         IFormatterResolver resolver = CompositeResolver.Create([new HidingFormatter()], [StandardResolver.Instance]);
