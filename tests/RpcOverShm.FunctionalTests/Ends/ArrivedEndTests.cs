@@ -183,9 +183,9 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(call.ResponseStream.MoveNext(new CancellationToken(canceled: true)));
 
-        // grpc-dotnet has the server's trailers beside its own status if they came meanwhile.
+        // The others may have the server's trailers beside their own status if those came meanwhile.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        Assert.That(failure.Trailers, IsGrpcDotNet ? Has.Count.LessThan(2) : Is.Empty);
+        Assert.That(failure.Trailers, IsShm ? Is.Empty : Has.Count.LessThan(2));
     }
 
     [Test]
