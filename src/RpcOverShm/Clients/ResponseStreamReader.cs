@@ -34,7 +34,8 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         ObjectDisposedException.ThrowIf(_call.IsDisposed, _call);
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
         {
-            return Task.FromException<bool>(new InvalidOperationException(
+            // As in grpc-dotnet: a call that has ended reports that, also while another read is about to.
+            return _call.IsFinished ? ReadEnd() : Task.FromException<bool>(new InvalidOperationException(
                 "Can't read the next message because the previous read is still in progress."));
         }
 
@@ -99,8 +100,11 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         }
 
         Current = null!;
-        return _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
+        return ReadEnd();
     }
+
+    private Task<bool> ReadEnd() =>
+        _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
 
     /// <summary>Null when no message is there, or none that can be read.</summary>
     private Task<bool>? TryTake()

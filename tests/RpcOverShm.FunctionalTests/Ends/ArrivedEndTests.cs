@@ -143,26 +143,6 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     }
 
     [Test]
-    [NotOn(RigKind.GrpcDotNet, "It looks for an end behind headers only when the end is read.")]
-    public async Task Read_WithATokenThatFiredAfterHeadersAndTheEnd_FailsWithTheServersStatus()
-    {
-        CallRig rig = await StartAsync(new Script
-        {
-            ServerStream = async (_, _, context) =>
-            {
-                await context.WriteResponseHeadersAsync([]);
-                throw Planned();
-            },
-        });
-        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
-        await ArrivalAsync(rig, call.GetStatus);
-
-        RpcException failure = await FailureOf(call.ResponseStream.MoveNext(new CancellationToken(canceled: true)));
-
-        AssertPlanned(failure.Status, failure.Trailers);
-    }
-
-    [Test]
     public async Task Read_WithATokenThatFiredBeforeTheMessagesWereRead_IsCancelled()
     {
         CallRig rig = await StartAsync(new Script

@@ -140,8 +140,9 @@ internal sealed class SequenceCall : IDisposable
                 return "completed";
             case 'r': // A read, with and without a token that may fire.
             case 'R':
+                // The next read may have begun, and has taken the message away then.
                 return await _responses!.MoveNext(step == 'R' ? _readToken.Token : CancellationToken.None)
-                    ? _responses.Current.Text()
+                    ? _responses.Current?.Text() ?? "m"
                     : "false";
             case 'a':
                 return (await _response!).Text();
