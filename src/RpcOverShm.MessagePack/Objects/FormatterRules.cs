@@ -9,7 +9,8 @@ namespace RpcOverShm.MessagePack.Objects;
 internal static class FormatterRules
 {
     private const string NamesTypes =
-        "is written with the names of types, by which a peer chooses what is made of its input; use a string or an enum";
+        "is written with the names of types, by which a peer chooses what is made of its input; "
+        + "use a string or an enum";
 
     private const string FindsSlowly =
         "looks for a name by comparing it with all others; use Dictionary<string, object>";
