@@ -5,6 +5,8 @@ namespace RpcOverShm.FunctionalTests.Rigs;
 /// <summary>Passes the log of grpc-dotnet's server on, with this project's ids for the events that both have.</summary>
 internal sealed class GrpcDotNetLog(ILogger target) : ILoggerProvider, ILogger
 {
+    private const string ClientReset = "The client reset the request stream";
+
     public ILogger CreateLogger(string categoryName) => this;
 
     public IDisposable? BeginScope<TState>(TState state)
@@ -19,6 +21,12 @@ internal sealed class GrpcDotNetLog(ILogger target) : ILoggerProvider, ILogger
         Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
+        if (exception is IOException && exception.Message.StartsWith(ClientReset, StringComparison.Ordinal))
+        {
+            // A method that still read when its client gave the call up: nobody's error.
+            logLevel = LogLevel.Information;
+        }
+
         int id = eventId.Name switch
         {
             "RpcConnectionError" => 300,
