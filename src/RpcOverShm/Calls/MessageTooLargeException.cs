@@ -18,7 +18,6 @@ internal sealed class MessageTooLargeException(long bytes, long limitBytes, stri
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 
-    // On the thread pool: calls end on threads that read for others, and a user's logger may take its time.
-    private void Log(ILogger logger, string method, string side) => ThreadPool.UnsafeQueueUserWorkItem(
-        _ => ShmLog.MessageTooLarge(logger, method, bytes, limitBytes, option, side), null);
+    private void Log(ILogger logger, string method, string side) => DeferredLog.Write(
+        logger, to => ShmLog.MessageTooLarge(to, method, bytes, limitBytes, option, side));
 }

@@ -52,11 +52,11 @@ internal sealed class MethodTable
     {
         if (logger.IsEnabled(LogLevel.Debug))
         {
-            string offered = string.Join(", ", _services.Order(StringComparer.Ordinal));
-            string services = _services.Count == 0 ? "no services" : Cut(offered);
-            ThreadPool.UnsafeQueueUserWorkItem(
-                _ => ShmLog.MethodUnimplemented(logger, Cut(fullName), services), null);
+            DeferredLog.Write(logger, to => ShmLog.MethodUnimplemented(to, Cut(fullName), Offered()));
         }
+
+        string Offered() =>
+            _services.Count == 0 ? "no services" : Cut(string.Join(", ", _services.Order(StringComparer.Ordinal)));
 
         // The name is the client's, and the services may be many.
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";

@@ -1,0 +1,31 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Diagnostics;
+
+/// <summary>Log entries that a peer causes, and a logger that takes its time.</summary>
+public sealed class DeferredLogTests
+{
+    private const int EntriesDropped = 306;
+    private const int Unimplemented = 304;
+
+    [Test]
+    public async Task Write_ToASlowLogger_KeepsALimitedNumber_AndSaysHowManyWereDropped()
+    {
+        var log = new LogGuard();
+        using var release = new ManualResetEventSlim();
+        log.OnEntry = _ => release.Wait(Timeouts.Hang);
+
+        for (int i = 0; i < DeferredLog.MaxPending + 3; i++)
+        {
+            DeferredLog.Write(log, to => ShmLog.MethodUnimplemented(to, "/a/b", "no services"));
+        }
+
+        release.Set();
+        Assert.That(
+            (await log.WaitForAsync(EntriesDropped)).Message,
+            Is.EqualTo("3 log entries were dropped: at most 256 may wait for the logger at a time."));
+        await Timeouts.Eventually(() => log.Of(Unimplemented).Count == DeferredLog.MaxPending, "all others written");
+        Assert.That(log.Of(EntriesDropped), Has.Count.EqualTo(1));
+    }
+}
