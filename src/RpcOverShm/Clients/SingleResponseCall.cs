@@ -147,8 +147,8 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         }
     }
 
-    // A thread that blocks settles the outcome itself, and nothing that could replace it runs meanwhile.
-    protected override bool IsOutcome(CallEnd end) => !end.IsOk && Waiter is null;
+    // Nothing can replace the end of a private call, whose own thread settles it.
+    protected override bool IsOutcome(CallEnd end) => !end.IsOk && !IsPrivate;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
