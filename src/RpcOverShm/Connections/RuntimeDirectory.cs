@@ -11,6 +11,7 @@ internal static class RuntimeDirectory
 {
     private const string Variable = "XDG_RUNTIME_DIR";
     private const int MaxNamesTold = 8;
+    private const int MaxFilesSeen = 100;
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
     /// <summary>
@@ -67,15 +68,25 @@ internal static class RuntimeDirectory
         }
     }
 
-    /// <summary>A sentence with the names that stand in a directory, the first few of them.</summary>
+    /// <summary>
+    /// A sentence with the names that stand in a directory, the first few of them. A directory that others own, or may
+    /// write, is not listed: its names would be theirs.
+    /// </summary>
     public static string DescribeNames(string directory)
     {
         try
         {
+            // Root sees all; the directory of anybody else is as the server's must be.
+            uint me = LinuxNative.GetEffectiveUserId();
+            if (FileFacts.OfPath(directory) is { } facts && me != 0 && (facts.UserId != me || facts.IsOpenToOthers))
+            {
+                return "This directory belongs to or is open to another user.";
+            }
+
             string[] names =
             [
                 .. Directory.EnumerateFileSystemEntries(directory, "*" + RendezvousAddress.SocketSuffix)
-                    .Select(RendezvousAddress.NameOf).OfType<string>().Take(MaxNamesTold + 1),
+                    .Take(MaxFilesSeen).Select(RendezvousAddress.NameOf).OfType<string>().Take(MaxNamesTold + 1),
             ];
             string told = string.Join(", ", names.Take(MaxNamesTold).Order(StringComparer.Ordinal));
             return names.Length == 0

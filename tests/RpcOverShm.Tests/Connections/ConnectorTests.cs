@@ -174,6 +174,20 @@ public partial class ConnectorTests
     }
 
     [Test]
+    public async Task ConnectAsync_ToADirectoryOfAnotherUser_TellsNoNames()
+    {
+        using var directory = new TestDirectory();
+        await File.WriteAllTextAsync(directory.Combine("forged.sock"), "");
+        File.SetUnixFileMode(directory.Path, OpenToAll);
+
+        ConnectException exception = FailAs(65534, RendezvousAddress.Parse("shm://nobody", directory.Path));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
+        Assert.That(
+            exception.Message, Does.EndWith(" both sides. This directory belongs to or is open to another user."));
+    }
+
+    [Test]
     public async Task ConnectAsync_ByAUserWhomTheServerRefuses_SaysWhoMay()
     {
         using var directory = new TestDirectory();
