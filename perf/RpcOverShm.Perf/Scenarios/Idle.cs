@@ -61,7 +61,7 @@ public sealed class Idle
             + $"{used.VoluntarySwitches} context switches in {s_measured.TotalSeconds:0} s, both processes together.");
         PerfRun.Say(found);
         run.Add(found);
-        Assert.That(Cpu(used), Is.LessThan(s_mostCpu), found);
+        Assert.That(Cpu(used) < s_mostCpu || !PerfSettings.AssertsBars, found);
     }
 
     [Test]
