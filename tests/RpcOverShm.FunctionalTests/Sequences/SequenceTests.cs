@@ -20,7 +20,7 @@ internal sealed class SequenceTests
         await using CallRig shm = await StartAsync(RigKind.Shm);
         await using CallRig core = await StartAsync(RigKind.GrpcCore);
         await using CallRig dotNet = await StartAsync(RigKind.GrpcDotNet);
-        var comparison = new SequenceComparison(shm.Client, [core.Client, dotNet.Client]);
+        var comparison = new SequenceComparison(shm.Client, [core.Client, dotNet.Client], isStrict: isPaused);
 
         var differences = new List<string>();
         foreach (int[] numbers in FuzzInputs.Numbers(UsualCount).Chunk(AtOnce))
