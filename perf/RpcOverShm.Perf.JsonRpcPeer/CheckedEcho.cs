@@ -1,5 +1,7 @@
+using PolyType;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
+using StreamJsonRpc;
 
 namespace RpcOverShm.Perf.JsonRpcPeer;
 
@@ -19,4 +21,12 @@ internal sealed class CheckedEcho : IEchoService
         EchoNumber.FillReply(reply, message);
         return Task.FromResult(reply);
     }
+}
+
+/// <summary>The service, as StreamJsonRpc makes its client of it.</summary>
+[JsonRpcContract]
+[GenerateShape(IncludeMethods = MethodShapeFlags.PublicInstance)]
+internal partial interface IEchoService
+{
+    Task<byte[]> EchoAsync(byte[] message);
 }

@@ -4,7 +4,7 @@ using RpcOverShm.Calls;
 namespace RpcOverShm;
 
 /// <summary>A public codec as the calls see it.</summary>
-internal sealed class CodecMarshallers(ShmCodec codec, string name) : MarshallerSource
+internal sealed class CodecMarshallers(ShmCodec codec, string name) : MarshallerProvider
 {
     public override string Name => name;
 

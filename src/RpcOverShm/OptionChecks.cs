@@ -5,8 +5,8 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
-using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
@@ -95,11 +95,11 @@ internal static class OptionChecks
                 Short(longestName), longest, $"The time is {Short(initialName)} or more, and at most a day.");
     }
 
-    public static SchedulingMode Scheduling(ShmScheduling scheduling) => scheduling switch
+    public static SchedulingMode Scheduling(ShmSchedulingMode scheduling) => scheduling switch
     {
-        ShmScheduling.Adaptive => SchedulingMode.Adaptive,
-        ShmScheduling.Inline => SchedulingMode.Inline,
-        ShmScheduling.ThreadPool => SchedulingMode.ThreadPool,
+        ShmSchedulingMode.Adaptive => SchedulingMode.Adaptive,
+        ShmSchedulingMode.Inline => SchedulingMode.Inline,
+        ShmSchedulingMode.ThreadPool => SchedulingMode.ThreadPool,
         _ => throw new ArgumentOutOfRangeException(
             nameof(scheduling), scheduling, "Scheduling is Adaptive, Inline or ThreadPool."),
     };
@@ -115,12 +115,12 @@ internal static class OptionChecks
         maxCalls: 0,
         Logger<T>(options.LoggerFactory));
 
-    public static IReadOnlyList<MarshallerSource> Codecs(IEnumerable<ShmCodec> codecs)
+    public static IReadOnlyList<MarshallerProvider> Codecs(IEnumerable<ShmCodec> codecs)
     {
-        var sources = new List<MarshallerSource>();
+        var sources = new List<MarshallerProvider>();
         foreach (ShmCodec? codec in codecs)
         {
-            MarshallerSource source = Codec(codec) ?? throw new ArgumentException("A codec is null.", nameof(codecs));
+            MarshallerProvider source = Codec(codec) ?? throw new ArgumentException("A codec is null.", nameof(codecs));
             if (sources.Exists(other => other.Name == source.Name))
             {
                 throw new ArgumentException($"Two codecs have the name '{source.Name}'.", nameof(codecs));
@@ -132,7 +132,7 @@ internal static class OptionChecks
         return sources;
     }
 
-    public static MarshallerSource? Codec(ShmCodec? codec)
+    public static MarshallerProvider? Codec(ShmCodec? codec)
     {
         if (codec is null)
         {

@@ -4,10 +4,11 @@ using RpcOverShm.Clients;
 namespace RpcOverShm;
 
 /// <summary>
-/// Unary calls that go to the server together: recorded through an ordinary generated client, then sent as one
-/// publication and with one wake-up, where they fit into the ring; more stream through it. Each call has its own
-/// status, deadline and metadata, and the failure of one touches no other. No call of a batch is tried again, whatever
-/// the channel's service config says. Recording is thread-safe. Its owner disposes it.
+/// Unary calls that go to the server together: they are recorded through an ordinary generated client. The first call
+/// goes out at once and wakes the server; those behind it follow in groups, while the server works. So calls may run
+/// before <see cref="SendAsync"/>, which sends those that are left. Each call has its own status, deadline and
+/// metadata, and the failure of one touches no other. No call of a batch is retried by the channel's service config.
+/// Recording is thread-safe. Its owner disposes it.
 /// <code>
 /// using ShmCallBatch batch = channel.CreateBatch();
 /// var client = new Greeter.GreeterClient(batch.CallInvoker);
@@ -34,9 +35,9 @@ public sealed class ShmCallBatch : IDisposable
     public CallInvoker CallInvoker { get; }
 
     /// <summary>
-    /// Sends what was recorded; once. The task completes when all calls are on their way or have ended, but for those
-    /// whose credentials take their time: they follow by themselves. It does not fail for what happens to a call: each
-    /// call tells its own end.
+    /// Sends the recorded calls that were not sent yet; once. The task completes when all calls are on their way or
+    /// have ended, except those that wait for credentials: they follow by themselves. It does not fail for what happens
+    /// to a call: each call reports its own end.
     /// </summary>
     /// <exception cref="InvalidOperationException">The batch was sent or disposed before.</exception>
     public async Task SendAsync()
@@ -48,8 +49,8 @@ public sealed class ShmCallBatch : IDisposable
     }
 
     /// <summary>
-    /// Cancels the calls of a batch that was not sent: they end <see cref="StatusCode.Cancelled"/>. Does nothing to
-    /// calls that were sent.
+    /// Cancels the calls that have not ended, whether they run already or not: they end
+    /// <see cref="StatusCode.Cancelled"/>. Does nothing after <see cref="SendAsync"/>.
     /// </summary>
     public void Dispose() => _batch.Dispose();
 }

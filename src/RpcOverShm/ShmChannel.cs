@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Retries;
 using RpcOverShm.Scheduling;
@@ -15,7 +16,7 @@ namespace RpcOverShm;
 /// </summary>
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
-    private readonly ConnectionSource _connections;
+    private readonly Subchannel _connections;
     private readonly ClientSettings _settings;
     private readonly ShmCallInvoker _direct;
     private readonly CallInvoker _invoker;
@@ -34,7 +35,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             logger);
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
-        _connections = new ConnectionSource(
+        _connections = new Subchannel(
             typeof(ShmChannel),
             address,
             connection,
@@ -47,7 +48,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
             Codec = OptionChecks.Codec(options.Codec),
-            ParsesInPlace = options.ParsesInPlace,
+            AllowInPlaceParsing = options.AllowInPlaceParsing,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
             Authority = address.Text,
@@ -130,7 +131,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public ShmCallBatch CreateBatch()
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
-        CallBatch batch = _direct.CreateBatch();
+        var batch = new CallBatch();
         return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
     }
 
@@ -170,7 +171,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         {
             // The server then knows that this end is no loss.
             connection.SendGoAway();
-            connection.Close(ConnectionSource.ChannelDisposed);
+            connection.Close(Subchannel.ChannelDisposed);
         }
 
         foreach (Connection connection in connections)

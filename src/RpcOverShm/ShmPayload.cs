@@ -21,11 +21,11 @@ namespace RpcOverShm;
 /// </summary>
 public sealed class ShmPayload : IDisposable, IPooledMessage
 {
-    private MessageBytes _owned;            // empty where the bytes are somebody else's
+    private ReceivedMessage _owned;            // empty where the bytes are somebody else's
     private ReadOnlySequence<byte> _bytes;
     private bool _isDisposed;
 
-    private ShmPayload(MessageBytes bytes)
+    private ShmPayload(ReceivedMessage bytes)
     {
         _bytes = bytes.AsSequence();
         _owned = bytes;
@@ -73,7 +73,7 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
     public static ShmPayload CopyOf(in ReadOnlySequence<byte> bytes)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes.Length, int.MaxValue, nameof(bytes));
-        return new ShmPayload(MessageBytes.InChunks(bytes));
+        return new ShmPayload(ReceivedMessage.InChunks(bytes));
     }
 
     /// <summary>Reads the next piece of a stream, a file for example.</summary>
@@ -88,7 +88,7 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
     {
         ArgumentNullException.ThrowIfNull(stream);
         ArgumentOutOfRangeException.ThrowIfLessThan(maxLength, 1);
-        var bytes = new MessageBytes(Math.Min(maxLength, MessageBytes.ChunkBytes));
+        var bytes = new ReceivedMessage(Math.Min(maxLength, ReceivedMessage.ChunkBytes));
         try
         {
             while (bytes.Length < maxLength)
@@ -164,7 +164,7 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
 
     private static ShmPayload Read(DeserializationContext context) => context is FrameDeserializationContext ours
         ? new ShmPayload(ours.TakeBytes())
-        : new ShmPayload(MessageBytes.InChunks(context.PayloadAsReadOnlySequence()));
+        : new ShmPayload(ReceivedMessage.InChunks(context.PayloadAsReadOnlySequence()));
 
     private static void ThrowIfTooLong(long length)
     {

@@ -2,8 +2,8 @@ using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
-using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
 
@@ -22,13 +22,13 @@ public sealed class ShmServer : IAsyncDisposable
     private readonly ServerSettings _settings;
     private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
 
-    private readonly IReadOnlyList<MarshallerSource> _codecs;
+    private readonly IReadOnlyList<MarshallerProvider> _codecs;
     private readonly Interceptor[] _interceptors;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _hurry = new();
     private readonly CancellationTokenSource _stopping = new();
-    private CallServer? _running;
+    private ServerCore? _running;
     private Task? _stop;
 
     /// <summary>Makes a server. It does not listen yet.</summary>
@@ -60,7 +60,7 @@ public sealed class ShmServer : IAsyncDisposable
             MaxCalls = _connectionSettings.Limits.MaxCalls,
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            ParsesInPlace = options.ParsesInPlace,
+            AllowInPlaceParsing = options.AllowInPlaceParsing,
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
             ResponseCompressionLevel = OptionChecks.Level(options.ResponseCompressionLevel),
@@ -109,7 +109,7 @@ public sealed class ShmServer : IAsyncDisposable
     }
 
     /// <summary>The server at work; null before it is started. For tests.</summary>
-    internal CallServer? Running => _running;
+    internal ServerCore? Running => _running;
 
     /// <summary>Takes the address and serves from here on.</summary>
     /// <param name="cancellationToken">Cancels the start, as long as it has not happened.</param>
@@ -209,7 +209,7 @@ public sealed class ShmServer : IAsyncDisposable
             ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs) };
             try
             {
-                _running = new CallServer(_address, _connectionSettings, settings);
+                _running = new ServerCore(_address, _connectionSettings, settings);
             }
             catch (ConnectException exception)
             {
@@ -238,7 +238,7 @@ public sealed class ShmServer : IAsyncDisposable
         }
     }
 
-    private async Task StopRunningAsync(CallServer running, TimeSpan grace, CancellationToken cancellationToken)
+    private async Task StopRunningAsync(ServerCore running, TimeSpan grace, CancellationToken cancellationToken)
     {
         using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
         await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);

@@ -92,8 +92,8 @@ public sealed class ShmServerOptions
     /// the client's memory is held: it must neither block nor make calls, and what it keeps must be its own copy.
     /// Streams and larger messages are not affected.
     /// </summary>
-    public bool ParsesInPlace { get; set; }
+    public bool AllowInPlaceParsing { get; set; }
 
-    /// <summary>Where methods run. Default <see cref="ShmScheduling.Adaptive"/>.</summary>
-    public ShmScheduling Scheduling { get; set; }
+    /// <summary>Where methods run. Default <see cref="ShmSchedulingMode.Adaptive"/>.</summary>
+    public ShmSchedulingMode Scheduling { get; set; }
 }

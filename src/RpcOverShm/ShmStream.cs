@@ -1,4 +1,4 @@
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Streams;
 
 namespace RpcOverShm;
@@ -182,7 +182,7 @@ public sealed class ShmStream : Stream
         try
         {
             return new ShmStream(
-                await Connector.ConnectAsync(address, settings, cancellationToken).ConfigureAwait(false));
+                await ClientHandshake.ConnectAsync(address, settings, cancellationToken).ConfigureAwait(false));
         }
         catch (ConnectException exception)
         {

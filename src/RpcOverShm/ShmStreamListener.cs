@@ -1,7 +1,7 @@
 using System.Threading.Channels;
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 
 namespace RpcOverShm;
 

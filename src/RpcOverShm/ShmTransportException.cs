@@ -1,4 +1,4 @@
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 
 namespace RpcOverShm;
 

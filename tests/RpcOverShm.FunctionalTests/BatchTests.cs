@@ -95,29 +95,35 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Deadline_OfARecordedCall_RunsFromTheRecording()
+    public async Task FirstCall_OfABatch_RunsBeforeItIsSent()
     {
-        int served = 0;
-        ShmRig rig = await StartShmAsync(new Script
-        {
-            Unary = (request, _) =>
-            {
-                Interlocked.Increment(ref served);
-                return Task.FromResult(request);
-            },
-        });
+        ShmRig rig = await StartShmAsync(HoldingScript());
         using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
         var client = new ScriptClient(batch.CallInvoker);
+
+        AsyncUnaryCall<Payload> first = client.UnaryAsync(Payloads.Of("first"));
+        Assert.That((await first.ResponseAsync.Bounded()).Text(), Is.EqualTo("first"));
+        AsyncUnaryCall<Payload> second = client.UnaryAsync(Payloads.Of("second"));
+        await batch.SendAsync().Bounded();
+
+        Assert.That((await second.ResponseAsync.Bounded()).Text(), Is.EqualTo("second"));
+    }
+
+    [Test]
+    public async Task Deadline_OfARecordedCall_RunsFromTheRecording()
+    {
+        ShmRig rig = await StartShmAsync(HoldingScript());
+        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
+        var client = new ScriptClient(batch.CallInvoker);
+        AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("other"));
         AsyncUnaryCall<Payload> expired = client.UnaryAsync(
-            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(20)));
-        AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Empty);
+            Payloads.Of(Hold), new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(20)));
         Assert.That(
             (await FailureOf(expired)).StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded), "before it was sent");
 
         await batch.SendAsync().Bounded();
 
         await other.ResponseAsync.Bounded();
-        Assert.That(served, Is.EqualTo(1));
     }
 
     [Test]
@@ -169,15 +175,20 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task Dispose_OfAnUnsentBatch_CancelsItsCalls()
+    public async Task Dispose_OfAnUnsentBatch_CancelsWhatHasNotEnded()
     {
-        ShmRig rig = await StartShmAsync(new Script());
+        ShmRig rig = await StartShmAsync(HoldingScript());
         ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        AsyncUnaryCall<Payload> call = new ScriptClient(batch.CallInvoker).UnaryAsync(Payloads.Empty);
+        var client = new ScriptClient(batch.CallInvoker);
+        AsyncUnaryCall<Payload> ended = client.UnaryAsync(Payloads.Of("ended"));
+        await ended.ResponseAsync.Bounded();
+        AsyncUnaryCall<Payload> running = client.UnaryAsync(Payloads.Of(Hold));
 
         batch.Dispose();
 
-        Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(ended.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
+        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 0, "the method hears of it");
         Assert.ThrowsAsync<InvalidOperationException>(() => batch.SendAsync());
     }
 

@@ -122,7 +122,7 @@ internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
     {
         if (rig is ShmRig shm)
         {
-            Assert.That(shm.Served.Select(served => served.Connection.BackstopsWithData), Is.All.Zero);
+            Assert.That(shm.Served.Select(served => served.Connection.LostWakeups), Is.All.Zero);
         }
     }
 }

@@ -38,7 +38,7 @@ internal sealed class GivenUpAnswerTests() : RigFixture(RigKind.Shm)
             cutOff++;
         }
 
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the calls");
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the calls");
         Assert.That((await rig.Client.UnaryAsync(Payloads.Of("10")).ResponseAsync.Bounded()).IsOfSize(10));
     }
 }

@@ -27,19 +27,19 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         int known = 0;
         Method<byte[], byte[]> method = await MakeKnownAsync(invoker, _ =>
         {
-            known += SpinWait.SpinUntil(() => rig.OnlyConnection.ServedCount == 1, Timeouts.Wait) ? 1 : 0;
+            known += SpinWait.SpinUntil(() => rig.OnlyConnection.IncomingCount == 1, Timeouts.Wait) ? 1 : 0;
             throw new InvalidDataException("half-way");
         });
 
         for (int i = 0; i < 20; i++)
         {
-            await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the last");
+            await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the last");
             RpcException failed = await FailureOf(CallAsync(invoker, method, new byte[Large], isBlocking));
             Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That(failed.Status.DebugException, Is.InstanceOf<InvalidDataException>());
         }
 
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the calls");
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the calls");
         Assert.That(handled, Is.EqualTo(1), "Half a request reaches no method.");
         Assert.That(known, Is.EqualTo(20), "The server knew of each.");
         await EchoAsync(invoker, Large);
@@ -89,7 +89,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             invoker, slow, new byte[Large], isBlocking, new CallOptions(cancellationToken: source.Token)));
 
         Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the call");
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the call");
         await EchoAsync(invoker, Large);
     }
 
@@ -137,21 +137,21 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartAsync(request => request);
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
-        ServedConnection served = null!;
+        ServerConnection served = null!;
         bool hasRun = false;
         Method<byte[], byte[]> slow = await MakeKnownAsync(invoker, _ =>
         {
-            hasRun = SpinWait.SpinUntil(() => served.RunningCount == 1, Timeouts.Wait);
+            hasRun = SpinWait.SpinUntil(() => served.Running.Count == 1, Timeouts.Wait);
             rig.KillServerAsync().Bounded().GetAwaiter().GetResult();
         });
         served = rig.Served.Single();
-        await Timeouts.Eventually(() => served.RunningCount == 0, "the first call's method is counted out");
+        await Timeouts.Eventually(() => served.Running.Count == 0, "the first call's method is counted out");
 
         RpcException failed = await FailureOf(CallAsync(invoker, slow, new byte[Large], isBlocking));
 
         Assert.That(failed.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(hasRun, "The server had counted it.");
-        await Timeouts.Eventually(() => served.RunningCount == 0, "the method is counted out");
+        await Timeouts.Eventually(() => served.Running.Count == 0, "the method is counted out");
     }
 
     [Test]
@@ -280,7 +280,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         Assert.That(answers, Is.EqualTo(messages.Select(message => message.Reverse())));
     }
 
-    private static int Running(ShmRig rig) => rig.Served.Single().RunningCount;
+    private static int Running(ShmRig rig) => rig.Served.Single().Running.Count;
 
     private static byte[] Pattern(int length)
     {

@@ -13,7 +13,7 @@ internal sealed class InPlaceTests() : RigFixture(RigKind.Shm)
     private const int MethodThrew = 301;
     private const string Unreadable = "unreadable";
 
-    private static readonly RigOptions s_inPlace = RigOptions.AnySize with { ParsesInPlace = true };
+    private static readonly RigOptions s_inPlace = RigOptions.AnySize with { AllowInPlaceParsing = true };
 
     private static readonly List<ReadOnlySequence<byte>> s_kept = [];
 

@@ -45,9 +45,9 @@ internal sealed class RandomEndIdleTests
             // Behind this one the server has read the start of every call, of those too that were given up at once.
             ConnectWith(rig);
 
-            ServedConnection served = rig.Served.Single();
-            await Timeouts.Eventually(() => served.Connection.ServedCount == 0, "no call is left");
-            await Timeouts.Eventually(() => served.RunningCount == 0, "no handler is left");
+            ServerConnection served = rig.Served.Single();
+            await Timeouts.Eventually(() => served.Connection.IncomingCount == 0, "no call is left");
+            await Timeouts.Eventually(() => served.Running.Count == 0, "no handler is left");
             Assert.That(handlers.Ended, Is.EqualTo(handlers.Began));
 
             // Half of the calls had a deadline in an hour: a timer that is left would hold its call.
@@ -59,10 +59,10 @@ internal sealed class RandomEndIdleTests
             Assert.That(pool.RentedCount, Is.GreaterThan(RandomLoad.Calls), "the pool was watched");
 
             // What tests before this one left may be collected only now: fewer is right.
-            await Timeouts.Eventually(() => BytePromise.Outstanding == 0, "no promise is left");
+            await Timeouts.Eventually(() => ReceiveReservation.Outstanding == 0, "no promise is left");
             ProcessFacts most = connected with { Threads = int.MaxValue };
             await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(most), "no descriptor is left");
-            Assert.That(served.Connection.BackstopsWithData, Is.Zero);
+            Assert.That(served.Connection.LostWakeups, Is.Zero);
         }
 
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));

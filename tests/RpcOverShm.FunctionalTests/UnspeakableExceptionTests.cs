@@ -36,14 +36,14 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
         Assert.That(
             failures.Select(failure => failure.Status), Is.All.EqualTo(new Status(StatusCode.Unknown, detail)));
         Assert.That(
-            () => ((ShmRig)rig).Served.Single().RunningCount, Is.Zero.After(10_000, 5), "Methods that are counted.");
+            () => ((ShmRig)rig).Served.Single().Running.Count, Is.Zero.After(10_000, 5), "Methods that are counted.");
     }
 
     [Test]
     public async Task Deserializer_ThatThrowsIt_EndsItsCallInternal(
         [ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape, [Values] bool isInPlace)
     {
-        CallRig rig = await UseAsync(new RigOptions { ParsesInPlace = isInPlace }, BytesService.Build());
+        CallRig rig = await UseAsync(new RigOptions { AllowInPlaceParsing = isInPlace }, BytesService.Build());
         (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(
             rig.Invoker, BytesService.Reading(shape, static _ => throw new UnspeakableException()), [1, 2, 3]);
         if (requests is not null)
@@ -103,4 +103,10 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
         rig.Log.Expect(MethodThrew);
         rig.Log.OnEntry = static entry => _ = entry.Exception?.ToString();
     }
+}
+
+/// <summary>An exception of users' code that itself throws when it is asked what it means.</summary>
+internal sealed class UnspeakableException : Exception
+{
+    public override string Message => throw new NotSupportedException("The words are missing too.");
 }

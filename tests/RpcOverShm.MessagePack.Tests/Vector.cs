@@ -14,3 +14,10 @@ internal sealed class Vector<T>(string name, T message, string hex) : IVector
 
     public override string ToString() => name;
 }
+
+/// <summary>A message of some type, and its bytes.</summary>
+public interface IVector
+{
+    /// <summary>Writes and reads the message.</summary>
+    void Check(Way way);
+}

@@ -1,5 +1,5 @@
 using System.Net.Sockets;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 

@@ -10,7 +10,7 @@ namespace RpcOverShm.Testing;
 public sealed class LogGuard : ILoggerFactory, ILogger
 {
     /// <summary>"A time-out found data that nobody was rung for."</summary>
-    public const int BackstopFoundData = 105;
+    public const int LostWakeup = 105;
 
     private const int MethodThrew = 301;
 
@@ -48,7 +48,7 @@ public sealed class LogGuard : ILoggerFactory, ILogger
         LogEntry[] unexpected =
         [
             .. _entries.Where(entry =>
-                (entry.Level >= LogLevel.Error || entry.Id == BackstopFoundData)
+                (entry.Level >= LogLevel.Error || entry.Id == LostWakeup)
                 && !_expected.ContainsKey(entry.Id)
                 && !IsTooLate(entry)),
         ];
@@ -92,4 +92,10 @@ public sealed class LogGuard : ILoggerFactory, ILogger
         && exception.Message.EndsWith("the request is complete.", StringComparison.Ordinal);
 
     private static string Describe(IEnumerable<LogEntry> entries) => string.Join(Environment.NewLine, entries);
+}
+
+/// <summary>One thing that was logged.</summary>
+public sealed record LogEntry(LogLevel Level, int Id, string Message, Exception? Exception)
+{
+    public override string ToString() => $"{Level} {Id}: {Message}{(Exception is null ? "" : $" <- {Exception}")}";
 }

@@ -31,3 +31,77 @@ internal interface IArm
     /// <summary>Makes the client's end. It connects when something is opened.</summary>
     IArmClient MakeClient(string place);
 }
+
+/// <summary>
+/// The client's end of an arm. What it has opened stays open until the process ends. A form that the arm does not
+/// support throws <see cref="NotSupportedException"/>.
+/// </summary>
+internal interface IArmClient
+{
+    Task<IEcho> OpenEchoAsync(CallerKind caller) => throw new NotSupportedException();
+
+    Task<IPump> OpenPumpAsync(CallerKind caller) => throw new NotSupportedException();
+
+    Task<IDrain> OpenDrainAsync(CallerKind caller) => throw new NotSupportedException();
+
+    IBatch OpenBatch() => throw new NotSupportedException();
+}
+
+/// <summary>
+/// One caller's way to an echo: prepare a request, fill it, call, look at the reply. Used by one thread at a time, and
+/// in one of its two forms, the one it was opened for.
+/// </summary>
+internal interface IEcho
+{
+    /// <summary>The reply's payload, until the next <see cref="Prepare"/>.</summary>
+    ReadOnlySpan<byte> Reply { get; }
+
+    /// <summary>
+    /// Makes what the next call sends, all but its bytes: they go into the memory returned. Not on the clock.
+    /// </summary>
+    Memory<byte> Prepare(ExchangeSize size);
+
+    /// <summary>The bytes are in place: the last of what is not on the clock.</summary>
+    void Seal()
+    {
+    }
+
+    void Call();
+
+    ValueTask CallAsync();
+}
+
+/// <summary>A way to have the server send messages. One thread at a time, and in the form it was opened for.</summary>
+internal interface IPump
+{
+    /// <summary>Asks for messages numbered from 0 and gives each to the sink, in their order.</summary>
+    void Receive(long messages, int sizeBytes, PumpSink sink);
+
+    /// <inheritdoc cref="Receive"/>
+    Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink);
+}
+
+/// <summary>
+/// A way to send the server messages. One thread at a time, and in the form it was opened for.
+/// </summary>
+internal interface IDrain
+{
+    /// <summary>Sends messages numbered from 0, and waits until the server says that it has all.</summary>
+    void Send(long messages, int sizeBytes);
+
+    /// <inheritdoc cref="Send"/>
+    Task SendAsync(long messages, int sizeBytes);
+}
+
+/// <summary>Calls that are sent together: prepare, call, check. One thread at a time.</summary>
+internal interface IBatch
+{
+    /// <summary>Fills the requests. Not on the clock.</summary>
+    void Prepare(int calls, LoadOrder order);
+
+    /// <summary>Records all calls, sends them, and awaits all answers.</summary>
+    Task CallAsync();
+
+    /// <summary>The bytes of the answers that are wrong. Not on the clock.</summary>
+    long CountWrong();
+}

@@ -60,3 +60,11 @@ internal static class ObjectCalls
         return Task.FromResult(reply);
     }
 }
+
+/// <summary>A message as a plain object with a contract.</summary>
+[DataContract(Name = "Message", Namespace = "")]
+internal sealed class ContractMessage
+{
+    [DataMember]
+    public byte[] Data { get; set; } = [];
+}

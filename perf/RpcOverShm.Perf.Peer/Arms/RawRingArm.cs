@@ -1,5 +1,5 @@
 using System.Buffers.Binary;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Peer.Recording;
 
@@ -95,7 +95,7 @@ internal sealed class RawRingArm : IArm
 
         private async Task<RingMessages> OpenAsync(LoadShape shape)
         {
-            PeerLink link = await Connector.ConnectAsync(address, Settings(), CancellationToken.None);
+            PeerLink link = await ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None);
             link.Start(static () => { });
             var ring = new RingMessages(link);
             ring.Send([(byte)shape]);

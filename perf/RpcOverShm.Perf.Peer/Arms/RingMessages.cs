@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 
@@ -151,7 +151,7 @@ internal sealed class RingMessages(PeerLink link)
 
     private void Park()
     {
-        uint attention = link.Attention;
+        uint localEvents = link.LocalEvents;
         if (_reader.PublishHead())
         {
             link.WakePeerForSpace();
@@ -160,7 +160,7 @@ internal sealed class RingMessages(PeerLink link)
         long position = _reader.Position;
         if (_reader.Arm() && !link.IsPeerGone)
         {
-            link.SleepForData(position, attention);
+            link.SleepForData(position, localEvents);
         }
 
         _reader.Disarm();

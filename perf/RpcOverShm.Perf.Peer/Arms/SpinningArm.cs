@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
@@ -94,7 +94,7 @@ internal abstract class SpinningArm : IArm
     {
         public async Task<IEcho> OpenEchoAsync(CallerKind caller)
         {
-            PeerLink link = await Connector.ConnectAsync(address, Settings(), CancellationToken.None);
+            PeerLink link = await ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None);
             link.Start(static () => { });
             return Open(new RingMessages(link));
         }

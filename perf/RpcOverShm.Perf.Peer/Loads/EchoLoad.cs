@@ -70,3 +70,6 @@ internal static class EchoLoad
 
     private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
 }
+
+/// <summary>When the clock of a slice runs, the same for all its callers.</summary>
+internal readonly record struct EchoWindow(long StartTick, long EndTick);

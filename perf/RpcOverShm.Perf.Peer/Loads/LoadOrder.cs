@@ -1,3 +1,4 @@
+using System.Text.Json.Serialization;
 using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Loads;
@@ -77,4 +78,34 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add(LeadInMessages)
         .Add(Messages)
         .Add(Group);
+}
+
+/// <summary>What a client makes its server do.</summary>
+internal enum LoadShape
+{
+    /// <summary>Requests that are answered, one at a time for each caller.</summary>
+    Echo,
+
+    /// <summary>Messages one way, from the server to the client.</summary>
+    Pump,
+
+    /// <summary>Messages one way, from the client to the server, which says at the end that it has all.</summary>
+    Drain,
+
+    /// <summary>Requests that are sent together, and all their answers awaited.</summary>
+    Batch,
+}
+
+/// <summary>How a client waits.</summary>
+internal enum CallerKind
+{
+    /// <summary>
+    /// A thread of its own that blocks in the call. Byte arms: the server's thread blocks in its read too.
+    /// </summary>
+    [JsonStringEnumMemberName("blocking")]
+    Blocking,
+
+    /// <summary>A task on the thread pool that awaits. Byte arms: the server awaits its read too.</summary>
+    [JsonStringEnumMemberName("async")]
+    Async,
 }

@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Grpc.Core;
 using RpcOverShm.Perf.Peer.Arms;
+using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Records;
 
@@ -38,4 +39,11 @@ internal sealed class CallsRecords(CallInvoker invoker) : IRecordTransport
         public override async ValueTask CallAsync() =>
             Answer = await invoker.AsyncUnaryCall(method, null, default, Request!);
     }
+}
+
+/// <summary>The client's end of a gRPC arm with records.</summary>
+internal sealed class CallsRecordsClient(CallInvoker invoker) : IArmClient
+{
+    public Task<IEcho> OpenEchoAsync(CallerKind caller) =>
+        Task.FromResult<IEcho>(new RecordEcho(new CallsRecords(invoker)));
 }

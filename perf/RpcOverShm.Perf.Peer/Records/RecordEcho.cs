@@ -1,5 +1,8 @@
+using Grpc.Core;
 using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Perf.Peer.Loads;
+using RpcOverShm.Perf.Peer.Recording;
+using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Perf.Peer.Records;
 
@@ -37,4 +40,22 @@ internal sealed class RecordEcho(IRecordTransport transport) : IEcho
     public void Call() => Current.Call();
 
     public ValueTask CallAsync() => Current.CallAsync();
+}
+
+/// <summary>Sends records back. The client checks every field of what comes; this side counts.</summary>
+internal sealed class RecordService : Testing.Protos.Records.RecordsBase
+{
+    public override Task<TinyRecord> EchoTiny(TinyRecord request, ServerCallContext context) => EchoAsync(request);
+
+    public override Task<SmallRecord> EchoSmall(SmallRecord request, ServerCallContext context) => EchoAsync(request);
+
+    public override Task<WideRecord> EchoWide(WideRecord request, ServerCallContext context) => EchoAsync(request);
+
+    public override Task<TableRecord> EchoTable(TableRecord request, ServerCallContext context) => EchoAsync(request);
+
+    private static Task<T> EchoAsync<T>(T request)
+    {
+        ServedTally.Count(wrongBytes: 0);
+        return Task.FromResult(request);
+    }
 }

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Perf.Peer.Records;
 
@@ -15,4 +16,24 @@ internal abstract class RecordShape<T>
     public abstract T Make(ReadOnlySpan<byte> pattern);
 
     public abstract void Flatten(T record, Span<byte> pattern);
+}
+
+/// <summary>Three scalars.</summary>
+internal sealed class TinyShape : RecordShape<TinyRecord>
+{
+    public override int PatternBytes => 16;
+
+    public override TinyRecord Make(ReadOnlySpan<byte> pattern)
+    {
+        var from = new PatternReader(pattern);
+        return new TinyRecord { Number = from.Number(), Kind = from.Int32(), Value = from.Double() };
+    }
+
+    public override void Flatten(TinyRecord record, Span<byte> pattern)
+    {
+        var to = new PatternWriter(pattern);
+        to.Number(record.Number);
+        to.Int32(record.Kind);
+        to.Double(record.Value);
+    }
 }

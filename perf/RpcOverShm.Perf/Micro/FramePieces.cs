@@ -54,7 +54,7 @@ public class FramePieces
     [Benchmark(Description = "a Protobuf message of 100 B, parsed from pooled bytes")]
     public Payload Parse()
     {
-        var bytes = new MessageBytes(_bytes);
+        var bytes = new ReceivedMessage(_bytes);
         return FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
     }
 }

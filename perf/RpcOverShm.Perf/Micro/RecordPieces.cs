@@ -83,7 +83,7 @@ public class RecordPieces
 
         public object Parse()
         {
-            var bytes = new MessageBytes(_bytes);
+            var bytes = new ReceivedMessage(_bytes);
             return FrameDeserializationContext.Deserialize(_marshaller, ref bytes);
         }
     }

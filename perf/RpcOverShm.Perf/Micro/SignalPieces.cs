@@ -8,7 +8,7 @@ namespace RpcOverShm.Perf.Micro;
 public class SignalPieces
 {
     private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(1);
-    private readonly ISignal _signal = SignalFactory.Create();
+    private readonly FutexSignal _signal = new FutexSignal(FutexSignal.IsWaitvSupported);
     private SharedSegment _segment = null!;
 
     [GlobalSetup]
@@ -22,5 +22,5 @@ public class SignalPieces
 
     [Benchmark(Description = "a wait whose word has changed already: one system call")]
     public bool WaitForWhatIsThere() =>
-        _signal.Wait(new SharedWord(ref _segment.Tail), expected: 1, _signal.Attention, s_short);
+        _signal.Wait(new SharedWord(ref _segment.Tail), expected: 1, _signal.LocalEvents, s_short);
 }

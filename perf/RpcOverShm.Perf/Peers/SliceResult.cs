@@ -25,3 +25,8 @@ internal sealed record SliceResult(LoadResult Client, PeerSample Server)
                 : null;
     }
 }
+
+/// <summary>
+/// A measured process failed, did not answer in time or ended; the message has what it wrote to stderr.
+/// </summary>
+internal sealed class PeerException(string message) : Exception(message);

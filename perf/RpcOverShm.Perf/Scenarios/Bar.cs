@@ -1,3 +1,4 @@
+using RpcOverShm.Perf.Peer.Loads;
 using RpcOverShm.Perf.Recording;
 using RpcOverShm.Perf.Report;
 
@@ -100,3 +101,51 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
     private string Say(double limit) =>
         $"{(IsUpperLimit ? "at most" : "at least")} {Format.Number(limit)} {(IsComparison ? "times" : Unit)}";
 }
+
+/// <summary>Which cell speaks for a figure that is measured in several.</summary>
+internal enum BarAcross
+{
+    /// <summary>It is measured in one.</summary>
+    OneCell,
+
+    /// <summary>The one that comes out worst: the bar is for all.</summary>
+    Worst,
+
+    /// <summary>The one that comes out best.</summary>
+    Best,
+}
+
+/// <summary>An arm with one kind of caller, or with the faster one.</summary>
+internal readonly record struct BarArm(string Label, CallerKind? Caller = null)
+{
+    public static BarArm Blocking(string label) => new(label, CallerKind.Blocking);
+
+    public static BarArm Async(string label) => new(label, CallerKind.Async);
+}
+
+/// <summary>How a figure meets its bar.</summary>
+internal enum BarKind
+{
+    /// <summary>Its cost over the other's is at most so many times.</summary>
+    AtMostTimes,
+
+    /// <summary>The other's cost over its own is at least so many times.</summary>
+    TimesBetter,
+
+    /// <summary>The value itself is at most so much.</summary>
+    AtMost,
+
+    /// <summary>The value itself is at least so much.</summary>
+    AtLeast,
+}
+
+/// <summary>
+/// What a scenario asserts of its figures: a generous bound on the upper end of a ratio's interval. Never on a time: a
+/// slow machine is no fault.
+/// </summary>
+/// <param name="Arm">The arm that is to be fast.</param>
+/// <param name="Against">The arm it is compared with.</param>
+/// <param name="Caller">The kind of caller.</param>
+/// <param name="Cell">The cell in which it is asserted.</param>
+/// <param name="TimesFaster">How many times faster it is to be.</param>
+internal sealed record RatioBound(string Arm, string Against, CallerKind Caller, string Cell, double TimesFaster);

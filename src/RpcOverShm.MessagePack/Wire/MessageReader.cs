@@ -299,3 +299,6 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return taken;
     }
 }
+
+/// <summary>Where a reader was before it entered a message inside another one.</summary>
+internal readonly record struct ReaderPlace(MessageDescriptor? Message, int Field);

@@ -1,6 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
-using RpcOverShm.Connections;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Calls;
@@ -14,7 +14,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     [ThreadStatic]
     private static FrameDeserializationContext? s_spare;
 
-    private MessageBytes _bytes;               // a message of our own, or
+    private ReceivedMessage _bytes;               // a message of our own, or
     private ReadOnlySequence<byte> _inPlace;   // one in the peer's memory
     private bool _hasMessage;
     private bool _isTaken;
@@ -23,7 +23,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
 
     /// <summary>Deserialises the message and releases its bytes, whatever the marshaller does.</summary>
-    public static T Deserialize<T>(Marshaller<T> marshaller, ref MessageBytes bytes)
+    public static T Deserialize<T>(Marshaller<T> marshaller, ref ReceivedMessage bytes)
     {
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
         s_spare = null;
@@ -38,9 +38,9 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         }
         finally
         {
-            if (context._bytes.Length >= MessageBytes.SmallestArrayBytes && context._isTakenAsArray is { } isAsArray)
+            if (context._bytes.Length >= ReceivedMessage.SmallestArrayBytes && context._isTakenAsArray is { } isAsArray)
             {
-                TakingHabit.Of<T>().IsAsArray = isAsArray;
+                PayloadAccessHint.Of<T>().IsAsArray = isAsArray;
             }
 
             context._hasMessage = false;
@@ -57,7 +57,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     {
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
         s_spare = null;
-        ThreadContext before = ThreadContext.Capture();
+        AmbientContext before = AmbientContext.Capture();
         RecordMemory record = RecordMemory.Of(message);
         context._inPlace = record.Sequence;
         context._hasMessage = true;
@@ -100,10 +100,10 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     /// <summary>
     /// Hands the message over as it was put together. The caller releases it, whenever it likes.
     /// </summary>
-    public MessageBytes TakeBytes()
+    public ReceivedMessage TakeBytes()
     {
         Take();
-        MessageBytes taken = _bytes.IsEmpty ? MessageBytes.InChunks(_inPlace) : _bytes;
+        ReceivedMessage taken = _bytes.IsEmpty ? ReceivedMessage.InChunks(_inPlace) : _bytes;
         _bytes = default;
         return taken;
     }

@@ -15,16 +15,16 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     [ThreadStatic]
     private static FrameSerializationContext? s_spare;
 
-    private readonly PartsWriter _writer;
+    private readonly ChunkedMessageWriter _writer;
     private State _state;
     private int? _announcedLength;
     private int? _limitBytes;
     private int _smallestInParts;
     private object? _message;       // what is being serialised
-    private IMessageParts? _parts;  // where a large message may go while it is written; null for nowhere
+    private IMessageChunkSink? _parts;  // where a large message may go while it is written; null for nowhere
     private bool _isInParts;        // this one goes there
 
-    private FrameSerializationContext() => _writer = new PartsWriter(Bytes);
+    private FrameSerializationContext() => _writer = new ChunkedMessageWriter(Bytes);
 
     private enum State
     {
@@ -62,14 +62,14 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// The marshaller did not complete the message, or lied about its length.
     /// </exception>
     public static FrameSerializationContext Serialize<T>(
-        Marshaller<T> marshaller, T message, int? limitBytes, IMessageParts? parts)
+        Marshaller<T> marshaller, T message, int? limitBytes, IMessageChunkSink? parts)
     {
         FrameSerializationContext context = s_spare ?? new FrameSerializationContext();
         s_spare = null;
         context._state = State.Initialized;
         context._announcedLength = null;
         context._limitBytes = limitBytes;
-        context._smallestInParts = PartsWriter.SmallestMessageBytes;
+        context._smallestInParts = ChunkedMessageWriter.SmallestMessageBytes;
         context._message = message;
         context._parts = parts;
         try
@@ -161,7 +161,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void CompleteWithMessage(byte[] message)
     {
         BeginCompletion(message.Length);
-        _smallestInParts = PartsWriter.SmallestThatLiesThere;
+        _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
         if (TryBeginParts(message.Length))
         {
             _writer.WriteAll(new ReadOnlySequence<byte>(message));
@@ -181,7 +181,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public void Complete(in ReadOnlySequence<byte> payload)
     {
         BeginCompletion(payload.Length);
-        _smallestInParts = PartsWriter.SmallestThatLiesThere;
+        _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
         if (TryBeginParts(checked((int)payload.Length)))
         {
             _writer.WriteAll(payload);

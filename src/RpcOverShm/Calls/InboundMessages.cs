@@ -1,7 +1,7 @@
 using System.Threading.Tasks.Sources;
 using Grpc.Core;
-using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Calls;
 
@@ -14,14 +14,14 @@ namespace RpcOverShm.Calls;
 /// <param name="call">The call: its credit is granted, its reader woken.</param>
 /// <param name="maxMessageBytes">The largest message taken; null for any. May change before the first.</param>
 /// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
-/// <param name="isAlwaysWanted">True where one message is expected, which is taken in any case.</param>
-/// <param name="habit">How the messages are taken. May change before the first.</param>
+/// <param name="isAlwaysRequested">True where one message is expected, which is taken in any case.</param>
+/// <param name="hint">How the messages are taken. May change before the first.</param>
 internal sealed class InboundMessages(
-    ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysWanted, TakingHabit habit)
+    ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysRequested, PayloadAccessHint hint)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
-    private readonly Queue<(MessageBytes Bytes, long Cost)> _queue = new();
+    private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
     private ManualResetValueTaskSourceCore<bool> _wait;
     private bool _isReaderWaiting;  // and was not told yet
     private bool _isWakeDue;        // the reader was told; somebody is to complete its wait
@@ -34,13 +34,13 @@ internal sealed class InboundMessages(
     private long _received;         // credit's worth that came; the reader role's own
     private bool _hasBegun;         // a message has come, or begun to
     private bool _isFree;           // the message is the only one, and so costs no credit
-    private MessageBytes _partial;  // a message that is not complete
+    private ReceivedMessage _partial;  // a message that is not complete
     private int _partialLength;     // what it will be
     private long _partialCost;      // of the partial message, not consumed yet
 
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
-    public TakingHabit Habit { get; set; } = habit;
+    public PayloadAccessHint Hint { get; set; } = hint;
 
     public bool IsEnded => Volatile.Read(ref _isEnded);
 
@@ -79,7 +79,7 @@ internal sealed class InboundMessages(
         }
 
         // Credit comes back as the one message arrives: a second one must not be kept.
-        if (isAlwaysWanted && _hasBegun)
+        if (isAlwaysRequested && _hasBegun)
         {
             _isRefusing = true;
             return StatusMapping.AdditionalMessage;
@@ -88,7 +88,7 @@ internal sealed class InboundMessages(
         _hasBegun = true;
         _partialLength = (int)wholeLength;
 
-        _partial = MessageBytes.ToCome(_partialLength, bytes.Length, Habit);
+        _partial = ReceivedMessage.ToCome(_partialLength, bytes.Length, Hint);
         AddPart(bytes, cost, flags);
         return null;
     }
@@ -141,7 +141,7 @@ internal sealed class InboundMessages(
         lock (_gate)
         {
             _isEnded = true;
-            NoteWake();
+            RecordWake();
         }
     }
 
@@ -153,17 +153,17 @@ internal sealed class InboundMessages(
         {
             _isAborted = true;
             _isEnded = true;
-            while (_queue.TryDequeue(out (MessageBytes Bytes, long Cost) received))
+            while (_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
                 received.Bytes.Release();
             }
 
-            isWoken = NoteWake();
+            isWoken = RecordWake();
         }
 
         if (isWoken)
         {
-            call.QueueWork(); // Whoever aborts may be anybody, with any locks of its own.
+            call.QueueUserCode(); // Whoever aborts may be anybody, with any locks of its own.
         }
     }
 
@@ -194,12 +194,12 @@ internal sealed class InboundMessages(
     }
 
     /// <summary>Takes the next message. False when none is complete.</summary>
-    public bool TryTake(out MessageBytes bytes)
+    public bool TryTake(out ReceivedMessage bytes)
     {
         long credit;
         lock (_gate)
         {
-            if (!_queue.TryDequeue(out (MessageBytes Bytes, long Cost) received))
+            if (!_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
                 bytes = default;
                 return false;
@@ -267,7 +267,7 @@ internal sealed class InboundMessages(
     {
         lock (_gate)
         {
-            if (!NoteWake())
+            if (!RecordWake())
             {
                 return;
             }
@@ -275,7 +275,7 @@ internal sealed class InboundMessages(
             _cancelledBy = cancellationToken;
         }
 
-        call.QueueWork();
+        call.QueueUserCode();
     }
 
     private void CheckMayCome(bool isContinuation)
@@ -307,7 +307,7 @@ internal sealed class InboundMessages(
 
     private void AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags)
     {
-        _partial.Append(bytes, Habit.RoomFor(_partialLength - _partial.Length - bytes.Length));
+        _partial.Append(bytes, Hint.RoomFor(_partialLength - _partial.Length - bytes.Length));
         bool isComplete = _partial.Length == _partialLength;
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
         if (isLast && !isComplete)
@@ -318,7 +318,7 @@ internal sealed class InboundMessages(
         long credit = 0;
         lock (_gate)
         {
-            if (_isReaderWaiting || isAlwaysWanted)
+            if (_isReaderWaiting || isAlwaysRequested)
             {
                 credit = Consume(cost);
             }
@@ -329,14 +329,14 @@ internal sealed class InboundMessages(
 
             if (isComplete)
             {
-                call.NoteMessageDue();
+                call.CountMessage();
                 Enqueue();
             }
 
             _isEnded |= isLast;
             if (isComplete || isLast)
             {
-                NoteWake();
+                RecordWake();
             }
         }
 
@@ -383,7 +383,7 @@ internal sealed class InboundMessages(
 
     // Under the gate. A reader that waits may go on: notes that as work of the call, which whoever reads the ring runs
     // or queues. False when none waits, or it was told before.
-    private bool NoteWake()
+    private bool RecordWake()
     {
         if (!_isReaderWaiting)
         {
@@ -392,7 +392,7 @@ internal sealed class InboundMessages(
 
         _isReaderWaiting = false;
         _isWakeDue = true;
-        call.AddWork(CallWork.WakeReader);
+        call.AddUserCode(PendingUserCode.WakeReader);
         return true;
     }
 }

@@ -25,7 +25,7 @@ internal static class MessageEncoding
     public const string ResponseKey = "grpc-encoding";
 
     /// <summary>In metadata of either side, for the library only: the encoding that is wanted.</summary>
-    public const string WantedKey = "grpc-internal-encoding-request";
+    public const string RequestedKey = "grpc-internal-encoding-request";
 
     private const byte Plain = 0;
     private const byte Compressed = 1;
@@ -94,10 +94,10 @@ internal static class MessageEncoding
                 ReadOnlySequence<byte> payload = ((FrameDeserializationContext)context).PayloadToDecode();
                 using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
                 note?.Invoke(payload.FirstSpan[0] == Compressed);
-                TakingHabit habit = TakingHabit.Of<T>();
-                MessageBytes message = habit.IsInChunks
-                    ? MessageBytes.InChunks(new ReadOnlySequence<byte>(bytes.WrittenMemory))
-                    : MessageBytes.Of(bytes.WrittenSpan, habit);
+                PayloadAccessHint hint = PayloadAccessHint.Of<T>();
+                ReceivedMessage message = hint.IsInChunks
+                    ? ReceivedMessage.InChunks(new ReadOnlySequence<byte>(bytes.WrittenMemory))
+                    : ReceivedMessage.Of(bytes.WrittenSpan, hint);
                 return FrameDeserializationContext.Deserialize(inner, ref message);
             });
 
@@ -142,3 +142,6 @@ internal static class MessageEncoding
         }
     }
 }
+
+/// <summary>A message that is not what its encoding says: the peer's doing, whoever reads it.</summary>
+internal sealed class MessageEncodingException(Status status) : RpcException(status);

@@ -1,6 +1,6 @@
 using System.Net.Sockets;
 using Grpc.Core;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Calls;
@@ -52,10 +52,10 @@ internal static class StatusMapping
         new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption));
 
     /// <summary>The end of a connection, for a call that lived on it.</summary>
-    public static Status FromClose(CloseReason reason) => reason.Cause switch
+    public static Status FromClose(CloseReason reason) => reason.Kind switch
     {
-        CloseCause.Local => new Status(StatusCode.Cancelled, DisposedDetail),
-        CloseCause.PeerClosed or CloseCause.PeerLost =>
+        CloseKind.Local => new Status(StatusCode.Cancelled, DisposedDetail),
+        CloseKind.PeerClosed or CloseKind.PeerLost =>
             new Status(StatusCode.Unavailable, reason.Text, reason.Exception),
         _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
     };

@@ -10,30 +10,19 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        CallTarget target = CallTarget.Of(bound.FullName, host, options);
-        bool needsCredentials = batch.Credentials.AreNeeded(options);
-        if (call.TryArm(options, isLongBegun: needsCredentials)
-            && bound.TrySerialize(call, target, request, parts: null) is { } context)
+        SingleResponseCall<TResponse> call = invoker.Create(method);
+        if (!batch.TryAdd(call, out bool isFirst))
         {
-            using (context)
-            {
-                if (!batch.TryRecord(call, target, options.Credentials, context.Bytes.WrittenSpan))
-                {
-                    call.Dispose();
-                    throw new InvalidOperationException(
-                        "The batch was sent or disposed; no more calls can be recorded.");
-                }
-            }
+            throw new InvalidOperationException("The batch was sent or disposed; no more calls can be recorded.");
         }
 
+        batch.OnStarted(call, invoker.Start(call, method, host, options, request, isDeferred: !isFirst));
         return ShmCallInvoker.Present(call);
     }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
-        throw NotInBatch("A blocking call would wait for ever: the batch is sent after it");
+        throw NotInBatch("A blocking call cannot be recorded");
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>

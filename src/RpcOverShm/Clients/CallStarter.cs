@@ -1,6 +1,8 @@
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -8,7 +10,7 @@ namespace RpcOverShm.Clients;
 /// How a call gets from the invoker onto a connection: a connection is found or awaited, the head encoded, and what
 /// goes wrong becomes the call's status. Holds nothing of a call.
 /// </summary>
-internal sealed class CallStarter(ConnectionSource connections, ClientSettings settings)
+internal sealed class CallStarter(Subchannel connections, ClientSettings settings)
 {
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
@@ -24,8 +26,10 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// <param name="call">The call.</param>
     /// <param name="target">What its head is made of.</param>
     /// <param name="request">The serialised request; null where requests are a stream. Used until this returns.</param>
+    /// <param name="isDeferred">Whether others follow, with which it may be published.</param>
     /// <returns>The connection that the call was started on; null when it ended before.</returns>
-    public Task<Connection?> Start(ClientCall call, in CallTarget target, PooledBufferWriter? request)
+    public Task<Connection?> Start(
+        ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
         ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
@@ -34,11 +38,11 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
 
         Connection connection = connecting.Result;
-        StartOutcome outcome = StartOn(connection, call, target, request);
+        StartResult outcome = StartOn(connection, call, target, request, isDeferred);
         return outcome switch
         {
-            StartOutcome.Started => connection.AsResult,
-            StartOutcome.Closed => StartLaterAsync(
+            StartResult.Started => connection.AsResult,
+            StartResult.Closed => StartLaterAsync(
                 connections.GetAsync(target.IsWaitForReady).AsTask(), call, target, TakeOver(request)),
             _ => None,
         };
@@ -49,7 +53,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// <param name="target">What its head is made of.</param>
     /// <param name="begunOn">Where parts of the request were sent already; null where nothing was.</param>
     /// <param name="request">The serialised request, or what was not sent of it.</param>
-    public void Run(ClientCall call, in CallTarget target, Connection? begunOn, PooledBufferWriter request)
+    public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
     {
         if (begunOn is not null)
         {
@@ -67,10 +71,10 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
             }
 
             bool isWhole = head.Length + request.Length <= connection.InlineBytes;
-            StartOutcome outcome = isWhole
+            StartResult outcome = isWhole
                 ? connection.RunCall(call, Whole, head.WrittenSpan, request.WrittenSpan, largeMessage: null)
                 : connection.RunCall(call, FrameFlags.None, head.WrittenSpan, default, request);
-            if (outcome != StartOutcome.Closed || IsLast(attempt, target))
+            if (outcome != StartResult.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
                 return;
@@ -87,7 +91,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     /// Starts a call before its request is serialised, where that needs no waiting. Null when it was not started: it
     /// may have ended with that, or is started later.
     /// </summary>
-    public Connection? TryStartAhead(ClientCall call, in CallTarget target)
+    public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
         if (call.Waiter is not null && !Connection.MayBlockHere)
         {
@@ -104,8 +108,8 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         }
 
         Connection connection = connecting.Result;
-        call.NoteStartedAhead();
-        return StartOn(connection, call, target, request: null) == StartOutcome.Started ? connection : null;
+        call.MarkStartedAhead();
+        return StartOn(connection, call, target, request: null) == StartResult.Started ? connection : null;
     }
 
     /// <summary>The connection for a call; null when there is none and the call has ended with that.</summary>
@@ -132,19 +136,20 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     }
 
     /// <summary>Ends a call that was not started, with what kept it from that.</summary>
-    public static void FinishUnlessStarted(StartOutcome outcome, Connection connection, ClientCall call)
+    private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
     {
-        if (outcome == StartOutcome.TooManyCalls)
+        if (outcome == StartResult.TooManyCalls)
         {
             call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
         }
-        else if (outcome == StartOutcome.Closed)
+        else if (outcome == StartResult.Closed)
         {
             call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason!));
         }
     }
 
-    private static bool IsLast(int attempt, in CallTarget target) => attempt >= MaxAttempts && !target.IsWaitForReady;
+    private static bool IsLast(int attempt, in RequestHeadInputs target) =>
+        attempt >= MaxAttempts && !target.IsWaitForReady;
 
     // The context that holds the request is its thread's; what outlives this call needs bytes of its own.
     private static PooledBufferWriter? TakeOver(PooledBufferWriter? request)
@@ -160,7 +165,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     }
 
     private async Task<Connection?> StartLaterAsync(
-        Task<Connection> connecting, ClientCall call, CallTarget target, PooledBufferWriter? request)
+        Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
     {
         using (request)
         {
@@ -178,7 +183,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
     }
 
     private async Task<Connection?> AwaitAndStartAsync(
-        Task<Connection> connecting, ClientCall call, CallTarget target, PooledBufferWriter? request)
+        Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
     {
         for (int attempt = 1; ; attempt++)
         {
@@ -187,43 +192,47 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
                 return null;
             }
 
-            StartOutcome outcome = StartOn(connection, call, target, request);
-            if (outcome != StartOutcome.Closed || IsLast(attempt, target))
+            StartResult outcome = StartOn(connection, call, target, request);
+            if (outcome != StartResult.Closed || IsLast(attempt, target))
             {
                 FinishUnlessStarted(outcome, connection, call);
-                return outcome == StartOutcome.Started ? connection : null;
+                return outcome == StartResult.Started ? connection : null;
             }
 
-            await PauseAfterAsync(attempt, call.Ended).ConfigureAwait(false);
+            await BackOffAsync(attempt, call.Ended).ConfigureAwait(false);
             connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
         }
     }
 
     // A server that closes what it has just accepted is not to be asked again without a pause, however long it goes on.
-    private static Task PauseAfterAsync(int attempt, CancellationToken ended) => attempt < MaxAttempts
+    private static Task BackOffAsync(int attempt, CancellationToken ended) => attempt < MaxAttempts
         ? Task.CompletedTask
         : Task.WhenAny(Task.Delay(s_pauseAfterClose, ended));
 
-    private StartOutcome StartOn(
-        Connection connection, ClientCall call, in CallTarget target, PooledBufferWriter? request)
+    private StartResult StartOn(
+        Connection connection,
+        ClientCall call,
+        in RequestHeadInputs target,
+        PooledBufferWriter? request,
+        bool isDeferred = false)
     {
         if (!call.TryAttach(connection)
             || !RequestHeads.TryEncode(connection, call, target, settings.Codec?.Name, out PooledBufferWriter head))
         {
-            return StartOutcome.GivenUp;
+            return StartResult.GivenUp;
         }
 
         bool isWhole = request is not null && head.Length + request.Length <= connection.InlineBytes;
-        call.NoteStarting(isWhole);
-        StartOutcome outcome = isWhole
-            ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan)
+        call.MarkStarting(isWhole);
+        StartResult outcome = isWhole
+            ? connection.StartCall(call, Whole, head.WrittenSpan, request!.WrittenSpan, isDeferred)
             : connection.StartCall(call, FrameFlags.None, head.WrittenSpan, default);
-        if (outcome == StartOutcome.Started && request is not null && !isWhole)
+        if (outcome == StartResult.Started && request is not null && !isWhole)
         {
             connection.SendRequest(call, request);
-            call.NoteHandedOver();
+            call.MarkHandedOver();
         }
-        else if (outcome == StartOutcome.TooManyCalls)
+        else if (outcome == StartResult.TooManyCalls)
         {
             FinishUnlessStarted(outcome, connection, call);
         }
@@ -246,7 +255,7 @@ internal sealed class CallStarter(ConnectionSource connections, ClientSettings s
         waiting.GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
         while (!waiting.IsCompleted && !call.IsDone)
         {
-            call.Waiter.Wait(WaitBounds.Backstop);
+            call.Waiter.Wait(WaitBounds.SafetyTimeout);
         }
 
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();

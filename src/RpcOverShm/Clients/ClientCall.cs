@@ -3,7 +3,9 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -13,21 +15,18 @@ namespace RpcOverShm.Clients;
 /// outcome. Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may
 /// run user code, or on the thread pool; never by the thread that cancels.
 /// </summary>
-internal abstract class ClientCall : ConnectionCall
+internal abstract partial class ClientCall : ConnectionCall
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 
-    private CallEnd? _outcome;      // how the call has ended for its user; set once
-    private volatile CallEnd? _end; // how the server, or the connection, has ended it
+    private CallOutcome? _outcome;                // how the call has ended for its user; set once
+    private volatile CallOutcome? _serverOutcome; // how the server, or the connection, has ended it
     private ResponseHeaders _headers;
-    private CallGuards? _guards;
+    private CallCancellation? _cancellation;
     private Connection? _connection;
-
-    // What derived classes note stands here too: each level of a hierarchy is padded by itself, and a call is small.
     private volatile bool _isAnswered;
-    private RequestHold _hold;
     private bool _isStartedAhead;
-    private bool _isEndTaken;
+    private bool _isOutcomeTaken;
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
@@ -46,58 +45,44 @@ internal abstract class ClientCall : ConnectionCall
     public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
 
     /// <summary>True when its user has disposed the call, whether it had ended before or not.</summary>
-    public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallEnd.Disposed);
+    public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallOutcome.Disposed);
 
     /// <summary>True once headers or a message came: a method has seen the call.</summary>
-    public bool IsAnswered
-    {
-        get => _isAnswered;
-        protected set => _isAnswered = value;
-    }
+    public bool IsAnswered => _isAnswered;
 
     /// <summary>True when nothing more can be sent: the call has ended, though its user may not know yet.</summary>
-    public bool IsOver => IsFinished || _end is not null;
+    public bool IsOver => IsFinished || _serverOutcome is not null;
 
     /// <summary>What is left until the deadline; null without one.</summary>
-    public TimeSpan? Remaining => _guards?.Remaining;
+    public TimeSpan? Remaining => _cancellation?.Remaining;
 
     /// <summary>Fires when the call has ended; none where nothing but its user can end it.</summary>
-    public CancellationToken Ended => Volatile.Read(ref _guards)?.Ended ?? CancellationToken.None;
+    public CancellationToken Ended => Volatile.Read(ref _cancellation)?.Ended ?? CancellationToken.None;
 
     protected abstract ClientSettings Settings { get; }
 
     /// <summary>The connection, once the call was started on one.</summary>
-    protected Connection? Connection => Volatile.Read(ref _connection);
+    public Connection? Connection => Volatile.Read(ref _connection);
 
     /// <summary>
     /// How the server, or the connection, has ended the call; null before. The user may not have come to it yet.
     /// </summary>
-    protected CallEnd? End
-    {
-        get => _end;
-        set => _end = value;
-    }
+    protected CallOutcome? ServerOutcome => _serverOutcome;
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
-    protected CallEnd Outcome => Volatile.Read(ref _outcome)!;
+    protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
     /// True for a call that a thread blocks for and nothing else can end: only the holder of the reader role and, once
     /// that has said that the call is done, this thread touch it, so neither has to race.
     /// </summary>
-    protected bool IsPrivate => Waiter is not null && _guards is null && !_isStartedAhead;
-
-    /// <summary>Who has the one request in hand.</summary>
-    protected ref RequestHold Hold => ref _hold;
-
-    /// <summary>Written by the thread that reads for the call, or that starts it anew.</summary>
-    protected CallNotes Notes { get; set; }
+    protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead;
 
     /// <summary>True when the answer has begun, if only by an end.</summary>
     protected bool HasHeaders => _headers.HasCome;
 
     /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
-    protected bool IsPlain => _guards is null && !_headers.IsAwaited;
+    protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
 
     /// <summary>The exception of a call that is over, or is about to be over with its connection.</summary>
     public Exception ToException()
@@ -106,7 +91,7 @@ internal abstract class ClientCall : ConnectionCall
         var spin = default(SpinWait);
         while (true)
         {
-            if ((Volatile.Read(ref _outcome) ?? _end) is { } end)
+            if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
             {
                 return ToException(end);
             }
@@ -124,12 +109,12 @@ internal abstract class ClientCall : ConnectionCall
     /// How the call has ended, for whoever has seen its headers complete; null when it was answered before. The reader
     /// may be about to say.
     /// </summary>
-    public CallEnd? WaitForEnd()
+    public CallOutcome? WaitForEnd()
     {
         var spin = default(SpinWait);
         while (true)
         {
-            if ((Volatile.Read(ref _outcome) ?? _end) is { } end)
+            if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
             {
                 return _isAnswered ? null : end;
             }
@@ -171,8 +156,8 @@ internal abstract class ClientCall : ConnectionCall
         }
         else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || isLongBegun)
         {
-            var guards = new CallGuards(this);
-            Volatile.Write(ref _guards, guards);
+            var guards = new CallCancellation(this);
+            Volatile.Write(ref _cancellation, guards);
             guards.Arm(timeout, cancellationToken);
             if (IsFinished)
             {
@@ -188,22 +173,22 @@ internal abstract class ClientCall : ConnectionCall
     public void Dispose()
     {
         _isDisposed = true;
-        Finish(CallEnd.Disposed, isCancel: true);
+        Finish(CallOutcome.Disposed, isCancel: true);
     }
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
     public void Cancel(CancellationToken by) =>
-        Finish(CallEnd.Local(StatusMapping.ClientCancelled, by), isCancel: true);
+        Finish(CallOutcome.Local(StatusMapping.ClientCancelled, by), isCancel: true);
 
     /// <summary>
     /// Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.
     /// </summary>
     /// <param name="status">How.</param>
     /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
-    public bool Finish(in Status status, bool isCancel) => !IsFinished && Finish(CallEnd.Local(status), isCancel);
+    public bool Finish(in Status status, bool isCancel) => !IsFinished && Finish(CallOutcome.Local(status), isCancel);
 
     /// <summary>The same with an end that says more than a status.</summary>
-    public bool Finish(CallEnd end, bool isCancel)
+    public bool Finish(CallOutcome end, bool isCancel)
     {
         if (IsFinished || !TrySettle(end, isCancel))
         {
@@ -232,41 +217,8 @@ internal abstract class ClientCall : ConnectionCall
         }
     }
 
-    /// <summary>The call is about to be started.</summary>
-    /// <param name="isWhole">Whether the first frame takes the one request out of this thread's hands.</param>
-    public void NoteStarting(bool isWhole) => _hold = isWhole ? RequestHold.LetGo : RequestHold.WithStarter;
-
-    /// <summary>
-    /// Nothing of the one request is in the hands of the thread that has started the call any more, which does not
-    /// touch the call after this.
-    /// </summary>
-    public abstract void NoteHandedOver();
-
-    /// <summary>
-    /// Takes the call from its connection, which has ended it, so that it can be started on another one. False when the
-    /// call has ended otherwise meanwhile.
-    /// </summary>
-    protected bool TryDetach()
-    {
-        // A full fence before the look: whoever ends the call meanwhile finds no connection to tell, or is found.
-        Connection refusing = Interlocked.Exchange(ref _connection, null)!;
-        if (IsFinished)
-        {
-            return false;
-        }
-
-        if (!refusing.TryLetGo(this))
-        {
-            Finish(StatusMapping.ServerStopping, isCancel: false);
-            return false;
-        }
-
-        ResetForRenewal();
-        return true;
-    }
-
     /// <summary>The call is about to be started while its request is still being serialised, which may fail.</summary>
-    public void NoteStartedAhead() => _isStartedAhead = true;
+    public void MarkStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
     /// Notes the connection before the call is started on it. False when the call has ended: then it must not be
@@ -291,15 +243,15 @@ internal abstract class ClientCall : ConnectionCall
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
     /// <summary>What the end of the call throws.</summary>
-    protected Exception ToException(CallEnd end) => end.ToException(Settings.ThrowsOperationCanceled);
+    protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 
     /// <summary>The outcome is settled; frees what the shape of the call holds.</summary>
-    protected abstract void OnFinished();
+    protected virtual void OnFinished() => ForgetSnapshot();
 
     /// <summary>Settles the outcome, unless it is settled, and frees what the call holds.</summary>
     /// <param name="outcome">How the call has ended.</param>
     /// <param name="isCancel">Whether the server must hear of it.</param>
-    protected bool TrySettle(CallEnd outcome, bool isCancel)
+    protected bool TrySettle(CallOutcome outcome, bool isCancel)
     {
         if (!TrySetOutcome(outcome))
         {
@@ -313,7 +265,7 @@ internal abstract class ClientCall : ConnectionCall
     /// <summary>
     /// Settles the outcome, unless it is settled. A call that has settled it calls <see cref="Release"/> next.
     /// </summary>
-    protected bool TrySetOutcome(CallEnd outcome)
+    protected bool TrySetOutcome(CallOutcome outcome)
     {
         if (!IsPrivate)
         {
@@ -333,7 +285,7 @@ internal abstract class ClientCall : ConnectionCall
     /// <param name="isCancel">Whether the server must hear of it.</param>
     protected void Release(bool isCancel)
     {
-        Volatile.Read(ref _guards)?.Release();
+        Volatile.Read(ref _cancellation)?.Release();
         if (isCancel || !IsAllSent)
         {
             Connection?.Abandon(this, isCancel);
@@ -353,7 +305,7 @@ internal abstract class ClientCall : ConnectionCall
     {
         if (Waiter is null)
         {
-            QueueWork(CallWork.Complete);
+            QueueUserCode(PendingUserCode.Complete);
         }
         else if (!IsDone)
         {
@@ -369,8 +321,11 @@ internal abstract class ClientCall : ConnectionCall
     protected virtual void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
+        _isEncoded = false;
+        _mayBeCompressed = false;
+        _transparentRetries = 0;
         _outcome = null;
-        _end = null;
+        _serverOutcome = null;
         _headers = default;
         _connection = null;
         _isAnswered = false;
@@ -378,7 +333,7 @@ internal abstract class ClientCall : ConnectionCall
     }
 
     /// <summary>True for whoever comes first to take what the server has ended the call with.</summary>
-    protected bool TryTakeEnd() => !Interlocked.Exchange(ref _isEndTaken, true);
+    protected bool TryTakeServerOutcome() => !Interlocked.Exchange(ref _isOutcomeTaken, true);
 
     /// <summary>True for whoever comes first to complete what the user awaits.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
@@ -394,6 +349,4 @@ internal abstract class ClientCall : ConnectionCall
             _headers.Fail(ToException());
         }
     }
-
-    protected void Note(CallNotes note, bool isSo) => Notes = isSo ? Notes | note : Notes & ~note;
 }

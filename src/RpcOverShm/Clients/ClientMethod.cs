@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
 
 namespace RpcOverShm.Clients;
 
@@ -73,9 +74,16 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>Starts a call with one request, for which nobody blocks.</summary>
-    public void Start(RenewableCall call, in CallTarget target, TRequest request)
+    /// <param name="call">The call.</param>
+    /// <param name="target">What its head is made of.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="isDeferred">Whether others follow, with which it may be published.</param>
+    /// <returns>Completes when the call is on its way or has ended.</returns>
+    public Task<Connection?> Start(
+        ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
     {
-        call.KeepOrigin(CallOrigin.Of(request, target));
+        Task<Connection?> started = CallStarter.None;
+        call.KeepSnapshot(RetrySnapshot.Of(request, target));
         RequestParts? parts = IsLarge ? RequestParts.For(_starter, call, target) : null;
         if (TrySerialize(call, target, request, parts) is { } context)
         {
@@ -84,26 +92,27 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
                 if (parts?.Connection is { } begunOn)
                 {
                     begunOn.SendRequest(call, context.Bytes);
-                    call.NoteHandedOver();
+                    call.MarkHandedOver();
                 }
                 else
                 {
-                    _ = _starter.Start(call, target, context.Bytes);
+                    started = _starter.Start(call, target, context.Bytes, isDeferred);
                 }
             }
         }
 
         parts?.Release();
+        return started;
     }
 
-    public override void Start(RenewableCall call, object origin)
+    public override void Start(ClientCall call, object snapshot)
     {
-        CallOrigin from = CallOrigin.From(origin, FullName);
-        Start(call, from.Target, (TRequest)from.Request);
+        RetrySnapshot from = RetrySnapshot.From(snapshot, FullName);
+        _ = Start(call, from.Target, (TRequest)from.Request);
     }
 
     /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
-    public void Run(RenewableCall call, in CallTarget target, TRequest request)
+    public void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
     {
         do
         {
@@ -118,7 +127,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
             parts?.Release();
         }
-        while (call.TryRenew());
+        while (call.TryResetForRetry());
     }
 
     /// <summary>Serialises a request; null when the call has ended with that.</summary>
@@ -127,14 +136,14 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// <param name="request">What to serialise.</param>
     /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
     public FrameSerializationContext? TrySerialize(
-        ClientCall call, in CallTarget target, TRequest request, IMessageParts? parts)
+        ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
     {
         try
         {
             var context = target.Encoding is null
                 ? FrameSerializationContext.Serialize(RequestMarshaller, request, Settings.MaxSendMessageBytes, parts)
                 : FrameSerializationContext.Serialize(EncodedMarshaller(target), request, limitBytes: null, parts);
-            NoteRequest(context.MayGoInParts);
+            RecordSize(context.MayGoInParts);
             return context;
         }
         catch (Exception exception)
@@ -144,10 +153,10 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         }
     }
 
-    private Marshaller<TRequest> EncodedMarshaller(in CallTarget target) => MessageEncoding.Writing(
+    private Marshaller<TRequest> EncodedMarshaller(in RequestHeadInputs target) => MessageEncoding.Writing(
         RequestMarshaller, target.MayCompress, CompressionLevel.Fastest, Settings.MaxSendMessageBytes);
 
-    private void NoteRequest(bool isLarge)
+    private void RecordSize(bool isLarge)
     {
         // Compared first: all cores share the line.
         if (IsLarge != isLarge)
@@ -163,4 +172,23 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         ClientSettings settings) =>
         (ClientMethod<TRequest, TResponse>)cache.GetValue(
             method, _ => new ClientMethod<TRequest, TResponse>(method, starter, settings));
+}
+
+/// <summary>
+/// What a call needs of its method when the answer comes: one object for all calls of a channel's method.
+/// </summary>
+/// <param name="settings">The channel's.</param>
+/// <param name="name">The full name, for logging.</param>
+/// <param name="responses">Reads the responses.</param>
+internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
+    where TResponse : class
+{
+    public ClientSettings Settings => settings;
+
+    public string Name => name;
+
+    public Marshaller<TResponse> ResponseMarshaller => responses;
+
+    /// <summary>Starts a call once more, from what was kept of it.</summary>
+    public abstract void Start(ClientCall call, object snapshot);
 }

@@ -20,10 +20,10 @@ internal sealed record ClientSettings
     public required uint CallWindow { get; init; }
 
     /// <summary>Null for the generated marshallers.</summary>
-    public required MarshallerSource? Codec { get; init; }
+    public required MarshallerProvider? Codec { get; init; }
 
     /// <summary>Whether responses are parsed where the server wrote them.</summary>
-    public required bool ParsesInPlace { get; init; }
+    public required bool AllowInPlaceParsing { get; init; }
 
     /// <summary>Whether a call that this side has given up throws as a cancelled operation.</summary>
     public required bool ThrowsOperationCanceled { get; init; }

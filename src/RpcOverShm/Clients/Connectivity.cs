@@ -1,5 +1,5 @@
 using Grpc.Core;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 
 namespace RpcOverShm.Clients;
 

@@ -30,7 +30,10 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
     /// <param name="start">Starts the call.</param>
     /// <returns>What <paramref name="start"/> returns; null when the call has ended before.</returns>
     public async Task<Connection?> StartAsync(
-        ClientCall call, CallTarget target, CallCredentials? own, Func<CallTarget, Task<Connection?>> start)
+        ClientCall call,
+        RequestHeadInputs target,
+        CallCredentials? own,
+        Func<RequestHeadInputs, Task<Connection?>> start)
     {
         if (await AddAsync(call, target, own).ConfigureAwait(false) is not { } withMetadata)
         {
@@ -53,7 +56,7 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
     /// <param name="target">What its head is made of.</param>
     /// <param name="own">The call's own credentials; null for none.</param>
     /// <returns>The target with the metadata; null when the call has ended.</returns>
-    public async Task<CallTarget?> AddAsync(ClientCall call, CallTarget target, CallCredentials? own)
+    public async Task<RequestHeadInputs?> AddAsync(ClientCall call, RequestHeadInputs target, CallCredentials? own)
     {
         try
         {

@@ -18,17 +18,10 @@ internal static class RequestHeads
 
     /// <summary>Encodes a head into a buffer of this thread, which is used before the next one is encoded.</summary>
     public static bool TryEncode(
-        Connection connection, ClientCall call, in CallTarget target, string? codec, out PooledBufferWriter head)
+        Connection connection, ClientCall call, in RequestHeadInputs target, string? codec, out PooledBufferWriter head)
     {
         head = s_head ??= new PooledBufferWriter();
         head.Clear();
-        return TryAppend(head, connection, call, target, codec);
-    }
-
-    /// <summary>Appends a head. False when the call has ended with it.</summary>
-    public static bool TryAppend(
-        PooledBufferWriter to, Connection connection, ClientCall call, in CallTarget target, string? codec)
-    {
         if (target.Host is { } host && IsTooLong(host))
         {
             call.FinishUnsent(new Status(StatusCode.Internal, $"The host has more than {LongestHostBytes} bytes."));
@@ -57,7 +50,7 @@ internal static class RequestHeads
             Encoding = target.Encoding,
             Metadata = headers,
         };
-        content.Encode(to);
+        content.Encode(head);
         return true;
     }
 
@@ -71,7 +64,7 @@ internal static class RequestHeads
             return new Status(StatusCode.Internal, problem);
         }
 
-        return PreviousAttempts.MeasureBytes(headers) > limitBytes
+        return PreviousAttemptsHeader.MeasureBytes(headers) > limitBytes
             ? StatusMapping.MetadataTooLarge("The request's metadata", limitBytes)
             : null;
     }

@@ -8,14 +8,14 @@ namespace RpcOverShm.Clients;
 /// The one request of a call, as far as it goes out while it is being serialised: its first part starts the call. Used
 /// by one thread; kept for each thread and used again, unless a serialiser itself calls.
 /// </summary>
-internal sealed class RequestParts : IMessageParts
+internal sealed class RequestParts : IMessageChunkSink
 {
     [ThreadStatic]
     private static RequestParts? s_spare;
 
     private CallStarter? _starter;
     private ClientCall? _call;
-    private CallTarget _target;
+    private RequestHeadInputs _target;
     private bool _isTried;
 
     private RequestParts()
@@ -26,7 +26,7 @@ internal sealed class RequestParts : IMessageParts
     public Connection? Connection { get; private set; }
 
     /// <summary>For a call that is to be started; given back by <see cref="Release"/>.</summary>
-    public static RequestParts For(CallStarter starter, ClientCall call, in CallTarget target)
+    public static RequestParts For(CallStarter starter, ClientCall call, in RequestHeadInputs target)
     {
         RequestParts parts = s_spare ?? new RequestParts();
         s_spare = null;

@@ -10,7 +10,7 @@ namespace RpcOverShm.Clients;
 /// The requests of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
 /// server that does not read is felt here.
 /// </summary>
-internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>, IMessageParts
+internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>, IMessageChunkSink
     where TRequest : class
 {
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
@@ -79,7 +79,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         return completing;
     }
 
-    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         _started is { IsCompletedSuccessfully: true, Result: { } connection }
             ? connection.SendPart(_call, FrameFlags.None, part, wholeLength)
             : 0;

@@ -109,7 +109,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     /// <summary>Null when no message is there, or none that can be read.</summary>
     private Task<bool>? TryTake()
     {
-        if (!_call.IsFinished && _inbound.TryTake(out MessageBytes bytes))
+        if (!_call.IsFinished && _inbound.TryTake(out ReceivedMessage bytes))
         {
             try
             {

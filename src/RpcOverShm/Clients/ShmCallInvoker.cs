@@ -5,7 +5,7 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>The five call shapes of gRPC over one channel. Wiring only: what a call does is in its own class.</summary>
-internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSettings settings) : CallInvoker
+internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
@@ -21,7 +21,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        CallTarget target = Target(bound, host, options);
+        RequestHeadInputs target = Target(bound, host, options);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
         if (call.TryArm(options))
         {
@@ -91,25 +91,47 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
     /// <param name="request">The request.</param>
     /// <param name="end">How the call has ended already, and is not to be sent; null for one that is.</param>
     public SingleResponseCall<TResponse> StartUnary<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallEnd? end)
+        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallOutcome? end)
         where TRequest : class
         where TResponse : class
     {
         ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        StartWithRequest(call, bound, host, options, request, end);
+        _ = StartWithRequest(call, bound, host, options, request, end);
         return call;
     }
 
+    /// <summary>A unary call that is started next; see <see cref="Start"/>.</summary>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    public SingleResponseCall<TResponse> Create<TRequest, TResponse>(Method<TRequest, TResponse> method)
+        where TRequest : class
+        where TResponse : class => new(Bind(method), waiter: null);
+
+    /// <summary>Starts a call of a batch.</summary>
+    /// <returns>
+    /// Completes when the call is on its way or has ended; at once where credentials are asked for, which may take
+    /// their time. Does not fail.
+    /// </returns>
+    public Task Start<TRequest, TResponse>(
+        SingleResponseCall<TResponse> call,
+        Method<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        TRequest request,
+        bool isDeferred)
+        where TRequest : class
+        where TResponse : class =>
+        StartWithRequest(call, Known(method), host, options, request, end: null, isDeferred);
+
     /// <summary>Starts a call with a stream of responses; see <see cref="StartUnary"/>.</summary>
     public StreamResponseCall<TResponse> StartServerStream<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallEnd? end)
+        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallOutcome? end)
         where TRequest : class
         where TResponse : class
     {
         ClientMethod<TRequest, TResponse> bound = Known(method);
         var call = new StreamResponseCall<TResponse>(bound);
-        StartWithRequest(call, bound, host, options, request, end);
+        _ = StartWithRequest(call, bound, host, options, request, end);
         return call;
     }
 
@@ -118,7 +140,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
-        CallEnd? end,
+        CallOutcome? end,
         out RequestStreamWriter<TRequest> requests)
         where TRequest : class
         where TResponse : class
@@ -134,7 +156,7 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         Method<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
-        CallEnd? end,
+        CallOutcome? end,
         out RequestStreamWriter<TRequest> requests)
         where TRequest : class
         where TResponse : class
@@ -156,9 +178,6 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
             CallAccess.Dispose,
             call);
 
-    /// <summary>Unary calls of this channel that go out together.</summary>
-    public CallBatch CreateBatch() => new(connections, _starter, _credentials, settings);
-
     /// <summary>The method as this channel calls it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
@@ -174,48 +193,53 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         where TResponse : class =>
         ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
 
-    private static bool HasEnded(ClientCall call, CallEnd? end) => end is not null && call.Finish(end, isCancel: false);
+    private static bool HasEnded(ClientCall call, CallOutcome? end) =>
+        end is not null && call.Finish(end, isCancel: false);
 
-    private static CallTarget Target<TRequest, TResponse>(
+    private static RequestHeadInputs Target<TRequest, TResponse>(
         ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
         where TRequest : class
         where TResponse : class =>
-        CallTarget.Of(method.FullName, host, options);
+        RequestHeadInputs.Of(method.FullName, host, options);
 
-    private void StartWithRequest<TRequest, TResponse>(
-        RenewableCall call,
+    private Task<Connection?> StartWithRequest<TRequest, TResponse>(
+        ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
         TRequest request,
-        CallEnd? end)
+        CallOutcome? end,
+        bool isDeferred = false)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
-        CallTarget target = Target(method, host, options);
+        RequestHeadInputs target = Target(method, host, options);
         if (HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials))
         {
-            return;
+            return CallStarter.None;
         }
 
-        if (needsCredentials)
+        if (!needsCredentials)
         {
-            StartWithCredentials(call, method, target, options, request);
+            return method.Start(call, target, request, isDeferred);
         }
-        else
-        {
-            method.Start(call, target, request);
-        }
+
+        StartWithCredentials(call, method, target, options, request);
+        return CallStarter.None;
     }
 
     private RequestStreamWriter<TRequest> StartWithStream<TRequest, TResponse>(
-        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options, CallEnd? end)
+        ClientCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        CallOutcome? end)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
-        CallTarget target = Target(method, host, options);
+        RequestHeadInputs target = Target(method, host, options);
         Task<Connection?> started = HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials)
             ? CallStarter.None
             : needsCredentials
@@ -236,20 +260,36 @@ internal sealed class ShmCallInvoker(ConnectionSource connections, ClientSetting
         CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
 
     private void StartWithCredentials<TRequest, TResponse>(
-        RenewableCall call,
+        ClientCall call,
         ClientMethod<TRequest, TResponse> method,
-        CallTarget target,
+        RequestHeadInputs target,
         CallOptions options,
         TRequest request)
         where TRequest : class
         where TResponse : class =>
         _ = _credentials.StartAsync(call, target, options.Credentials, withMetadata =>
         {
-            method.Start(call, withMetadata, request);
+            _ = method.Start(call, withMetadata, request);
             return CallStarter.None;
         });
 
-    private Task<Connection?> StartStreamWithCredentials(ClientCall call, CallTarget target, CallOptions options) =>
+    private Task<Connection?> StartStreamWithCredentials(
+        ClientCall call, RequestHeadInputs target, CallOptions options) =>
         _credentials.StartAsync(
             call, target, options.Credentials, withMetadata => _starter.Start(call, withMetadata, request: null));
+}
+
+/// <summary>
+/// What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.
+/// </summary>
+internal static class CallAccess
+{
+    public static readonly Func<object, Task<Metadata>> GetHeaders = static call =>
+        ((ClientCall)call).GetHeadersAsync();
+
+    public static readonly Func<object, Status> GetStatus = static call => ((ClientCall)call).Status;
+
+    public static readonly Func<object, Metadata> GetTrailers = static call => ((ClientCall)call).Trailers;
+
+    public static readonly Action<object> Dispose = static call => ((ClientCall)call).Dispose();
 }

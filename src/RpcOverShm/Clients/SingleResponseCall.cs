@@ -1,8 +1,9 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -11,7 +12,7 @@ namespace RpcOverShm.Clients;
 /// the message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object
 /// for call after call.
 /// </summary>
-internal sealed class SingleResponseCall<TResponse> : RenewableCall
+internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
     [ThreadStatic]
@@ -19,13 +20,14 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
     private AnsweredMethod<TResponse> _method;
     private AsyncTaskMethodBuilder<TResponse> _response; // a promise without an object of its own
-    private MessageBytes _message;      // a response that came with the end
+    private ReceivedMessage _message;      // a response that came with the end
     private InboundMessages? _inbound;  // a response that came in parts
     private TResponse? _result;
+    private bool _isParsed; // the response was parsed where it lay in the ring
 
     /// <param name="method">The method.</param>
     /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
-    public SingleResponseCall(AnsweredMethod<TResponse> method, WakeLatch? waiter)
+    public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
         _method = method;
         Waiter = waiter;
@@ -43,20 +45,13 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
     protected override ClientSettings Settings => _method.Settings;
 
-    /// <summary>True when a response was parsed where it lay in the ring.</summary>
-    private bool IsParsed
-    {
-        get => (Notes & CallNotes.IsParsed) != 0;
-        set => Note(CallNotes.IsParsed, value);
-    }
-
     /// <summary>A call for this thread to block for: the one that it used last, where that can be.</summary>
     public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
     {
         SingleResponseCall<TResponse>? spare = s_spare;
         if (spare is null)
         {
-            return new SingleResponseCall<TResponse>(method, WakeLatch.OfThisThread);
+            return new SingleResponseCall<TResponse>(method, AutoResetLatch.OfThisThread);
         }
 
         s_spare = null;
@@ -70,8 +65,8 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     /// <exception cref="RpcException">The call has failed.</exception>
     public TResponse TakeResponse()
     {
-        TakeEnd();
-        CallEnd outcome = Outcome;
+        TakeServerOutcome();
+        CallOutcome outcome = Outcome;
         if (!outcome.IsOk)
         {
             throw ToException(outcome);
@@ -95,13 +90,13 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
             return;
         }
 
-        NoteMessage();
+        OnMessageBegun();
         _inbound ??= new InboundMessages(
             this,
             ReceiveLimit,
             Settings.CallWindow,
-            isAlwaysWanted: true,
-            HabitOf<TResponse>());
+            isAlwaysRequested: true,
+            HintOf<TResponse>());
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             Finish(problem, isCancel: true);
@@ -123,17 +118,17 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
         _inbound.AddChunk(bytes, flags);
     }
 
-    protected override void Start(object origin) => _method.Start(this, origin);
+    protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
-    protected override void Execute(CallWork work)
+    protected override void Execute(PendingUserCode work)
     {
-        TakeEnd();
+        TakeServerOutcome();
         if (!IsFinished || !TryComplete())
         {
             return;
         }
 
-        CallEnd outcome = Outcome;
+        CallOutcome outcome = Outcome;
         if (outcome.IsOk)
         {
             _response.SetResult(_result!);
@@ -148,7 +143,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     }
 
     // Nothing can replace the end of a private call, whose own thread settles it.
-    protected override bool IsOutcome(CallEnd end) => !end.IsOk && !IsPrivate;
+    protected override bool IsOutcome(CallOutcome end) => !end.IsOk && !IsPrivate;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
@@ -164,20 +159,20 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
             return;
         }
 
-        if (hasMessage && Settings.ParsesInPlace && End!.IsOk)
+        if (hasMessage && Settings.AllowInPlaceParsing && ServerOutcome!.IsOk)
         {
             ParseInPlace(message);
         }
         else if (hasMessage)
         {
-            _message = message.Length < MessageBytes.SmallestArrayBytes
-                ? new MessageBytes(message)
-                : MessageBytes.Of(message, HabitOf<TResponse>());
+            _message = message.Length < ReceivedMessage.SmallestArrayBytes
+                ? new ReceivedMessage(message)
+                : ReceivedMessage.Of(message, HintOf<TResponse>());
         }
 
         if (Waiter is null)
         {
-            AddWork(CallWork.Complete);
+            AddUserCode(PendingUserCode.Complete);
         }
         else
         {
@@ -194,13 +189,13 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     protected override void Reset()
     {
         base.Reset();
-        IsParsed = false;
+        _isParsed = false;
     }
 
-    private void TakeEnd()
+    private void TakeServerOutcome()
     {
         // Nobody but the thread that blocks takes the end of its call.
-        if (End is not { } end || (Waiter is null && !TryTakeEnd()))
+        if (ServerOutcome is not { } end || (Waiter is null && !TryTakeServerOutcome()))
         {
             return;
         }
@@ -216,7 +211,7 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
 
     private void ParseInPlace(ReadOnlySpan<byte> message)
     {
-        IsParsed = true;
+        _isParsed = true;
         KeepProblem(unreadable: null);
         try
         {
@@ -231,12 +226,12 @@ internal sealed class SingleResponseCall<TResponse> : RenewableCall
     /// <summary>Null when the response was read, else what is wrong with it.</summary>
     private Status? ReadResponse()
     {
-        if (IsParsed)
+        if (_isParsed)
         {
             return Problem is { } problem ? StatusMapping.FromUnreadableResponse(problem) : Missing(_result);
         }
 
-        MessageBytes bytes = _message;
+        ReceivedMessage bytes = _message;
         _message = default;
         if (bytes.IsEmpty && _inbound?.TryTake(out bytes) != true)
         {

@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Clients;
 
@@ -10,7 +11,7 @@ namespace RpcOverShm.Clients;
 /// once when no message waits to be read, otherwise when the reader has come to it. An end from this side drops the
 /// messages that were not read.
 /// </summary>
-internal sealed class StreamResponseCall<TResponse> : RenewableCall
+internal sealed class StreamResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
     private readonly AnsweredMethod<TResponse> _method;
@@ -25,8 +26,8 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
             this,
             Settings.MaxReceiveMessageBytes,
             Settings.CallWindow,
-            isAlwaysWanted: false,
-            HabitOf<TResponse>());
+            isAlwaysRequested: false,
+            HintOf<TResponse>());
         Responses = new ResponseStreamReader<TResponse>(this, _inbound, method.ResponseMarshaller);
     }
 
@@ -43,8 +44,8 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
             return;
         }
 
-        NoteMessage();
-        ForgetOrigin();
+        OnMessageBegun();
+        ForgetSnapshot();
         _hasMessage = true;
         if (_inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
@@ -61,7 +62,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
     }
 
     /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
-    public void FinishAtEnd() => TrySettle(End!, isCancel: false);
+    public void FinishAtEnd() => TrySettle(ServerOutcome!, isCancel: false);
 
     /// <summary>Completes when the call has ended for its user. Does not fail.</summary>
     public Task WhenFinishedAsync()
@@ -79,13 +80,13 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
     protected override void OnEncoded()
     {
         _inbound.MaxMessageBytes = ReceiveLimit;
-        _inbound.Habit = HabitOf<TResponse>();
+        _inbound.Hint = HintOf<TResponse>();
     }
 
-    protected override void Start(object origin) => _method.Start(this, origin);
+    protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
     /// <summary>What is awaited besides the headers is a read.</summary>
-    protected override void Execute(CallWork work) => _inbound.CompleteWait();
+    protected override void Execute(PendingUserCode work) => _inbound.CompleteWait();
 
     protected override void CheckEnd(in Status status, bool hasMessage)
     {
@@ -103,7 +104,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
 
     // So in Grpc.Core. Grpc-dotnet does the same when nothing came before the end; after headers or a message it looks
     // for the end only when it is read. One rule for both loses no status that has arrived.
-    protected override bool IsOutcome(CallEnd end) => _inbound.IsEmpty && !Responses.IsTaking;
+    protected override bool IsOutcome(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
@@ -114,7 +115,7 @@ internal sealed class StreamResponseCall<TResponse> : RenewableCall
             return;
         }
 
-        if (Connection!.CloseReason is null && End!.IsOk)
+        if (Connection!.CloseReason is null && ServerOutcome!.IsOk)
         {
             _inbound.End();
         }

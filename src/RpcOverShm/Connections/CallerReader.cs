@@ -1,5 +1,8 @@
+using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Segments;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -9,11 +12,11 @@ namespace RpcOverShm.Connections;
 /// the role back for as long. What is due to others is queued: their code could keep this thread from its own answer.
 /// Holds nothing of a caller; any number of threads may be in here.
 /// </summary>
-internal sealed class CallerReader(ReaderDesk desk)
+internal sealed class CallerReader(ReaderCoordinator coordinator)
 {
-    private readonly PeerLink _link = desk.Link;
-    private readonly RingReader _ring = desk.Ring;
-    private readonly ReaderRole _role = desk.Role;
+    private readonly PeerLink _link = coordinator.Link;
+    private readonly RingReader _ring = coordinator.Ring;
+    private readonly ReaderRole _role = coordinator.Role;
     private readonly SpinBudget _spin = new();
 
     /// <summary>
@@ -23,34 +26,34 @@ internal sealed class CallerReader(ReaderDesk desk)
     /// <exception cref="InvalidOperationException">
     /// This thread is parsing a message in place, and so keeps the connection's reader role.
     /// </exception>
-    public CallerTurn Enter()
+    public CallerLease Enter()
     {
-        if (!Connection.MayBlockHere)
+        if (RecordMemory.IsShownToThisThread)
         {
             throw new InvalidOperationException(
                 "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");
         }
 
-        var turn = default(CallerTurn);
-        if (InlineThread.Current is { IsInUserCode: true } me && me.Desk == desk && _role.TryReturn(ref me.Token))
+        var turn = default(CallerLease);
+        if (InlineThread.Current is { IsInUserCode: true } me && me.Role == _role && _role.TryReturn(ref me.Token))
         {
             turn.Nested = me;
             turn.Token = me.Token;
             turn.HasRole = true;
             _ring.Disarm();
-            desk.FlushHeld();
+            coordinator.FlushDeferred();
         }
         else if (!TryTakeRole(ref turn))
         {
             turn.IsCounted = true;
-            desk.CountBlocked();
+            coordinator.CountBlocked();
         }
 
         return turn;
     }
 
     /// <summary>Reads, or sleeps while another reads, until the call is done.</summary>
-    public void WaitUntilDone(ConnectionCall call, ref CallerTurn turn)
+    public void WaitUntilDone(ConnectionCall call, ref CallerLease turn)
     {
         while (!call.IsDone)
         {
@@ -67,7 +70,7 @@ internal sealed class CallerReader(ReaderDesk desk)
     }
 
     /// <summary>The caller's call is done or was never sent. Whoever is left must have a reader.</summary>
-    public void Leave(ref CallerTurn turn)
+    public void Leave(ref CallerLease turn)
     {
         if (turn.HasRole)
         {
@@ -76,16 +79,16 @@ internal sealed class CallerReader(ReaderDesk desk)
 
         if (turn.IsCounted)
         {
-            desk.UncountBlocked();
+            coordinator.UncountBlocked();
         }
 
         if (turn.Nested is null)
         {
-            desk.LookForReader();
+            coordinator.LookForReader();
         }
     }
 
-    private bool TryTakeRole(ref CallerTurn turn)
+    private bool TryTakeRole(ref CallerLease turn)
     {
         // After a close the free role is the standby's, which ends the connection with it.
         if (_link.IsClosed || !_role.TryTake(out turn.Token))
@@ -97,11 +100,11 @@ internal sealed class CallerReader(ReaderDesk desk)
         _ring.Disarm();
 
         // User code that has lost the role may be waiting for the answer to what it wrote and did not publish.
-        desk.FlushHeld();
+        coordinator.FlushDeferred();
         return true;
     }
 
-    private void GiveUpRole(ref CallerTurn turn)
+    private void GiveUpRole(ref CallerLease turn)
     {
         turn.HasRole = false;
         if (turn.Nested is { } me)
@@ -110,7 +113,7 @@ internal sealed class CallerReader(ReaderDesk desk)
             // anew.
             me.Token = turn.Token;
             _role.EnterUserCode(ref me.Token);
-            desk.EnsureWatched();
+            coordinator.EnsureWatched();
             turn.Nested = null;
             turn.IsCounted = false;
             return;
@@ -120,7 +123,7 @@ internal sealed class CallerReader(ReaderDesk desk)
         if (_link.IsClosed)
         {
             // The standby may have found the role taken when the close woke it; it must have it once more.
-            desk.StandbyWanted.Signal();
+            coordinator.StandbyRequested.Signal();
         }
     }
 
@@ -128,25 +131,25 @@ internal sealed class CallerReader(ReaderDesk desk)
     {
         while (!mine.IsDone && !_link.IsClosed)
         {
-            uint attention = _link.Attention;
+            uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.IsPeerGone;
             long since = 0;
             if (Receive(mine)
-                || desk.CloseIfPeerGone(isPeerGone)
+                || coordinator.CloseIfPeerGone(isPeerGone)
                 || _spin.SpinUntil(new DataCondition(_ring, mine), out since))
             {
                 continue;
             }
 
-            if (desk.Arm(out long position) && !mine.IsDone)
+            if (coordinator.Arm(out long position) && !mine.IsDone)
             {
-                if (!_link.SleepForData(position, attention))
+                if (!_link.SleepForData(position, localEvents))
                 {
-                    _link.OnBackstop(isDataUnrung: _ring.HasData && !_link.IsRungAfterAll(attention));
+                    _link.OnSafetyTimeout(isLostWakeup: _ring.HasData && !_link.WaitForLateWake(localEvents));
                 }
                 else if (_ring.HasData)
                 {
-                    _spin.NoteSlept(since);
+                    _spin.RecordSleep(since);
                 }
             }
 
@@ -158,7 +161,7 @@ internal sealed class CallerReader(ReaderDesk desk)
     private bool Receive(ConnectionCall mine)
     {
         bool isAny = false;
-        while (!mine.IsDone && desk.TryReceive(out ConnectionCall? call))
+        while (!mine.IsDone && coordinator.TryReceive(out ConnectionCall? call))
         {
             isAny = true;
             if (call is not null && call != mine)
@@ -178,10 +181,10 @@ internal sealed class CallerReader(ReaderDesk desk)
 
     private static void Notify(ConnectionCall call)
     {
-        if (call.HasWork)
+        if (call.HasUserCode)
         {
             call.MessagesDue = 0;
-            call.QueueWork();
+            call.QueueUserCode();
         }
         else if (call.IsDone)
         {
@@ -191,14 +194,14 @@ internal sealed class CallerReader(ReaderDesk desk)
 
     private void WaitForSignal(ConnectionCall call)
     {
-        WakeLatch waiter = call.Waiter!;
+        AutoResetLatch waiter = call.Waiter!;
         if (!_link.IsClosed && _spin.SpinUntil(new SignalCondition(waiter, call, _role)))
         {
             waiter.Clear();
             return;
         }
 
-        desk.SleepingCallers.Add(waiter);
+        coordinator.SleepingCallers.Add(waiter);
         try
         {
             // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a
@@ -206,13 +209,13 @@ internal sealed class CallerReader(ReaderDesk desk)
             Interlocked.MemoryBarrier();
             if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
             {
-                waiter.Wait(WaitBounds.Backstop);
+                waiter.Wait(WaitBounds.SafetyTimeout);
             }
         }
         finally
         {
             // Also when the thread is interrupted: it would be signalled in place of one that sleeps.
-            desk.SleepingCallers.Remove(waiter);
+            coordinator.SleepingCallers.Remove(waiter);
         }
     }
 
@@ -221,8 +224,26 @@ internal sealed class CallerReader(ReaderDesk desk)
         public bool IsMet => ring.HasData || call.IsDone;
     }
 
-    private readonly struct SignalCondition(WakeLatch waiter, ConnectionCall call, ReaderRole role) : ISpinCondition
+    private readonly struct SignalCondition(AutoResetLatch waiter, ConnectionCall call, ReaderRole role)
+        : ISpinCondition
     {
         public bool IsMet => call.IsDone || waiter.IsSignalled || role.IsFree;
     }
+}
+
+/// <summary>
+/// What a blocking caller holds from before it sends until it leaves: the reader role, or a place among the callers
+/// that wait for it, or nothing any more.
+/// </summary>
+internal struct CallerLease
+{
+    public ReaderRole.Token Token;
+
+    /// <summary>
+    /// The thread's own record, where it blocks in user code that runs inline and has taken the role back.
+    /// </summary>
+    public InlineThread? Nested;
+
+    public bool HasRole;
+    public bool IsCounted;
 }

@@ -1,6 +1,8 @@
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -11,11 +13,9 @@ namespace RpcOverShm.Connections;
 internal sealed class Connection
 {
     private readonly PeerLink _link;
-    private readonly StartedCalls _started;
-    private readonly ServedCalls _served;
     private readonly FrameSender _sender;
     private readonly FrameReceiver _receiver;
-    private readonly ReaderDesk _desk;
+    private readonly ReaderCoordinator _coordinator;
     private readonly CallerReader _callers;
     private readonly StandbyReader _standby;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -32,14 +32,13 @@ internal sealed class Connection
     {
         _link = link;
         _onGoAway = onGoAway;
-        _started = new StartedCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
-        _served = new ServedCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
-        _sender = new FrameSender(link);
+        var role = new ReaderRole();
+        _sender = new FrameSender(link, role);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
-        _receiver = new FrameReceiver(link, _sender, _started, _served, acceptHere, OnGoAway);
-        _desk = new ReaderDesk(link, _receiver, _sender, _started, _served, mode);
-        _callers = new CallerReader(_desk);
-        _standby = new StandbyReader(_desk, OnClosed);
+        _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway);
+        _coordinator = new ReaderCoordinator(link, role, _receiver, _sender, mode);
+        _callers = new CallerReader(_coordinator);
+        _standby = new StandbyReader(_coordinator, OnClosed);
         AsResult = Task.FromResult<Connection?>(this);
     }
 
@@ -77,31 +76,31 @@ internal sealed class Connection
     public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
     /// <summary>Calls that this side has started and the peer has not ended.</summary>
-    public int StartedCount => _started.Count;
+    public int OutgoingCount => _sender.Outgoing.Living.Count;
 
     /// <summary>Calls of the peer that have not ended.</summary>
-    public int ServedCount => _served.Count;
+    public int IncomingCount => _sender.Incoming.Living.Count;
 
     /// <summary>Completes when no call of this side lives, or the connection is closed.</summary>
-    public Task WhenStartedCallsEndAsync() => Task.WhenAny(_started.WhenEmptyAsync(), Closed);
+    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(_sender.Outgoing.Living.WhenEmptyAsync(), Closed);
 
     /// <summary>Completes when no call of the peer lives, or the connection is closed.</summary>
-    public Task WhenServedCallsEndAsync() => Task.WhenAny(_served.WhenEmptyAsync(), Closed);
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(_sender.Incoming.Living.WhenEmptyAsync(), Closed);
 
     /// <summary>The calls of the peer that have not ended.</summary>
-    public ConnectionCall[] ServedSnapshot() => _served.Snapshot();
+    public ConnectionCall[] IncomingSnapshot() => _sender.Incoming.Snapshot();
 
     /// <summary>How often user code kept the reader role so long that it was taken away.</summary>
-    public long Rescues => _desk.Rescues;
+    public long TakeOvers => _coordinator.TakeOvers;
 
     /// <summary>Of the continuations of this connection's calls.</summary>
     public InlineBudget Budget { get; } = new();
 
     /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
-    public long BackstopsWithData => _link.BackstopsWithData;
+    public long LostWakeups => _link.LostWakeups;
 
     /// <summary>True while the reader sleeps for longer than it may while calls live.</summary>
-    public bool IsSilent => _desk.IsSilent;
+    public bool IsSilent => _coordinator.IsSilent;
 
     /// <summary>Starts the reader and the watch over the peer.</summary>
     public void Start()
@@ -111,26 +110,32 @@ internal sealed class Connection
     }
 
     /// <summary>Starts a call whose caller does not block, or not yet: see <see cref="FinishCall"/>.</summary>
-    public StartOutcome StartCall(
-        ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> message)
+    /// <param name="call">The call.</param>
+    /// <param name="flags">The flags of its first frame.</param>
+    /// <param name="head">Its head.</param>
+    /// <param name="message">Its message, if the flags say that there is one.</param>
+    /// <param name="isDeferred">Whether the peer need not see it before <see cref="FlushDeferred"/>.</param>
+    public StartResult StartCall(
+        ConnectionCall call,
+        FrameFlags flags,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> message,
+        bool isDeferred = false)
     {
-        StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
-        if (outcome == StartOutcome.Started && call.Waiter is null)
+        StartResult result = _sender.Start(call, flags, head, message, isDeferred);
+        if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            // Between the count of the call and the look at who reads: where the frame was queued there was none.
-            Interlocked.MemoryBarrier();
-            _desk.LookForReader();
+            EnsureReader();
         }
 
-        return outcome;
+        return result;
     }
 
-    /// <summary>Starts many calls whose callers do not block; see <see cref="FrameSender.StartMany"/>.</summary>
-    public void StartCalls(Span<BatchEntry> entries, ReadOnlySpan<byte> bytes)
+    /// <summary>Publishes calls that were started and deferred.</summary>
+    public void FlushDeferred()
     {
-        _sender.StartMany(_started, entries, bytes);
-        Interlocked.MemoryBarrier();
-        _desk.LookForReader();
+        _sender.FlushDeferred();
+        EnsureReader();
     }
 
     /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
@@ -139,18 +144,18 @@ internal sealed class Connection
     /// <param name="head">Its head.</param>
     /// <param name="message">Its message, where the flags say that there is one.</param>
     /// <param name="largeMessage">A message that is too large for the first frame; null for none.</param>
-    public StartOutcome RunCall(
+    public StartResult RunCall(
         ConnectionCall call,
         FrameFlags flags,
         ReadOnlySpan<byte> head,
         ReadOnlySpan<byte> message,
         PooledBufferWriter? largeMessage)
     {
-        CallerTurn turn = _callers.Enter();
+        CallerLease turn = _callers.Enter();
         try
         {
-            StartOutcome outcome = _sender.Start(_started, call, flags, head, message);
-            if (outcome == StartOutcome.Started)
+            StartResult result = _sender.Start(call, flags, head, message);
+            if (result == StartResult.Started)
             {
                 if (largeMessage is not null)
                 {
@@ -160,7 +165,7 @@ internal sealed class Connection
                 _callers.WaitUntilDone(call, ref turn);
             }
 
-            return outcome;
+            return result;
         }
         finally
         {
@@ -174,7 +179,7 @@ internal sealed class Connection
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
-        CallerTurn turn = _callers.Enter();
+        CallerLease turn = _callers.Enter();
         try
         {
             SendRequest(call, rest);
@@ -222,7 +227,7 @@ internal sealed class Connection
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 
     /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
-    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(_started, call, isCancel);
+    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(call, isCancel);
 
     /// <summary>Sends no more messages of a call of the peer; see <see cref="FrameSender.CutShort"/>.</summary>
     public void CutShort(ConnectionCall call) => _sender.CutShort(call);
@@ -233,11 +238,8 @@ internal sealed class Connection
     /// <summary>See <see cref="FrameSender.TryLetGo"/>.</summary>
     public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
 
-    /// <summary>Forgets a call of the peer, now that its end goes into the ring.</summary>
-    public void ForgetServed(ConnectionCall call) => _served.Remove(call);
-
     /// <summary>Wakes callers that sleep on the ring: one of their calls was completed by another thread.</summary>
-    public void WakeReaders() => _link.RaiseAttention();
+    public void WakeReaders() => _link.RaiseLocalEvent();
 
     /// <summary>Tells the peer that this side takes and makes no new calls.</summary>
     public void SendGoAway() => _sender.SendGoAway();
@@ -248,9 +250,16 @@ internal sealed class Connection
     // The link is closed or its peer is gone: everybody who sleeps here looks again.
     private void OnLinkEvent()
     {
-        _desk.StandbyWanted.Signal();
-        _desk.SleepingCallers.SignalAll();
+        _coordinator.StandbyRequested.Signal();
+        _coordinator.SleepingCallers.SignalAll();
         _standby.OnLinkEvent();
+    }
+
+    // The fence stands between the count of a call and the question who reads. A frame that was queued brought none.
+    private void EnsureReader()
+    {
+        Interlocked.MemoryBarrier();
+        _coordinator.LookForReader();
     }
 
     private void OnGoAway()
@@ -268,13 +277,13 @@ internal sealed class Connection
         // The sender first: a call that it has entered is in the snapshot, and it enters no more.
         _sender.Close();
         CloseReason reason = _link.CloseReason!;
-        IEnumerable<ConnectionCall> calls = _started.Snapshot().Concat(_served.Snapshot());
+        IEnumerable<ConnectionCall> calls = _sender.Outgoing.Snapshot().Concat(_sender.Incoming.Snapshot());
         foreach (ConnectionCall call in _receiver.Ending is { } ending ? calls.Append(ending) : calls)
         {
             call.OnConnectionClosed(reason);
-            if (call.HasWork)
+            if (call.HasUserCode)
             {
-                call.QueueWork();
+                call.QueueUserCode();
             }
         }
 

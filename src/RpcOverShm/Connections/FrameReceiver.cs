@@ -1,6 +1,8 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -17,32 +19,25 @@ internal sealed class FrameReceiver
     private readonly PeerLink _link;
     private readonly RingReader _ring;
     private readonly FrameSender _sender;
-    private readonly StartedCalls _started;
-    private readonly ServedCalls _served;
+    private readonly OutgoingCalls _outgoing;
+    private readonly IncomingCalls _incoming;
     private readonly Func<ConnectionCall>? _accept;
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
     private byte[] _head = new byte[256];
 
     /// <param name="link">The link whose ring is read.</param>
-    /// <param name="sender">Takes the peer's credit.</param>
-    /// <param name="started">The calls of this side.</param>
-    /// <param name="served">The calls of the peer.</param>
+    /// <param name="sender">Has the calls, and takes the peer's credit.</param>
     /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
     /// <param name="onGoAway">The peer takes no new calls.</param>
     public FrameReceiver(
-        PeerLink link,
-        FrameSender sender,
-        StartedCalls started,
-        ServedCalls served,
-        Func<ConnectionCall>? accept,
-        Action onGoAway)
+        PeerLink link, FrameSender sender, Func<ConnectionCall>? accept, Action onGoAway)
     {
         _link = link;
         _ring = link.Reader;
         _sender = sender;
-        _started = started;
-        _served = served;
+        _outgoing = sender.Outgoing;
+        _incoming = sender.Incoming;
         _accept = accept;
         _onGoAway = onGoAway;
         _headLimitBytes = (int)link.OwnLimits.MaxMetadataBytes + HeadBesidesMetadataBytes;
@@ -96,7 +91,7 @@ internal sealed class FrameReceiver
 
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
             ? FindStarted(frame.Call)
-            : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _served.Find(frame.Call);
+            : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _incoming.Find(frame.Call);
         if (call is not null)
         {
             DispatchToCall(call, frame, payload);
@@ -107,7 +102,7 @@ internal sealed class FrameReceiver
 
     private ConnectionCall FindStarted(CallId id)
     {
-        ConnectionCall call = _started.Find(id);
+        ConnectionCall call = _outgoing.Find(id);
 
         // A peer that guesses an id would free a slot that the sender still holds.
         return call.Sending.Phase != CallSendPhase.New
@@ -135,7 +130,7 @@ internal sealed class FrameReceiver
         ConnectionCall call = _accept();
         call.Sending.Phase = CallSendPhase.Open;
         call.Sending.Window = _link.PeerLimits.CallWindow;
-        _served.Add(id, call);
+        _incoming.Add(id, call);
         return call;
     }
 
@@ -216,8 +211,8 @@ internal sealed class FrameReceiver
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)
     {
-        call.NoteEndedByPeer();
-        _started.Remove(call);
+        call.MarkEndedByPeer();
+        _outgoing.Remove(call);
     }
 
     // Heads are parsed, so they must lie where the peer cannot change them. Messages are copied by their calls.

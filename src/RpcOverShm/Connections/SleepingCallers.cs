@@ -1,3 +1,5 @@
+using RpcOverShm.Scheduling;
+
 namespace RpcOverShm.Connections;
 
 /// <summary>
@@ -5,9 +7,9 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class SleepingCallers
 {
-    private readonly List<WakeLatch> _waiters = [];
+    private readonly List<AutoResetLatch> _waiters = [];
 
-    public void Add(WakeLatch waiter)
+    public void Add(AutoResetLatch waiter)
     {
         lock (_waiters)
         {
@@ -15,7 +17,7 @@ internal sealed class SleepingCallers
         }
     }
 
-    public void Remove(WakeLatch waiter)
+    public void Remove(AutoResetLatch waiter)
     {
         lock (_waiters)
         {
@@ -43,7 +45,7 @@ internal sealed class SleepingCallers
     {
         lock (_waiters)
         {
-            foreach (WakeLatch waiter in _waiters)
+            foreach (AutoResetLatch waiter in _waiters)
             {
                 waiter.Signal();
             }

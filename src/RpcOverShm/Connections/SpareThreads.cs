@@ -1,3 +1,5 @@
+using RpcOverShm.Scheduling;
+
 namespace RpcOverShm.Connections;
 
 /// <summary>
@@ -40,7 +42,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
     }
 
     /// <summary>Waits until a place is to be taken (true). False when the thread is not needed: it goes home.</summary>
-    public bool WaitUntilWanted()
+    public bool WaitUntilRequested()
     {
         lock (_gate)
         {
@@ -58,7 +60,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
             _idle++;
             while (_wanted == 0 && !_isClosed)
             {
-                Monitor.Wait(_gate, WaitBounds.Backstop);
+                Monitor.Wait(_gate, WaitBounds.SafetyTimeout);
             }
 
             if (_wanted == 0)

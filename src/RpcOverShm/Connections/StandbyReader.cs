@@ -1,6 +1,8 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
 
@@ -18,7 +20,7 @@ internal sealed class StandbyReader
     private const string ReaderName = "RpcOverShm reader";
     private const string SpareName = "RpcOverShm spare";
 
-    private readonly ReaderDesk _desk;
+    private readonly ReaderCoordinator _coordinator;
     private readonly PeerLink _link;
     private readonly RingReader _ring;
     private readonly ReaderRole _role;
@@ -27,20 +29,20 @@ internal sealed class StandbyReader
     private readonly SpinBudget _spin = new();
     private int _silences; // sleeps in a row that ended by their bound
 
-    /// <param name="desk">What the reading threads share.</param>
+    /// <param name="coordinator">What the reading threads share.</param>
     /// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
-    public StandbyReader(ReaderDesk desk, Action onClosed)
+    public StandbyReader(ReaderCoordinator coordinator, Action onClosed)
     {
-        _desk = desk;
-        _link = desk.Link;
-        _ring = desk.Ring;
-        _role = desk.Role;
+        _coordinator = coordinator;
+        _link = coordinator.Link;
+        _ring = coordinator.Ring;
+        _role = coordinator.Role;
         _onClosed = onClosed;
         _spares = new SpareThreads(TryStartThread);
-        desk.BringSpare = _spares.Bring;
+        coordinator.BringSpare = _spares.Bring;
     }
 
-    private bool MustStop => _desk.HasBlockedCallers || _link.IsClosed;
+    private bool MustStop => _coordinator.HasBlockedCallers || _link.IsClosed;
 
     private enum Outcome
     {
@@ -90,7 +92,7 @@ internal sealed class StandbyReader
 
     private void Run()
     {
-        var me = new InlineThread(_desk);
+        var me = new InlineThread(_role);
         InlineThread.Current = me;
         do
         {
@@ -107,7 +109,7 @@ internal sealed class StandbyReader
     private bool WaitAsSpare()
     {
         Thread.CurrentThread.Name = SpareName;
-        if (!_spares.WaitUntilWanted())
+        if (!_spares.WaitUntilRequested())
         {
             return false;
         }
@@ -137,7 +139,7 @@ internal sealed class StandbyReader
                     return false;
                 }
 
-                SleepUntilWanted();
+                SleepUntilRequested();
             }
             else if (_link.IsClosed)
             {
@@ -145,8 +147,8 @@ internal sealed class StandbyReader
             }
             else if (!Read(me))
             {
-                _desk.NoteReturn();
-                _desk.FlushHeld();
+                _coordinator.OnReturned();
+                _coordinator.FlushDeferred();
                 return false;
             }
         }
@@ -158,13 +160,13 @@ internal sealed class StandbyReader
     private bool Read(InlineThread me)
     {
         _ring.Disarm();
-        _desk.FlushHeld();
+        _coordinator.FlushDeferred();
         while (!_link.IsClosed)
         {
-            uint attention = _link.Attention;
+            uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.IsPeerGone;
             long since = 0;
-            if (_desk.HasBlockedCallers)
+            if (_coordinator.HasBlockedCallers)
             {
                 HandOver(me.Token);
                 return true;
@@ -176,17 +178,17 @@ internal sealed class StandbyReader
                 return false;
             }
 
-            _desk.FlushHeld();
+            _coordinator.FlushDeferred();
             if (received == Outcome.Something
-                || _desk.CloseIfPeerGone(isPeerGone)
-                || _spin.SpinUntil(new Condition(_ring, _desk), out since))
+                || _coordinator.CloseIfPeerGone(isPeerGone)
+                || _spin.SpinUntil(new Condition(_ring, _coordinator), out since))
             {
                 continue;
             }
 
-            if (_desk.Arm(out long position))
+            if (_coordinator.Arm(out long position))
             {
-                SleepArmed(me.Token, position, attention, since);
+                SleepArmed(me.Token, position, localEvents, since);
                 return true;
             }
 
@@ -203,17 +205,17 @@ internal sealed class StandbyReader
         var outcome = Outcome.Nothing;
         ConnectionCall? due = null;
         int records = 0;
-        while (_desk.TryReceive(out ConnectionCall? call))
+        while (_coordinator.TryReceive(out ConnectionCall? call))
         {
             outcome = Outcome.Something;
             if (due is not null && due != call)
             {
                 // A peer that has changed a record since it was looked at.
-                due.QueueWork();
+                due.QueueUserCode();
                 due = null;
             }
 
-            if (call is { HasWork: true })
+            if (call is { HasUserCode: true })
             {
                 // The reader of a stream is woken once for messages that came together, if nothing of others is between
                 // them: no record of theirs may be taken by a thread that is then kept by this one's code.
@@ -251,13 +253,13 @@ internal sealed class StandbyReader
     /// <summary>False when the role was lost meanwhile.</summary>
     private bool RunOrQueue(InlineThread me, ConnectionCall call)
     {
-        if (_desk.IsInline(call.Budget))
+        if (_coordinator.IsInline(call.Budget))
         {
             return RunInline(me, call);
         }
 
         call.MessagesDue = 0;
-        call.QueueWork();
+        call.QueueUserCode();
         return true;
     }
 
@@ -269,16 +271,16 @@ internal sealed class StandbyReader
         int messages = Math.Max(call.MessagesDue, 1);
         call.MessagesDue = 0;
         InlineBudget budget = call.Budget;
-        _desk.NoteInline(budget);
+        _coordinator.SetRunning(budget);
         _role.EnterUserCode(ref me.Token);
-        _desk.EnsureWatched();
+        _coordinator.EnsureWatched();
 
         // Only now: waking the sentinel takes its time, which is not the user code's.
         long begun = budget.Begin();
         me.IsInUserCode = true;
         try
         {
-            call.RunWork();
+            call.RunUserCode();
         }
         catch (Exception exception)
         {
@@ -287,7 +289,7 @@ internal sealed class StandbyReader
         }
 
         me.IsInUserCode = false;
-        CleanContext.Restore();
+        AmbientContext.RestoreClean();
         if (!_role.TryReturn(ref me.Token))
         {
             return false;
@@ -298,25 +300,25 @@ internal sealed class StandbyReader
         return true;
     }
 
-    private void SleepArmed(ReaderRole.Token token, long position, uint attention, long since)
+    private void SleepArmed(ReaderRole.Token token, long position, uint localEvents, long since)
     {
-        _desk.Standby = StandbyState.Armed;
+        _coordinator.Standby = StandbyState.Armed;
         _role.Release(token);
-        _desk.SignalCallersIfFree();
+        _coordinator.SignalCallersIfFree();
 
         // CRASH reader-armed: the peer rings a process that is gone, which harms nobody.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
-        bool isBackstop = !_link.SleepForData(position, attention, NextBound());
-        _silences = isBackstop ? _silences + 1 : 0;
-        _desk.IsSilent = false;
-        _desk.Standby = StandbyState.Awake;
-        if (isBackstop)
+        bool isSafetyTimeout = !_link.SleepForData(position, localEvents, NextBound());
+        _silences = isSafetyTimeout ? _silences + 1 : 0;
+        _coordinator.IsSilent = false;
+        _coordinator.Standby = StandbyState.Awake;
+        if (isSafetyTimeout)
         {
-            CheckBackstop(position, attention);
+            CheckSafetyTimeout(position, localEvents);
         }
-        else if (_link.Attention == attention)
+        else if (_link.LocalEvents == localEvents)
         {
-            _spin.NoteSlept(since);
+            _spin.RecordSleep(since);
         }
     }
 
@@ -324,24 +326,24 @@ internal sealed class StandbyReader
     {
         if (_silences == 0)
         {
-            return WaitBounds.Backstop;
+            return WaitBounds.SafetyTimeout;
         }
 
         // A full fence between: whoever starts a call counts it and then looks at the announcement.
-        _desk.AnnounceSilence();
-        return WaitBounds.AfterSilence(_desk.HasCalls ? 0 : _silences);
+        _coordinator.AnnounceSilence();
+        return WaitBounds.AfterSilence(_coordinator.HasCalls ? 0 : _silences);
     }
 
     // A time-out that finds the ring as it was armed, but with data, is a ring that never came.
-    private void CheckBackstop(long position, uint attention)
+    private void CheckSafetyTimeout(long position, uint localEvents)
     {
         if (_role.TryTake(out ReaderRole.Token token))
         {
             bool isUnrung = !_link.IsClosed
                 && _ring.IsArmedAt(position)
                 && _ring.HasData
-                && !_link.IsRungAfterAll(attention);
-            _link.OnBackstop(isUnrung);
+                && !_link.WaitForLateWake(localEvents);
+            _link.OnSafetyTimeout(isUnrung);
             _role.Release(token);
         }
     }
@@ -351,27 +353,27 @@ internal sealed class StandbyReader
     /// </summary>
     private void HandOver(ReaderRole.Token token)
     {
-        _desk.Standby = StandbyState.OnLatch;
+        _coordinator.Standby = StandbyState.OnLatch;
         _role.Release(token);
-        _desk.LookForReader();
-        _desk.StandbyWanted.Wait(WaitBounds.Backstop);
-        _desk.Standby = StandbyState.Awake;
+        _coordinator.LookForReader();
+        _coordinator.StandbyRequested.Wait(WaitBounds.SafetyTimeout);
+        _coordinator.Standby = StandbyState.Awake;
     }
 
-    private void SleepUntilWanted()
+    private void SleepUntilRequested()
     {
         // The fence orders the announcement before the look at the role: whoever frees it sees the one or is seen.
-        _desk.AnnounceStandby(StandbyState.OnLatch);
+        _coordinator.AnnounceStandby(StandbyState.OnLatch);
         if (!_role.IsFree)
         {
-            _desk.StandbyWanted.Wait(WaitBounds.Backstop);
+            _coordinator.StandbyRequested.Wait(WaitBounds.SafetyTimeout);
         }
 
-        _desk.Standby = StandbyState.Awake;
+        _coordinator.Standby = StandbyState.Awake;
     }
 
-    private readonly struct Condition(RingReader ring, ReaderDesk desk) : ISpinCondition
+    private readonly struct Condition(RingReader ring, ReaderCoordinator coordinator) : ISpinCondition
     {
-        public bool IsMet => ring.HasData || desk.HasBlockedCallers || desk.Link.IsClosed;
+        public bool IsMet => ring.HasData || coordinator.HasBlockedCallers || coordinator.Link.IsClosed;
     }
 }

@@ -54,7 +54,7 @@ internal static partial class ShmLog
         105,
         LogLevel.Warning,
         "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
-    public static partial void BackstopFoundData(ILogger logger, Guid connectionId);
+    public static partial void LostWakeup(ILogger logger, Guid connectionId);
 
     [LoggerMessage(
         107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]

@@ -145,3 +145,21 @@ internal sealed record Hello
         return bytes;
     }
 }
+
+/// <summary>What the client wants of a connection. The numbers are on the wire.</summary>
+internal enum ConnectionPurpose : byte
+{
+    /// <summary>Many RPC calls.</summary>
+    Calls = 1,
+
+    /// <summary>One duplex stream of bytes.</summary>
+    ByteStream = 2,
+}
+
+/// <summary>What a handshake message is. The numbers are on the wire.</summary>
+internal enum HelloType : byte
+{
+    Client = 1,
+    Server = 2,
+    Refusal = 3,
+}

@@ -24,7 +24,7 @@ internal ref struct RequestHead
     private const byte HasEncoding = 16;
     private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding;
 
-    private static readonly LastText s_lastCodec = new();
+    private static readonly Utf8StringCache s_lastCodec = new();
 
     /// <summary>UTF-8, a part of the bytes that were decoded.</summary>
     public ReadOnlySpan<byte> Method;

@@ -41,3 +41,9 @@ internal sealed record Attempt<TResponse>(
     public Task EndAsync() =>
         Call is StreamResponseCall<TResponse> stream ? stream.WhenFinishedAsync() : SettleAsync();
 }
+
+/// <summary>Makes an attempt at a call.</summary>
+/// <param name="options">Its options.</param>
+/// <param name="end">How it has ended already, and is not to be sent; null for one that is.</param>
+internal delegate Attempt<TResponse> AttemptFactory<TResponse>(CallOptions options, CallOutcome? end)
+    where TResponse : class;

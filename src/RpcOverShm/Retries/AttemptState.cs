@@ -12,7 +12,7 @@ namespace RpcOverShm.Retries;
 /// <param name="requests">Kept while another attempt may follow.</param>
 /// <param name="begin">Makes the attempt of a call that is given up in a pause.</param>
 internal sealed class AttemptState<TResponse>(
-    RetryPolicy policy, RequestLog requests, AttemptFactory<TResponse> begin)
+    RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
 {
     private readonly Lock _gate = new();
@@ -92,7 +92,7 @@ internal sealed class AttemptState<TResponse>(
     }
 
     /// <summary>Ends the call from this side, unless it has ended.</summary>
-    public void GiveUp(CallEnd end)
+    public void GiveUp(CallOutcome end)
     {
         Attempt<TResponse> attempt;
         lock (_gate)
@@ -110,13 +110,13 @@ internal sealed class AttemptState<TResponse>(
     }
 
     // Where it had ended before, that stays as it is; but a failure that is tried again was not the last word.
-    private bool IsEndedBy(CallEnd end, Attempt<TResponse> attempt) =>
+    private bool IsEndedBy(CallOutcome end, Attempt<TResponse> attempt) =>
         attempt.Call.Finish(end, isCancel: true)
         || attempt.Call.IsAnswered
-        || !policy.IsTriedAgain(attempt.Call.Status);
+        || !policy.IsRetryable(attempt.Call.Status);
 
     // It is never sent: nothing but its objects is made.
-    private Attempt<TResponse> MakeEnded(CallEnd end)
+    private Attempt<TResponse> MakeEnded(CallOutcome end)
     {
         Attempt<TResponse> attempt = begin(default, end);
         requests.End(attempt.Call.ToException());
@@ -128,7 +128,7 @@ internal sealed class AttemptState<TResponse>(
     {
         _inFlight = null;
         Volatile.Write(ref _committed, attempt);
-        requests.NoteFinal();
+        requests.MarkFinal();
         _whenCommitted.SetResult(attempt);
     }
 }

@@ -15,11 +15,11 @@ internal sealed class RetriedCall<TResponse>
     private readonly RetrySettings _settings;
     private readonly RetryPolicy _policy;
     private readonly CallOptions _options;
-    private readonly RetryExpiry? _expiry;
-    private readonly RequestLog _requests;
+    private readonly RetryDeadline? _expiry;
+    private readonly RetryBuffer _requests;
     private readonly AttemptFactory<TResponse> _begin;
     private readonly AttemptState<TResponse> _state;
-    private volatile bool _areHeadersWanted;
+    private volatile bool _areHeadersRequested;
     private volatile bool _isDisposed;
 
     /// <param name="settings">The channel's.</param>
@@ -32,9 +32,9 @@ internal sealed class RetriedCall<TResponse>
         RetrySettings settings,
         RetryPolicy policy,
         in CallOptions options,
-        RequestLog requests,
+        RetryBuffer requests,
         AttemptFactory<TResponse> begin,
-        CallEnd? end)
+        CallOutcome? end)
     {
         _settings = settings;
         _policy = policy;
@@ -46,7 +46,7 @@ internal sealed class RetriedCall<TResponse>
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
         try
         {
-            _expiry = CallTimeout.Of(options) is { } timeout ? new RetryExpiry(timeout, TimeProvider.System) : null;
+            _expiry = CallTimeout.Of(options) is { } timeout ? new RetryDeadline(timeout, TimeProvider.System) : null;
             if (end is not null)
             {
                 _state.GiveUp(end);
@@ -58,7 +58,7 @@ internal sealed class RetriedCall<TResponse>
         }
         catch
         {
-            requests.NoteFinal();
+            requests.MarkFinal();
             throw;
         }
 
@@ -97,16 +97,16 @@ internal sealed class RetriedCall<TResponse>
     public void Dispose()
     {
         _isDisposed = true;
-        _state.GiveUp(CallEnd.Disposed);
+        _state.GiveUp(CallOutcome.Disposed);
     }
 
     /// <summary>A token of the user was cancelled, and with it the call.</summary>
-    public void Cancel(CancellationToken by) => _state.GiveUp(CallEnd.Local(StatusMapping.ClientCancelled, by));
+    public void Cancel(CancellationToken by) => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientCancelled, by));
 
     /// <summary>Ends the call because of a request that can't be sent; returns what to throw.</summary>
     public RpcException Fail(in Status status)
     {
-        _state.GiveUp(CallEnd.Local(status));
+        _state.GiveUp(CallOutcome.Local(status));
         return new RpcException(status);
     }
 
@@ -119,7 +119,7 @@ internal sealed class RetriedCall<TResponse>
     private async Task<Metadata> TakeHeadersAsync()
     {
         // In this order: an attempt that begins later finds the flag.
-        _areHeadersWanted = true;
+        _areHeadersRequested = true;
         if (_state.InFlight is { } current)
         {
             _ = WatchHeadersAsync(current);
@@ -145,10 +145,10 @@ internal sealed class RetriedCall<TResponse>
         for (int attempts = 1; attempt is not null; attempts++)
         {
             await attempt.SettleAsync().ConfigureAwait(false);
-            if (PauseAfter(attempt, attempts) is not { } pause || !_state.TryPause(attempt))
+            if (GetBackoff(attempt, attempts) is not { } pause || !_state.TryPause(attempt))
             {
                 _state.Commit(attempt);
-                await NoteSuccessAsync(attempt).ConfigureAwait(false);
+                await RecordSuccessAsync(attempt).ConfigureAwait(false);
                 return;
             }
 
@@ -160,13 +160,13 @@ internal sealed class RetriedCall<TResponse>
     }
 
     /// <summary>Null when the attempt is the last one, however it has ended.</summary>
-    private TimeSpan? PauseAfter(Attempt<TResponse> attempt, int attempts)
+    private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts)
     {
         bool isGivenUp = _state.IsGivenUp || _options.CancellationToken.IsCancellationRequested
             || _expiry?.Remaining <= TimeSpan.Zero;
         return isGivenUp || attempt.Call.WaitForEnd() is not { IsOk: false } failure
             ? null
-            : RetryDecision.PauseAfter(_policy, _settings.Throttle, failure, attempts);
+            : RetryDecision.GetBackoff(_policy, _settings.Throttle, failure, attempts);
     }
 
     // Ends early when the call is given up: by its user, because its time is up, or with its channel.
@@ -175,9 +175,10 @@ internal sealed class RetriedCall<TResponse>
         using CancellationTokenRegistration cancellation = _options.CancellationToken.UnsafeRegister(
             static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), this);
         using CancellationTokenRegistration shutdown = _settings.ChannelShutdown.UnsafeRegister(
-            static state => ((AttemptState<TResponse>)state!).GiveUp(CallEnd.Local(StatusMapping.Disposed)), _state);
+            static state => ((AttemptState<TResponse>)state!).GiveUp(CallOutcome.Local(StatusMapping.Disposed)),
+            _state);
         using CallDeadline? deadline = _expiry is null ? null : new CallDeadline(
-            _expiry.Remaining, () => _state.GiveUp(CallEnd.Local(StatusMapping.ClientDeadline)));
+            _expiry.Remaining, () => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientDeadline)));
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
@@ -196,7 +197,7 @@ internal sealed class RetriedCall<TResponse>
         catch (Exception exception)
         {
             // The channel was shut down in the pause, or what the call is made from can't be used any more.
-            _state.GiveUp(CallEnd.Local(StatusMapping.FromStartFailure(exception)));
+            _state.GiveUp(CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
             return null;
         }
     }
@@ -217,7 +218,7 @@ internal sealed class RetriedCall<TResponse>
             _ = SendRequestsAsync(attempt, attempt.Requests);
         }
 
-        if (attempt.IsAnsweredByHeaders || _areHeadersWanted)
+        if (attempt.IsAnsweredByHeaders || _areHeadersRequested)
         {
             _ = WatchHeadersAsync(attempt);
         }
@@ -238,7 +239,7 @@ internal sealed class RetriedCall<TResponse>
     private CallOptions OptionsOf(int attempts)
     {
         CallOptions options = _options.WithHeaders(
-            [.. _options.Headers ?? [], new Metadata.Entry(PreviousAttempts.Key, $"{attempts}")]);
+            [.. _options.Headers ?? [], new Metadata.Entry(PreviousAttemptsHeader.Key, $"{attempts}")]);
         return _expiry is null ? options : options.WithDeadline(_expiry.Deadline);
     }
 
@@ -250,15 +251,43 @@ internal sealed class RetriedCall<TResponse>
         }
     }
 
-    private async Task NoteSuccessAsync(Attempt<TResponse> attempt)
+    private async Task RecordSuccessAsync(Attempt<TResponse> attempt)
     {
         if (_settings.Throttle is { } throttle)
         {
             await attempt.EndAsync().ConfigureAwait(false);
             if (attempt.Call.Status.StatusCode == StatusCode.OK)
             {
-                throttle.NoteSuccess();
+                throttle.RecordSuccess();
             }
         }
     }
+}
+
+/// <summary>
+/// What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.
+/// </summary>
+internal static class RetriedAccess<TResponse>
+    where TResponse : class
+{
+    public static readonly Func<object, Task<Metadata>> GetHeaders = static call => Of(call).GetHeadersAsync();
+
+    public static readonly Func<object, Status> GetStatus = static call => Of(call).Status;
+
+    public static readonly Func<object, Metadata> GetTrailers = static call => Of(call).Trailers;
+
+    public static readonly Action<object> Dispose = static call => Of(call).Dispose();
+
+    private static RetriedCall<TResponse> Of(object call) => (RetriedCall<TResponse>)call;
+}
+
+/// <summary>A method's policy, and the method with requests that are serialised already.</summary>
+/// <param name="Policy">Null where failures are final.</param>
+/// <param name="Raw">What attempts call.</param>
+internal sealed record RetriedMethod<TResponse>(RetryPolicy? Policy, Method<SerializedMessage, TResponse> Raw)
+    where TResponse : class
+{
+    public static RetriedMethod<TResponse> Of<TRequest>(Method<TRequest, TResponse> method, RetryPolicy? policy) =>
+        new(policy, new Method<SerializedMessage, TResponse>(
+            method.Type, method.ServiceName, method.Name, SerializedMessage.Marshaller, method.ResponseMarshaller));
 }

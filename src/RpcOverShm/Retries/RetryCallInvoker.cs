@@ -55,7 +55,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
-        SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
+        SerializedMessage? message = Serialize(method, request, out RetryBuffer log, out CallOutcome? failure);
         RetriedCall<TResponse> call = Start(
             retried,
             options,
@@ -84,7 +84,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TRequest : class
         where TResponse : class
     {
-        SerializedMessage? message = Serialize(method, request, out RequestLog log, out CallEnd? failure);
+        SerializedMessage? message = Serialize(method, request, out RetryBuffer log, out CallOutcome? failure);
         RetriedCall<TResponse> call = Start(
             retried,
             options,
@@ -117,7 +117,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
-            new RequestLog(retries.Budget),
+            new RetryBuffer(retries.Budget),
             (attempt, end) =>
             {
                 SingleResponseCall<TResponse> made = invoker.StartClientStream(
@@ -147,7 +147,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         RetriedCall<TResponse> call = Start<TResponse>(
             retried,
             options,
-            new RequestLog(retries.Budget),
+            new RetryBuffer(retries.Budget),
             (attempt, end) =>
             {
                 StreamResponseCall<TResponse> made = invoker.StartDuplex(
@@ -174,9 +174,9 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
     private RetriedCall<TResponse> Start<TResponse>(
         RetriedMethod<TResponse> method,
         in CallOptions options,
-        RequestLog log,
+        RetryBuffer log,
         AttemptFactory<TResponse> begin,
-        CallEnd? failure)
+        CallOutcome? failure)
         where TResponse : class =>
         new(retries, method.Policy!, options, log, begin, failure);
 
@@ -188,11 +188,11 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
 
     /// <summary>The request as all attempts send it; null when it can't be sent.</summary>
     private SerializedMessage? Serialize<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, TRequest request, out RequestLog log, out CallEnd? failure)
+        Method<TRequest, TResponse> method, TRequest request, out RetryBuffer log, out CallOutcome? failure)
         where TRequest : class
         where TResponse : class
     {
-        log = new RequestLog(retries.Budget);
+        log = new RetryBuffer(retries.Budget);
         failure = null;
         Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
         try
@@ -203,7 +203,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
         catch (Exception exception)
         {
-            failure = CallEnd.Local(StatusMapping.FromRequestFailure(exception));
+            failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception));
             return null;
         }
     }

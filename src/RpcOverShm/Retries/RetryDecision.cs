@@ -14,23 +14,23 @@ internal static class RetryDecision
     /// <param name="throttle">The channel's; null for none.</param>
     /// <param name="failure">How the attempt has ended.</param>
     /// <param name="attempts">How many there were, with this one.</param>
-    public static TimeSpan? PauseAfter(RetryPolicy policy, RetryThrottle? throttle, CallEnd failure, int attempts)
+    public static TimeSpan? GetBackoff(RetryPolicy policy, RetryThrottle? throttle, CallOutcome failure, int attempts)
     {
         string? pushback = failure.KnownTrailers?.GetValue(RetryPolicy.PushbackKey);
         bool isRefused = pushback is not null && !IsDelay(pushback);
-        if (!policy.IsTriedAgain(failure.Status) && !isRefused)
+        if (!policy.IsRetryable(failure.Status) && !isRefused)
         {
             return null;
         }
 
-        bool mayGoOn = throttle?.NoteFailure() ?? true;
+        bool mayGoOn = throttle?.RecordFailure() ?? true;
         if (!mayGoOn || isRefused || attempts >= policy.MaxAttempts)
         {
             return null;
         }
 
         return pushback is null
-            ? policy.PauseAfter(attempts, Random.Shared.NextDouble())
+            ? policy.GetBackoff(attempts, Random.Shared.NextDouble())
             : TimeSpan.FromMilliseconds(int.Parse(pushback, CultureInfo.InvariantCulture));
     }
 

@@ -21,12 +21,12 @@ internal sealed record RetryPolicy(
     public const string PushbackKey = "grpc-retry-pushback-ms";
 
     /// <summary>True for a status that is not final while there may be another attempt.</summary>
-    public bool IsTriedAgain(in Status status) => Codes.Contains(status.StatusCode);
+    public bool IsRetryable(in Status status) => Codes.Contains(status.StatusCode);
 
     /// <summary>The pause after so many attempts have failed: gRFC A6, with any part of what it allows.</summary>
     /// <param name="attempts">1 or more.</param>
     /// <param name="random">A random number from 0 up to 1, without it.</param>
-    public TimeSpan PauseAfter(int attempts, double random)
+    public TimeSpan GetBackoff(int attempts, double random)
     {
         double grown = InitialBackoff.TotalMilliseconds * Math.Pow(Multiplier, attempts - 1);
         return TimeSpan.FromMilliseconds(Math.Min(grown, MaxBackoff.TotalMilliseconds) * random);

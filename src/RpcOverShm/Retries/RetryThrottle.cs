@@ -21,7 +21,7 @@ internal sealed class RetryThrottle
     }
 
     /// <summary>A call ended well.</summary>
-    public void NoteSuccess()
+    public void RecordSuccess()
     {
         lock (_gate)
         {
@@ -30,7 +30,7 @@ internal sealed class RetryThrottle
     }
 
     /// <summary>An attempt failed in a way that would be tried again. False when it must not be.</summary>
-    public bool NoteFailure()
+    public bool RecordFailure()
     {
         lock (_gate)
         {

@@ -236,3 +236,9 @@ internal sealed unsafe class RingReader
     private RingCorruptedException Corrupted(string what) =>
         new($"The peer's ring is corrupted: {what} (position {_head}, tail {_tail}, capacity {_capacity}).");
 }
+
+/// <summary>
+/// The peer's half of a ring makes no sense: a position moved backwards or too far, or a record is impossible. The
+/// connection that owns the ring is closed; nothing is repaired or skipped.
+/// </summary>
+internal sealed class RingCorruptedException(string message) : Exception(message);

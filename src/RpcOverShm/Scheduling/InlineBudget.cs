@@ -68,14 +68,14 @@ internal sealed class InlineBudget
     {
         if (begun != 0)
         {
-            Note(isSlow: ThreadClock.Now - begun > (isAnyWaiting ? SlowTicks : VerySlowTicks) * messages);
+            Vote(isSlow: ThreadClock.Now - begun > (isAnyWaiting ? SlowTicks : VerySlowTicks) * messages);
         }
     }
 
     /// <summary>The role was taken from an inline run. It votes as a slow one.</summary>
-    public void NoteRescue() => Note(isSlow: true);
+    public void RecordTakeOver() => Vote(isSlow: true);
 
-    private void Note(bool isSlow)
+    private void Vote(bool isSlow)
     {
         if (!isSlow)
         {

@@ -15,7 +15,7 @@ namespace RpcOverShm.Scheduling;
 ///
 ///   free --TryTake--> reading --EnterUserCode--> in user code --TryReturn--> reading --Release--> free
 ///                        |                            |
-///                        +--Retire--> retired         +--TryRescue--> free
+///                        +--Retire--> retired         +--TryTakeOver--> free
 /// </code>
 /// The generation grows with every taking, every entering of user code and every rescue: a thread that comes back and
 /// finds another word has lost the role, and whoever sees the same word twice sees one stay in user code.
@@ -37,7 +37,7 @@ internal sealed class ReaderRole
     /// <summary>True when nobody will ever read again.</summary>
     public bool IsRetired => (Volatile.Read(ref _word) & StateMask) == Retired;
 
-    /// <summary>The word as it is now, to be compared with another look or handed to <see cref="TryRescue"/>.</summary>
+    /// <summary>The word as it is now, to be compared later or given to <see cref="TryTakeOver"/>.</summary>
     public long Word => Volatile.Read(ref _word);
 
     public static bool IsInUserCode(long word) => (word & StateMask) == UserCode;
@@ -81,7 +81,7 @@ internal sealed class ReaderRole
     }
 
     /// <summary>Takes the role from a holder that is still in the user code of this word. It is free then.</summary>
-    public bool TryRescue(long word)
+    public bool TryTakeOver(long word)
     {
         Debug.Assert(IsInUserCode(word), "Only from user code is the role taken away.");
         long free = (word & ~StateMask) + OneGeneration;

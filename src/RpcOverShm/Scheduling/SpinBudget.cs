@@ -50,7 +50,7 @@ internal sealed class SpinBudget
 
     /// <summary>The same.</summary>
     /// <param name="condition">What is waited for.</param>
-    /// <param name="since">For <see cref="NoteSlept"/>, where this was in vain: when the wait began.</param>
+    /// <param name="since">For <see cref="RecordSleep"/>, where this was in vain: when the wait began.</param>
     public bool SpinUntil<TCondition>(TCondition condition, out long since)
         where TCondition : struct, ISpinCondition
     {
@@ -88,7 +88,7 @@ internal sealed class SpinBudget
     /// next one will be that long.
     /// </summary>
     /// <param name="since">When the wait began.</param>
-    public void NoteSlept(long since)
+    public void RecordSleep(long since)
     {
         long waited = Stopwatch.GetTimestamp() - since;
         if (waited <= s_longestTicks)
@@ -171,4 +171,13 @@ internal sealed class SpinBudget
             Thread.SpinWait(1);
         }
     }
+}
+
+/// <summary>
+/// What a spinning thread waits for. Implemented by structs only, so that the look is compiled into the loop; it is an
+/// interface because C# has no other way to pass code to a generic method without a call for each look.
+/// </summary>
+internal interface ISpinCondition
+{
+    bool IsMet { get; }
 }

@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// <summary>A stream of requests, one response.</summary>
 internal sealed class ClientStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
-    IReadOnlyList<MarshallerSource> codecs,
+    IReadOnlyList<MarshallerProvider> codecs,
     ClientStreamingServerMethod<TRequest, TResponse> invoke)
     : TypedMethodHandler<TRequest, TResponse>(method, codecs)
     where TRequest : class

@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// <summary>A stream of requests, a stream of responses.</summary>
 internal sealed class DuplexStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
-    IReadOnlyList<MarshallerSource> codecs,
+    IReadOnlyList<MarshallerProvider> codecs,
     DuplexStreamingServerMethod<TRequest, TResponse> invoke)
     : TypedMethodHandler<TRequest, TResponse>(method, codecs)
     where TRequest : class

@@ -7,11 +7,11 @@ namespace RpcOverShm.Servers;
 /// <summary>One served method, whatever its shape and types.</summary>
 internal abstract class MethodHandler
 {
-    private readonly TakingHabit _requestHabit;
+    private readonly PayloadAccessHint _requestHint;
 
-    protected MethodHandler(IMethod method, TakingHabit requestHabit)
+    protected MethodHandler(IMethod method, PayloadAccessHint requestHint)
     {
-        _requestHabit = requestHabit;
+        _requestHint = requestHint;
         FullName = method.FullName;
         ServiceName = method.ServiceName;
         IsRequestStream = method.Type is MethodType.ClientStreaming or MethodType.DuplexStreaming;
@@ -30,7 +30,7 @@ internal abstract class MethodHandler
     public abstract IEnumerable<string> CodecNames { get; }
 
     /// <summary>How the method's marshallers take requests that come with this encoding; null for none.</summary>
-    public TakingHabit RequestHabit(string? encoding) => encoding is null ? _requestHabit : _requestHabit.Encoded;
+    public PayloadAccessHint RequestHint(string? encoding) => encoding is null ? _requestHint : _requestHint.Encoded;
 
     /// <summary>False when no codec of this name is offered; null is the generated marshallers.</summary>
     public abstract bool Offers(string? codec);

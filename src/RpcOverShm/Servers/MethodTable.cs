@@ -14,13 +14,13 @@ internal sealed class MethodTable
 {
     private const int LongestTextLogged = 500;
 
-    private readonly NameTable<MethodHandler> _handlers;
+    private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
     /// <param name="definitions">The services.</param>
     /// <param name="codecs">Serialisers that clients may ask for besides the generated marshallers.</param>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
-    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerSource> codecs)
+    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
     {
         var collector = new Collector(codecs);
         foreach (ServerServiceDefinition definition in definitions)
@@ -28,7 +28,7 @@ internal sealed class MethodTable
             definition.BindService(collector);
         }
 
-        _handlers = new NameTable<MethodHandler>(collector.Handlers);
+        _handlers = new Utf8Lookup<MethodHandler>(collector.Handlers);
         IEnumerable<string> services = collector.Handlers.Values.Select(handler => handler.ServiceName);
         _services = services.ToFrozenSet(StringComparer.Ordinal);
     }
@@ -62,7 +62,7 @@ internal sealed class MethodTable
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
-    private sealed class Collector(IReadOnlyList<MarshallerSource> codecs) : ServiceBinderBase
+    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs) : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
 

@@ -1,3 +1,4 @@
+using System.Runtime.ExceptionServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
@@ -12,7 +13,7 @@ internal sealed class RequestMessages
 {
     private readonly InboundMessages? _inbound;
     private readonly bool _isStream;
-    private MessageBytes _first;
+    private ReceivedMessage _first;
     private volatile bool _hasFirst;
     private volatile bool _isAborted;
     private bool _wasAtEnd; // when it was aborted
@@ -31,8 +32,8 @@ internal sealed class RequestMessages
         ServerCall call)
     {
         _hasFirst = (flags & FrameFlags.HasMessage) != 0;
-        TakingHabit habit = handler.RequestHabit(call.RequestEncoding);
-        _first = _hasFirst ? MessageBytes.Of(message, habit) : default;
+        PayloadAccessHint hint = handler.RequestHint(call.RequestEncoding);
+        _first = _hasFirst ? ReceivedMessage.Of(message, hint) : default;
         bool isHalfClosed = (flags & FrameFlags.HalfClose) != 0;
         if (!isHalfClosed)
         {
@@ -41,8 +42,8 @@ internal sealed class RequestMessages
                 call,
                 MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestEncoding is not null),
                 settings.CallWindow,
-                isAlwaysWanted: !_isStream,
-                habit);
+                isAlwaysRequested: !_isStream,
+                hint);
         }
     }
 
@@ -87,7 +88,7 @@ internal sealed class RequestMessages
         return Interlocked.Exchange(ref _hasBegun, 1) == 0;
     }
 
-    public bool TryTake(out MessageBytes bytes)
+    public bool TryTake(out ReceivedMessage bytes)
     {
         if (TryClaimFirst())
         {
@@ -109,7 +110,7 @@ internal sealed class RequestMessages
     /// the call before.
     /// </summary>
     /// <exception cref="RpcException">There is none.</exception>
-    public MessageBytes TakeSingle() => TryTake(out MessageBytes bytes)
+    public ReceivedMessage TakeSingle() => TryTake(out ReceivedMessage bytes)
         ? bytes
         : throw new RpcException(new Status(StatusCode.Internal, StatusMapping.IncompleteMessageDetail));
 
@@ -142,3 +143,8 @@ internal sealed class RequestMessages
     // A method that has ended may have left a read behind: the bytes are its or the pool's, and never both's.
     private bool TryClaimFirst() => _hasFirst && Interlocked.Exchange(ref _hasFirst, false);
 }
+
+/// <summary>A request that was parsed where it lay, before its method runs.</summary>
+/// <param name="Value">The request, whatever its marshaller made.</param>
+/// <param name="Failure">What the marshaller threw instead, to be thrown where the method would run.</param>
+internal sealed record ParsedMessage(object? Value, ExceptionDispatchInfo? Failure);

@@ -76,7 +76,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     /// <summary>Null when there is nothing to read yet.</summary>
     private Task<bool>? TryRead()
     {
-        if (!call.IsEnded && _requests.TryTake(out MessageBytes bytes))
+        if (!call.IsEnded && _requests.TryTake(out ReceivedMessage bytes))
         {
             try
             {

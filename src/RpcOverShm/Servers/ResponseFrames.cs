@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -56,7 +57,7 @@ internal static class ResponseFrames
     public static void SendHeaders(Connection connection, ConnectionCall call, Metadata headers, string? encoding)
     {
         PooledBufferWriter head = CleanHead();
-        Metadata shown = TransportKeys.HideFromClient(headers);
+        Metadata shown = ReservedMetadata.HideFromClient(headers);
         MetadataCodec.Encode(
             head, encoding is null ? shown : [.. shown, new Metadata.Entry(MessageEncoding.ResponseKey, encoding)]);
         connection.Send(call, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
@@ -76,7 +77,7 @@ internal static class ResponseFrames
             Metadata metadata = [.. live];
             end = FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem
                 ? new StatusTrailer(problem, null)
-                : trailer with { Metadata = TransportKeys.HideFromClient(metadata) };
+                : trailer with { Metadata = ReservedMetadata.HideFromClient(metadata) };
         }
 
         PooledBufferWriter head = CleanHead();

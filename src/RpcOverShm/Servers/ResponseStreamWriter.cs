@@ -10,7 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
-    : IServerStreamWriter<TResponse>, IMessageParts
+    : IServerStreamWriter<TResponse>, IMessageChunkSink
     where TResponse : class
 {
     private volatile Task _lastWrite = Task.CompletedTask;
@@ -69,7 +69,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         _ = _lastWrite.Observed();
     }
 
-    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength)
+    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength)
     {
         int sent = call.SendPart(FrameFlags.None, part, wholeLength);
         _hasSentPart |= sent > 0;

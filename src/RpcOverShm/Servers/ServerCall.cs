@@ -2,8 +2,10 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -12,10 +14,10 @@ namespace RpcOverShm.Servers;
 /// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
 /// of the connection race for that; the first wins, what comes later is dropped.
 /// </summary>
-internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMessageParts
+internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMessageChunkSink
 {
-    private CallToken? _token;        // made when somebody asks for it
-    private MessageBytes _request;    // the request of a call that has just one, and had it in its first frame
+    private ServerCallCancellation? _token;        // made when somebody asks for it
+    private ReceivedMessage _request;    // the request of a call that has just one, and had it in its first frame
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
@@ -44,13 +46,13 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     /// <summary>Null for a call that has just one and had it in its first frame. Set before the method runs.</summary>
     public RequestMessages? Requests { get; private set; }
 
-    public CancellationToken CancellationToken => CallToken.Get(ref _token);
+    public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
 
-    public bool HasToldMethod => CallToken.HasTold(Volatile.Read(ref _token));
+    public bool HasToldMethod => ServerCallCancellation.HasTold(Volatile.Read(ref _token));
 
     public override InlineBudget Budget => _handler!.Budget;
 
-    public ServedConnection Owner => owner;
+    public ServerConnection Owner => owner;
 
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
@@ -76,9 +78,9 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
         Host = request.Host ?? Host;
         Codec = request.Codec;
-        RequestHeaders = TransportKeys.HideFromMethod(request.Metadata);
+        RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
         RequestEncoding = request.Encoding;
-        if (Admission.Refuse(owner, MethodName, _handler, request, message.Length) is { } refusal)
+        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length) is { } refusal)
         {
             _isRefused = true;
             TryEnd(refusal);
@@ -98,18 +100,18 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
             StartDeadline(timeout);
         }
 
-        if (Requests is null && Settings.ParsesInPlace)
+        if (Requests is null && Settings.AllowInPlaceParsing)
         {
             Parsed = _handler.ParseInPlace(this, message);
         }
         else if (Requests is null)
         {
-            _request = MessageBytes.Of(message, _handler.RequestHabit(RequestEncoding));
+            _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestEncoding));
         }
 
         if (Requests is null || Requests.TryBegin(IsEnded))
         {
-            AddWork(CallWork.Start);
+            AddUserCode(PendingUserCode.Start);
         }
     }
 
@@ -168,8 +170,6 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Stop(Status.DefaultCancelled);
     }
 
-    public override void OnEndWritten() => Connection.ForgetServed(this);
-
     public override void OnConnectionClosed(CloseReason reason)
     {
         _isStopped |= !IsEnded;
@@ -202,37 +202,37 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         }
     }
 
-    protected override void Execute(CallWork work)
+    protected override void Execute(PendingUserCode work)
     {
-        if ((work & CallWork.Start) != 0)
+        if ((work & PendingUserCode.Start) != 0)
         {
-            MethodRun.Begin(this, _handler!);
+            MethodInvoker.Begin(this, _handler!);
         }
 
-        if ((work & CallWork.WakeReader) != 0)
+        if ((work & PendingUserCode.WakeReader) != 0)
         {
             Requests!.CompleteWait();
         }
     }
 
     /// <summary>The method has ended: nobody reads its request any more.</summary>
-    public void NoteDone()
+    public void OnMethodReturned()
     {
         _request.Release();
         Requests?.ReleaseFirst();
-        owner.NoteDone();
+        owner.Running.RemoveByAnyThread();
     }
 
     /// <summary>Takes the request of a call that has just one. Once, by the method.</summary>
     /// <exception cref="RpcException">There is none.</exception>
-    public MessageBytes TakeRequest()
+    public ReceivedMessage TakeRequest()
     {
         if (Requests is not null)
         {
             return Requests.TakeSingle();
         }
 
-        MessageBytes bytes = _request;
+        ReceivedMessage bytes = _request;
         _request = default;
         return bytes;
     }
@@ -251,7 +251,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
 
         // One look at what is the method's: it may be changed meanwhile, and what was checked is what is sent.
         headers = [.. headers];
-        string? wanted = MessageEncoding.Take(MessageEncoding.WantedKey, ref headers) ?? Settings.ResponseEncoding;
+        string? wanted = MessageEncoding.Take(MessageEncoding.RequestedKey, ref headers) ?? Settings.ResponseEncoding;
         string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
         ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
         if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
@@ -294,7 +294,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         return sent;
     }
 
-    int IMessageParts.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         SendPart(FrameFlags.Single, part, wholeLength);
 
     /// <summary>
@@ -372,10 +372,10 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
         Requests?.Abort();
         if (isToldMethod)
         {
-            CallToken.Fire(ref _token);
+            ServerCallCancellation.Fire(ref _token);
             if (Requests?.TryBegin(isEnded: true) == true)
             {
-                QueueWork(CallWork.Start); // The method was counted: it finds the call ended, and is counted out.
+                QueueUserCode(PendingUserCode.Start); // It was counted, and is counted out.
             }
         }
     }
@@ -385,7 +385,7 @@ internal sealed class ServerCall(ServedConnection owner) : ConnectionCall, IMess
     {
         if (Requests?.TryBegin(IsEnded) == true)
         {
-            AddWork(CallWork.Start);
+            AddUserCode(PendingUserCode.Start);
         }
     }
 

@@ -37,7 +37,7 @@ internal sealed record ServerSettings
     public required bool HasDetailedErrors { get; init; }
 
     /// <summary>Whether requests are parsed where the client wrote them.</summary>
-    public required bool ParsesInPlace { get; init; }
+    public required bool AllowInPlaceParsing { get; init; }
 
     /// <summary>Where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }

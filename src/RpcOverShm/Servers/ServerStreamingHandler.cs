@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// <summary>One request, a stream of responses.</summary>
 internal sealed class ServerStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
-    IReadOnlyList<MarshallerSource> codecs,
+    IReadOnlyList<MarshallerProvider> codecs,
     ServerStreamingServerMethod<TRequest, TResponse> invoke)
     : TypedMethodHandler<TRequest, TResponse>(method, codecs)
     where TRequest : class

@@ -1,7 +1,7 @@
 using System.Globalization;
 using System.Text;
 using Grpc.Core;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
 

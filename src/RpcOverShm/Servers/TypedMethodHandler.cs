@@ -12,11 +12,11 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private readonly Marshallers _generated;
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
 
-    protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerSource> codecs)
-        : base(method, TakingHabit.Of<TRequest>())
+    protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerProvider> codecs)
+        : base(method, PayloadAccessHint.Of<TRequest>())
     {
         _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
-        foreach (MarshallerSource codec in codecs)
+        foreach (MarshallerProvider codec in codecs)
         {
             if (codec.TryReplace(method.RequestMarshaller) is { } request
                 && codec.TryReplace(method.ResponseMarshaller) is { } response)
@@ -52,7 +52,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             return (TRequest)parsed.Value!;
         }
 
-        MessageBytes bytes = call.TakeRequest();
+        ReceivedMessage bytes = call.TakeRequest();
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 

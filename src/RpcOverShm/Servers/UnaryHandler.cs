@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 /// <summary>One request, one response.</summary>
 internal sealed class UnaryHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
-    IReadOnlyList<MarshallerSource> codecs,
+    IReadOnlyList<MarshallerProvider> codecs,
     UnaryServerMethod<TRequest, TResponse> invoke)
     : TypedMethodHandler<TRequest, TResponse>(method, codecs)
     where TRequest : class

@@ -12,7 +12,7 @@ namespace RpcOverShm.Signals;
 internal sealed unsafe class FutexSignal : ISignal
 {
     // Pinned: the kernel is given its address. Alone in its array, and the array far from anything hot.
-    private readonly uint[] _attention = GC.AllocateArray<uint>(1, pinned: true);
+    private readonly uint[] _localEvents = GC.AllocateArray<uint>(1, pinned: true);
     private readonly List<Sleeper>? _sleepers;
 
     /// <param name="useWaitv">False for the form that older kernels need.</param>
@@ -21,22 +21,22 @@ internal sealed unsafe class FutexSignal : ISignal
     /// <summary>True where the kernel has futex_waitv and lets this process call it.</summary>
     public static bool IsWaitvSupported { get; } = ProbeWaitv();
 
-    public uint Attention => Volatile.Read(ref _attention[0]);
+    public uint LocalEvents => Volatile.Read(ref _localEvents[0]);
 
-    public bool Wait(SharedWord word, uint expected, uint attentionSeen, TimeSpan timeout) =>
+    public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout) =>
         _sleepers is null
-            ? WaitOnBoth(word, expected, attentionSeen, timeout)
-            : WaitOnWord(word, expected, attentionSeen, timeout);
+            ? WaitOnBoth(word, expected, localEventsSeen, timeout)
+            : WaitOnWord(word, expected, localEventsSeen, timeout);
 
     public void Wake(SharedWord word) => FutexNative.WakeAll(word.Address);
 
-    public void RaiseAttention()
+    public void RaiseLocalEvent()
     {
         // This process's own counter, not shared memory: sleepers of this process compare it.
-        uint now = Interlocked.Increment(ref _attention[0]);
+        uint now = Interlocked.Increment(ref _localEvents[0]);
         if (_sleepers is null)
         {
-            FutexNative.WakeAllPrivate(AttentionAddress);
+            FutexNative.WakeAllPrivate(LocalEventsAddress);
             return;
         }
 
@@ -48,16 +48,16 @@ internal sealed unsafe class FutexSignal : ISignal
         }
     }
 
-    private uint* AttentionAddress => (uint*)Unsafe.AsPointer(ref _attention[0]);
+    private uint* LocalEventsAddress => (uint*)Unsafe.AsPointer(ref _localEvents[0]);
 
-    private bool WaitOnBoth(SharedWord word, uint expected, uint attentionSeen, TimeSpan timeout)
+    private bool WaitOnBoth(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         FutexNative.WaitEntry* entries = stackalloc FutexNative.WaitEntry[2];
         entries[0] = new() { Value = expected, Address = (ulong)word.Address, Flags = FutexNative.Size32 };
         entries[1] = new()
         {
-            Value = attentionSeen,
-            Address = (ulong)AttentionAddress,
+            Value = localEventsSeen,
+            Address = (ulong)LocalEventsAddress,
             Flags = FutexNative.Size32 | FutexNative.Private,
         };
         FutexNative.TimeSpec until = FutexNative.MonotonicNowPlus(timeout);
@@ -68,16 +68,16 @@ internal sealed unsafe class FutexSignal : ISignal
         return result != -FutexNative.ErrnoETIMEDOUT;
     }
 
-    private bool WaitOnWord(SharedWord word, uint expected, uint attentionSeen, TimeSpan timeout)
+    private bool WaitOnWord(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
-        var me = new Sleeper(word, attentionSeen);
+        var me = new Sleeper(word, localEventsSeen);
         lock (_sleepers!)
         {
             _sleepers.Add(me);
         }
 
         // An event that was raised before the list knew this sleeper is seen here; a later one finds it in the list.
-        bool isWoken = Attention != attentionSeen || FutexNative.Wait(word.Address, expected, timeout);
+        bool isWoken = LocalEvents != localEventsSeen || FutexNative.Wait(word.Address, expected, timeout);
         lock (_sleepers)
         {
             _sleepers.Remove(me);
@@ -86,14 +86,14 @@ internal sealed unsafe class FutexSignal : ISignal
         return isWoken;
     }
 
-    private bool WakeThoseBefore(uint attention)
+    private bool WakeThoseBefore(uint localEvents)
     {
         bool isAnyLeft = false;
         lock (_sleepers!)
         {
             foreach (Sleeper sleeper in _sleepers)
             {
-                if (unchecked((int)(attention - sleeper.AttentionSeen)) > 0)
+                if (unchecked((int)(localEvents - sleeper.LocalEventsSeen)) > 0)
                 {
                     isAnyLeft = true;
                     FutexNative.WakeAll(sleeper.Word.Address);
@@ -123,10 +123,10 @@ internal sealed unsafe class FutexSignal : ISignal
         return FutexNative.WaitAny(&entry, 1, &until) is not (-FutexNative.ErrnoENOSYS or -FutexNative.ErrnoEPERM);
     }
 
-    private sealed class Sleeper(SharedWord word, uint attentionSeen)
+    private sealed class Sleeper(SharedWord word, uint localEventsSeen)
     {
         public SharedWord Word { get; } = word;
 
-        public uint AttentionSeen { get; } = attentionSeen;
+        public uint LocalEventsSeen { get; } = localEventsSeen;
     }
 }

@@ -17,15 +17,15 @@ internal interface ISignal
     /// <summary>
     /// The number of local events so far, wrapping around. To be sampled before the caller's own conditions.
     /// </summary>
-    uint Attention { get; }
+    uint LocalEvents { get; }
 
     /// <summary>
     /// Sleeps until the word differs from <paramref name="expected"/>, <see cref="Wake"/> is called on it in either
-    /// process, the attention counter differs from <paramref name="attentionSeen"/>, or the time-out has passed. May
+    /// process, the attention counter differs from <paramref name="localEventsSeen"/>, or the time-out has passed. May
     /// return at any time for no reason: the caller looks again at what it waits for.
     /// </summary>
     /// <returns>False when the time-out passed without any of the others, as far as is known.</returns>
-    bool Wait(SharedWord word, uint expected, uint attentionSeen, TimeSpan timeout);
+    bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout);
 
     /// <summary>
     /// Wakes all sleepers on the word, here and in the peer. All, because an armed standby reader and a parked caller
@@ -34,5 +34,5 @@ internal interface ISignal
     void Wake(SharedWord word);
 
     /// <summary>Counts a local event and wakes every sleeper of this instance.</summary>
-    void RaiseAttention();
+    void RaiseLocalEvent();
 }

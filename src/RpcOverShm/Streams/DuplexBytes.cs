@@ -1,4 +1,4 @@
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 
 namespace RpcOverShm.Streams;
 
@@ -27,7 +27,7 @@ internal sealed class DuplexBytes
     public PeerIdentity Peer => _link.Identity;
 
     /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
-    public long BackstopsWithData => _link.BackstopsWithData;
+    public long LostWakeups => _link.LostWakeups;
 
     public int Read(Span<byte> buffer)
     {
@@ -115,7 +115,7 @@ internal sealed class DuplexBytes
         }
 
         _sender.End();
-        _link.Close(new CloseReason(CloseCause.Local, "The stream was disposed."));
+        _link.Close(new CloseReason(CloseKind.Local, "The stream was disposed."));
         _sender.Leave();
         _receiver.Leave();
     }

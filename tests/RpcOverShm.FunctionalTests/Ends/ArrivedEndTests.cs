@@ -259,7 +259,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     private static async Task ArrivalAsync(ShmRig rig)
     {
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0);
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0);
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
     }
 

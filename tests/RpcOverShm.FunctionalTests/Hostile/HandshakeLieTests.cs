@@ -2,7 +2,7 @@ using System.IO.Pipes;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Testing;

@@ -109,7 +109,7 @@ internal sealed class HostileClientTests : VictimFixture
 
         using (var segment = Segments.SharedSegment.Create(64 << 10, Guid.NewGuid()))
         {
-            Connections.Handshake.Send(
+            Links.Handshake.Send(
                 peer.Socket, RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), RawPeer.Generous), segment);
         }
 

@@ -130,7 +130,7 @@ internal sealed class HostileHabitTests : VictimFixture
         await victim.AssertUnharmedAsync();
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
         await Timeouts.Eventually(
-            () => victim.Rig.Served.All(served => served.RunningCount <= 1), "the handlers of the calls have ended");
+            () => victim.Rig.Served.All(served => served.Running.Count <= 1), "the handlers of the calls have ended");
     }
 
     [Test]
@@ -155,7 +155,7 @@ internal sealed class HostileHabitTests : VictimFixture
     public async Task NeverRings_IsServedByTheBackstopAtTheLatest()
     {
         Victim victim = await StartVictimAsync();
-        victim.Rig.Log.Expect(LogGuard.BackstopFoundData);
+        victim.Rig.Log.Expect(LogGuard.LostWakeup);
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
         // Long enough for the victim to sleep; then a record that it is not rung for.
@@ -169,7 +169,7 @@ internal sealed class HostileHabitTests : VictimFixture
         // The innocent client's call, and this one.
         await Timeouts.Eventually(
             () => victim.Rig.Served.Count(
-                served => served.RunningCount > 0 && served.Connection.ServedCount == 1) == 2);
+                served => served.Running.Count > 0 && served.Connection.IncomingCount == 1) == 2);
 
         await victim.AssertUnharmedAsync();
     }
@@ -245,7 +245,7 @@ internal sealed class HostileHabitTests : VictimFixture
         peer.Send(FrameKind.CallStart, late, FrameFlags.HasMessage | FrameFlags.HalfClose, Head(method), Message("x"));
         await isSerializing.Task.Bounded();
         await Timeouts.Eventually(
-            () => victim.Rig.Served.Sum(served => served.RunningCount) == 2,
+            () => victim.Rig.Served.Sum(served => served.Running.Count) == 2,
             "the late method has returned, beside the others");
         mayGoOn.SetResult();
         await Task.Delay(100);
@@ -297,5 +297,21 @@ internal sealed class HostileHabitTests : VictimFixture
             return tail > peer.PeerLimits.RingCapacity * 3 / 4 && tail == last;
         });
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
+    }
+}
+
+/// <summary>A method that takes a stream of requests and reads none of them, until its call ends.</summary>
+internal static class DeafService
+{
+    public static Method<Payload, Payload> Method { get; } =
+        Script.Define(MethodType.ClientStreaming, "Listen", "rpcovershm.testing.Deaf");
+
+    public static ServerServiceDefinition Build() =>
+        ServerServiceDefinition.CreateBuilder().AddMethod(Method, ListenAsync).Build();
+
+    private static async Task<Payload> ListenAsync(IAsyncStreamReader<Payload> requests, ServerCallContext context)
+    {
+        await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        return Payloads.Empty;
     }
 }

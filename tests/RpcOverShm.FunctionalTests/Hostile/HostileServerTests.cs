@@ -1,6 +1,6 @@
 using System.Net.Sockets;
 using Grpc.Core;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 using RpcOverShm.Testing;

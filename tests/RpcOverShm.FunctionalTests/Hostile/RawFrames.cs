@@ -47,3 +47,7 @@ internal static class RawFrames
 
     public static Payload Read(this RawFrame frame) => Payload.Parser.ParseFrom(frame.Body);
 }
+
+/// <summary>One frame that a victim has sent.</summary>
+internal sealed record RawFrame(
+    FrameKind Kind, FrameFlags Flags, CallId Call, uint Argument, byte[] Head, byte[] Body);

@@ -1,6 +1,6 @@
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
@@ -16,7 +16,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 internal sealed class RawPeer : IDisposable
 {
     private readonly Socket _socket;
-    private readonly ISignal _signal = SignalFactory.Create();
+    private readonly FutexSignal _signal = new FutexSignal(FutexSignal.IsWaitvSupported);
     private readonly SharedSegment _peer;
     private volatile bool _isOver;
 

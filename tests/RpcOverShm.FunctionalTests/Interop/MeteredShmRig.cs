@@ -2,6 +2,7 @@ using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.FunctionalTests.Rigs;
+using RpcOverShm.Links;
 using RpcOverShm.Rings;
 
 namespace RpcOverShm.FunctionalTests.Interop;

@@ -90,7 +90,7 @@ internal sealed class ClientStatusItemTests(RigKind kind) : RigFixture(kind)
         if (rig is ShmRig shm)
         {
             // The server has sent the end, and what is sent behind it has come: so has the end.
-            await Timeouts.Eventually(() => shm.OnlyConnection.ServedCount == 0);
+            await Timeouts.Eventually(() => shm.OnlyConnection.IncomingCount == 0);
             await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
             Assert.That(() => call.GetStatus(), Throws.InvalidOperationException);
             Assert.That(() => call.GetTrailers(), Throws.InvalidOperationException);

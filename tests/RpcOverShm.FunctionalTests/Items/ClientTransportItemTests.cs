@@ -106,7 +106,7 @@ internal sealed class ClientTransportItemTests() : RigFixture(RigKind.Shm)
         await held.Began.Bounded();
         call.Dispose();
         RpcException failure = await FailureOf(call.Outcome);
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the server has forgotten the call");
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the call");
         held.Release();
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 

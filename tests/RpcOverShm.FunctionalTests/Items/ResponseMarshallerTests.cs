@@ -64,8 +64,8 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
     [TestCase("announces nothing")]
     [TestCase("announces and completes with an array")]
     [TestCase("takes the writer twice")]
-    public async Task Response_WhoseMarshallerDoesWhatItMay_Arrives(string habit) =>
-        await AssertArrivesAsync(await UseAsync(null, Build(habit)));
+    public async Task Response_WhoseMarshallerDoesWhatItMay_Arrives(string hint) =>
+        await AssertArrivesAsync(await UseAsync(null, Build(hint)));
 
     private static async Task AssertArrivesAsync(CallRig rig)
     {
@@ -88,10 +88,10 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
             Define(MethodType.ServerStreaming, s_good), null, default, [1, 2, 3]).ResponseStream.ToListAsync()),
     ];
 
-    private static ServerServiceDefinition Build(string habit)
+    private static ServerServiceDefinition Build(string hint)
     {
         var marshaller = new Marshaller<byte[]>(
-            (message, context) => Serialize(habit, message, context), context => context.PayloadAsNewBuffer());
+            (message, context) => Serialize(hint, message, context), context => context.PayloadAsNewBuffer());
         return ServerServiceDefinition.CreateBuilder()
             .AddMethod(Define(MethodType.Unary, marshaller), (request, _) => Task.FromResult(request))
             .AddMethod(
@@ -103,9 +103,9 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
     private static Method<byte[], byte[]> Define(MethodType type, Marshaller<byte[]> response) =>
         new(type, Service, type.ToString(), s_good, response);
 
-    private static void Serialize(string habit, byte[] message, SerializationContext context)
+    private static void Serialize(string hint, byte[] message, SerializationContext context)
     {
-        switch (habit)
+        switch (hint)
         {
             case "throws":
                 throw new FormatException("no bytes for this");
@@ -150,14 +150,14 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
                 context.Complete(message);
                 break;
             default:
-                Announce(habit, message, context);
+                Announce(hint, message, context);
                 break;
         }
     }
 
-    private static void Announce(string habit, byte[] message, SerializationContext context)
+    private static void Announce(string hint, byte[] message, SerializationContext context)
     {
-        context.SetPayloadLength(habit switch
+        context.SetPayloadLength(hint switch
         {
             "announces more than it writes" => message.Length + 1,
             "announces less than it writes" => message.Length - 1,

@@ -126,8 +126,8 @@ internal sealed class ServerEndItemTests(RigKind kind) : ItemFixture(kind)
     {
         if (rig is ShmRig shm)
         {
-            await Timeouts.Eventually(() => shm.OnlyConnection.ServedCount == 0);
-            await Timeouts.Eventually(() => shm.Served.Single().RunningCount == methods);
+            await Timeouts.Eventually(() => shm.OnlyConnection.IncomingCount == 0);
+            await Timeouts.Eventually(() => shm.Served.Single().Running.Count == methods);
         }
     }
 

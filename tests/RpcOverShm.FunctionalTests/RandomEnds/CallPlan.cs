@@ -99,3 +99,53 @@ internal sealed record CallPlan
         return values[random.Next(values.Length)];
     }
 }
+
+/// <summary>What a handler does in the end.</summary>
+internal enum CallAnswer
+{
+    /// <summary>Ends well.</summary>
+    Success,
+
+    /// <summary>Ends well some time later, whatever its token says.</summary>
+    LateSuccess,
+
+    /// <summary>Throws an RpcException.</summary>
+    Refusal,
+
+    /// <summary>Throws another exception.</summary>
+    Fault,
+
+    /// <summary>Throws another exception some time later, whatever its token says.</summary>
+    LateFault,
+
+    /// <summary>Waits for its token.</summary>
+    Hold,
+}
+
+/// <summary>What the caller does to its call before it has ended.</summary>
+internal enum CallInterruption
+{
+    None,
+
+    /// <summary>Its token is cancelled.</summary>
+    Token,
+
+    /// <summary>It is disposed.</summary>
+    Dispose,
+
+    /// <summary>It has a deadline that is soon.</summary>
+    Deadline,
+
+    /// <summary>The token of its reads is cancelled.</summary>
+    ReadToken,
+}
+
+/// <summary>The ways to make a call.</summary>
+internal enum CallShape
+{
+    Blocking,
+    Unary,
+    ServerStream,
+    ClientStream,
+    Duplex,
+}

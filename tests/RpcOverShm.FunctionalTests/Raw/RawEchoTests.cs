@@ -24,7 +24,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 1023, 1024, 16 << 10, (16 << 10) + 1, 40_000, 100_000, (1 << 20) + 7, 3_000_000)] int bytes,
         [Values] bool isInPlace)
     {
-        ShmRig rig = await StartShmAsync(s_raw with { ParsesInPlace = isInPlace }, s_arrays.Build());
+        ShmRig rig = await StartShmAsync(s_raw with { AllowInPlaceParsing = isInPlace }, s_arrays.Build());
         byte[] message = RandomBytes(bytes);
 
         // Twice: how the first ones were taken decides what the next ones are put into.
@@ -125,7 +125,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         [Values(0, 1, 100, 16 << 10, (16 << 10) + 1, 100_000, (1 << 20) + 7, 3_000_000)] int bytes,
         [Values] bool isInPlace)
     {
-        ShmRig rig = await StartShmAsync(s_raw with { ParsesInPlace = isInPlace }, s_payloads.Build());
+        ShmRig rig = await StartShmAsync(s_raw with { AllowInPlaceParsing = isInPlace }, s_payloads.Build());
         byte[] message = RandomBytes(bytes);
         using ShmPayload request = ShmPayload.Wrap(message);
 

@@ -9,7 +9,7 @@ namespace RpcOverShm.FunctionalTests.Retries;
 /// <summary>After streams that were tried again nothing of their attempts is left.</summary>
 internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
 {
-    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
     private const int Calls = 20;
 
     private static readonly RigOptions s_retrying = new()
@@ -58,7 +58,7 @@ internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
 
     private static void FailTwice(ServerCallContext context)
     {
-        if (context.RequestHeaders.GetValue(PreviousAttempts) != "2")
+        if (context.RequestHeaders.GetValue(PreviousAttemptsHeader) != "2")
         {
             throw new RpcException(new Status(StatusCode.Unavailable, "not now"));
         }

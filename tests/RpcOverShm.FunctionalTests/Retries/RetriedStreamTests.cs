@@ -93,7 +93,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
             _ => throw new InvalidOperationException("There are two shapes with a stream of requests."),
         };
         await _failed.Task.Bounded();
-        await Timeouts.Eventually(() => rig.OnlyConnection.ServedCount == 0, "the attempt has ended at the server");
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the attempt has ended at the server");
 
         // What the server answers later is read later: the attempt has ended here too.
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();

@@ -9,7 +9,7 @@ namespace RpcOverShm.FunctionalTests.Retries;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
 {
-    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
     private const int Budget = 1000;
     private const int MostOfIt = 900;
 
@@ -28,9 +28,9 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
 
         using AsyncClientStreamingCall<Payload, Payload> call = client.ClientStream();
         await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
-        bool isTriedBefore = IsTriedAgain(client);
+        bool isTriedBefore = IsRetryable(client);
         await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
-        bool isTriedAfter = IsTriedAgain(client);
+        bool isTriedAfter = IsRetryable(client);
         await call.RequestStream.CompleteAsync().Bounded();
         Payload answer = await call.ResponseAsync.Bounded();
 
@@ -47,7 +47,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
         await call.RequestStream.WriteAsync(Payloads.OfSize(MostOfIt)).Bounded();
         await _answered.Task.Bounded();
 
-        await Timeouts.Eventually(() => IsTriedAgain(client), "the answered call keeps nothing any more");
+        await Timeouts.Eventually(() => IsRetryable(client), "the answered call keeps nothing any more");
         await call.RequestStream.CompleteAsync().Bounded();
         Assert.That((await call.ResponseAsync.Bounded()).Data.Length, Is.EqualTo(MostOfIt));
     }
@@ -58,7 +58,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(
             new Script
             {
-                Unary = (_, context) => context.RequestHeaders.GetValue(PreviousAttempts) == "2"
+                Unary = (_, context) => context.RequestHeaders.GetValue(PreviousAttemptsHeader) == "2"
                     ? Task.FromResult(Payloads.Of("here"))
                     : throw Unavailable(),
             },
@@ -72,7 +72,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
     private static RpcException Unavailable() => new(new Status(StatusCode.Unavailable, "not now"));
 
     // Such a call succeeds at its second attempt, and has none where the budget is taken.
-    private static bool IsTriedAgain(ScriptClient client)
+    private static bool IsRetryable(ScriptClient client)
     {
         try
         {
@@ -90,7 +90,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(
             new Script
             {
-                Unary = (request, context) => context.RequestHeaders.GetValue(PreviousAttempts) is not null
+                Unary = (request, context) => context.RequestHeaders.GetValue(PreviousAttemptsHeader) is not null
                     ? Task.FromResult(request)
                     : throw Unavailable(),
                 ClientStream = async (requests, context) =>

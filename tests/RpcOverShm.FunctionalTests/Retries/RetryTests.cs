@@ -10,7 +10,7 @@ namespace RpcOverShm.FunctionalTests.Retries;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
 {
-    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
     private const string Pushback = "grpc-retry-pushback-ms";
 
     private static readonly RigRetries s_three = new(3, StatusCode.Unavailable);
@@ -308,7 +308,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         lock (_attempts)
         {
             _lastHeaders = context.RequestHeaders;
-            _attempts.Add(context.RequestHeaders.GetValue(PreviousAttempts) ?? "");
+            _attempts.Add(context.RequestHeaders.GetValue(PreviousAttemptsHeader) ?? "");
             return _attempts.Count;
         }
     }

@@ -11,7 +11,7 @@ namespace RpcOverShm.FunctionalTests.Retries;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryThrottlingTests() : RigFixture(RigKind.Shm)
 {
-    private const string PreviousAttempts = "grpc-previous-rpc-attempts";
+    private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
     private const int Tokens = 4;
 
     private static readonly RigOptions s_throttled = new()
@@ -32,7 +32,7 @@ internal sealed class RetryThrottlingTests() : RigFixture(RigKind.Shm)
             new Script
             {
                 Unary = (request, context) =>
-                    isDown || context.RequestHeaders.GetValue(PreviousAttempts) is null
+                    isDown || context.RequestHeaders.GetValue(PreviousAttemptsHeader) is null
                         ? throw new RpcException(new Status(StatusCode.Unavailable, "not now"))
                         : Task.FromResult(request),
             },

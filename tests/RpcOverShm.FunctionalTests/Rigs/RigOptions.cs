@@ -54,13 +54,13 @@ internal sealed record RigOptions
     /// Shared memory only: of server and channel. The default is the product's, or what the environment says, so that
     /// all tests can be run in each mode.
     /// </summary>
-    public ShmScheduling Scheduling { get; init; } = DefaultScheduling();
+    public ShmSchedulingMode Scheduling { get; init; } = DefaultScheduling();
 
     /// <summary>Not of Grpc.Core.</summary>
     public bool HasDetailedErrors { get; init; }
 
     /// <summary>Shared memory only: of server and channel.</summary>
-    public bool ParsesInPlace { get; init; }
+    public bool AllowInPlaceParsing { get; init; }
 
     /// <summary>Not of Grpc.Core.</summary>
     public long? MaxRetryBufferPerCall { get; init; } = 1 << 20;
@@ -75,8 +75,8 @@ internal sealed record RigOptions
     public IReadOnlyList<ShmCodec> ServerCodecs { get; init; } = [];
 
     // A word that is no mode fails every test, in place of running them all in another one than was meant.
-    private static ShmScheduling DefaultScheduling() =>
-        IsSchedulingChosen ? Enum.Parse<ShmScheduling>(ChosenScheduling!) : ShmScheduling.Adaptive;
+    private static ShmSchedulingMode DefaultScheduling() =>
+        IsSchedulingChosen ? Enum.Parse<ShmSchedulingMode>(ChosenScheduling!) : ShmSchedulingMode.Adaptive;
 
     private static string? ChosenScheduling => Environment.GetEnvironmentVariable(SchedulingVariable);
 }

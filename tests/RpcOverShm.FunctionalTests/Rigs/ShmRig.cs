@@ -36,7 +36,7 @@ internal sealed class ShmRig : CallRig
     public string[] FileNames => _directory.FileNames;
 
     /// <summary>The server's ends of its connections.</summary>
-    public IReadOnlyList<ServedConnection> Served => Server.Running!.Connections;
+    public IReadOnlyList<ServerConnection> Served => Server.Running!.Connections;
 
     /// <summary>The one connection of a test with one channel, as the server sees it.</summary>
     public Connection OnlyConnection => Served.Single().Connection;
@@ -78,7 +78,7 @@ internal sealed class ShmRig : CallRig
             RingCapacity = _options.RingCapacity,
             EnableDetailedErrors = _options.HasDetailedErrors,
             Scheduling = _options.Scheduling,
-            ParsesInPlace = _options.ParsesInPlace,
+            AllowInPlaceParsing = _options.AllowInPlaceParsing,
             ResponseCompressionAlgorithm = _options.ResponseCompression,
         };
         foreach (Interceptor interceptor in _options.OptionInterceptors)
@@ -120,7 +120,7 @@ internal sealed class ShmRig : CallRig
             MaxRetryBufferPerCallSize = _options.MaxRetryBufferPerCall,
             ThrowOperationCanceledOnCancellation = _options.ThrowsOperationCanceled,
             Scheduling = _options.Scheduling,
-            ParsesInPlace = _options.ParsesInPlace,
+            AllowInPlaceParsing = _options.AllowInPlaceParsing,
         };
         change?.Invoke(options);
         var channel = ShmChannel.ForAddress(Address, options);

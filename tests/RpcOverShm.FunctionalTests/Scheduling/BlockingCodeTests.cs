@@ -9,17 +9,17 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 /// User code that keeps the thread it runs on: methods that block, continuations that block or wait for other calls. In
 /// every mode the other calls of the connection go on.
 /// </summary>
-[TestFixture(ShmScheduling.Adaptive)]
-[TestFixture(ShmScheduling.Inline)]
-[TestFixture(ShmScheduling.ThreadPool)]
-internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind.Shm), IDisposable
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class BlockingCodeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm), IDisposable
 {
     private const string Block = "block";
 
     private readonly ManualResetEventSlim _mayGoOn = new();
     private readonly RigOptions _options = new() { Scheduling = mode };
 
-    private bool IsInline => mode != ShmScheduling.ThreadPool;
+    private bool IsInline => mode != ShmSchedulingMode.ThreadPool;
 
     public void Dispose() => _mayGoOn.Dispose();
 
@@ -47,7 +47,7 @@ internal sealed class BlockingCodeTests(ShmScheduling mode) : RigFixture(RigKind
         }
 
         Assert.That(held.Select(call => call.IsCompleted), Is.All.False);
-        Assert.That(rig.OnlyConnection.Rescues, IsInline ? Is.Positive : Is.Zero);
+        Assert.That(rig.OnlyConnection.TakeOvers, IsInline ? Is.Positive : Is.Zero);
         _mayGoOn.Set();
         await Task.WhenAll(held).Bounded();
         Assert.That(

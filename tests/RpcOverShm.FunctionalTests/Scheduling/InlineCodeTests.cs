@@ -8,10 +8,10 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
 /// <summary>Where user code runs, and that nothing of one call shows in the next.</summary>
-[TestFixture(ShmScheduling.Adaptive)]
-[TestFixture(ShmScheduling.Inline)]
-[TestFixture(ShmScheduling.ThreadPool)]
-internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.Shm)
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
 {
     private const string ReaderThread = "RpcOverShm reader";
 
@@ -35,7 +35,7 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
             _options);
         rig.Client.Unary(Payloads.Empty);
 
-        Assert.That(onPool.Single(), Is.EqualTo(mode == ShmScheduling.ThreadPool));
+        Assert.That(onPool.Single(), Is.EqualTo(mode == ShmSchedulingMode.ThreadPool));
     }
 
     [Test]
@@ -68,8 +68,8 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
         // Adaptive tries inline now and then.
         Assert.That(onPool, mode switch
         {
-            ShmScheduling.Adaptive => Is.GreaterThan(Calls / 2),
-            ShmScheduling.Inline => Is.Zero,
+            ShmSchedulingMode.Adaptive => Is.GreaterThan(Calls / 2),
+            ShmSchedulingMode.Inline => Is.Zero,
             _ => Is.EqualTo(Calls),
         });
     }
@@ -89,7 +89,7 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
         // Inline is no promise for each call: one that is answered before it is awaited goes on where it is.
         Assert.That(
             threads,
-            mode == ShmScheduling.ThreadPool ? Has.None.EqualTo(ReaderThread) : Has.Some.EqualTo(ReaderThread));
+            mode == ShmSchedulingMode.ThreadPool ? Has.None.EqualTo(ReaderThread) : Has.Some.EqualTo(ReaderThread));
     }
 
     [Test]
@@ -126,11 +126,11 @@ internal sealed class InlineCodeTests(ShmScheduling mode) : RigFixture(RigKind.S
         }
 
         // Adaptive may find such a method slow; for Inline nothing but a rescue is a reason to go elsewhere.
-        bool isAlwaysInline = mode == ShmScheduling.Inline && rig.OnlyConnection.Rescues == 0;
+        bool isAlwaysInline = mode == ShmSchedulingMode.Inline && rig.OnlyConnection.TakeOvers == 0;
         Assert.That(onPool, Has.Count.EqualTo(Calls));
         Assert.That(
             onPool,
-            mode == ShmScheduling.ThreadPool ? Has.All.EqualTo(true)
+            mode == ShmSchedulingMode.ThreadPool ? Has.All.EqualTo(true)
                 : isAlwaysInline ? Has.All.EqualTo(false)
                 : Has.Some.EqualTo(false));
     }

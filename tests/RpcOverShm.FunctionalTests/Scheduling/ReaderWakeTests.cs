@@ -10,10 +10,10 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 /// <summary>
 /// Who is woken when messages of streams come together. The server is spoken by hand, so that they do.
 /// </summary>
-[TestFixture(ShmScheduling.Adaptive)]
-[TestFixture(ShmScheduling.Inline)]
-[TestFixture(ShmScheduling.ThreadPool)]
-internal sealed class ReaderWakeTests(ShmScheduling mode) : IDisposable
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
 {
     private readonly TestDirectory _directory = new();
     private readonly LogGuard _log = new();

@@ -37,7 +37,7 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
 
         Assert.That(wrong, Is.All.EqualTo("0"));
         Assert.That(server.Running!.Connections, Has.Count.EqualTo(8));
-        Assert.That(server.Running.Connections.Select(served => served.Connection.BackstopsWithData), Is.All.Zero);
+        Assert.That(server.Running.Connections.Select(served => served.Connection.LostWakeups), Is.All.Zero);
     }
 
     [Test]

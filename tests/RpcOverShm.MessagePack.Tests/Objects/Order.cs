@@ -30,3 +30,12 @@ public sealed class Order
     [Key(5)]
     public Order? Before { get; set; }
 }
+
+/// <summary>A part of an order, by names.</summary>
+[MessagePackObject(keyAsPropertyName: true)]
+public sealed class OrderLine
+{
+    public string? Text { get; set; }
+
+    public double Price { get; set; }
+}

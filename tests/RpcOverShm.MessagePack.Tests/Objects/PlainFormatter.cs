@@ -12,3 +12,9 @@ internal sealed class PlainFormatter : IMessagePackFormatter<Plain?>
     public Plain? Deserialize(ref MessagePackReader reader, MessagePackSerializerOptions options) =>
         new() { Number = reader.ReadInt32() };
 }
+
+/// <summary>A class without any attribute.</summary>
+public sealed class Plain
+{
+    public int Number { get; set; }
+}

@@ -12,3 +12,14 @@ public sealed class Tree
     [Key(1)]
     public object? Fruit { get; set; }
 }
+
+/// <summary>Arrays of arrays, as deep as one likes, and whatever else.</summary>
+[MessagePackObject]
+public sealed class Folder
+{
+    [Key(0)]
+    public Folder[]? Folders { get; set; }
+
+    [Key(1)]
+    public object? Anything { get; set; }
+}

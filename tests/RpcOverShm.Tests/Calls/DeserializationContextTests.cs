@@ -63,7 +63,7 @@ public class DeserializationContextTests
     [Test]
     public void Deserialize_ThatThrows_ReleasesTheBytesAndPassesItOn()
     {
-        var bytes = new MessageBytes("abc"u8);
+        var bytes = new ReceivedMessage("abc"u8);
         var marshaller = new Marshaller<byte[]>(
             static (_, _) => { }, new Func<DeserializationContext, byte[]>(_ => throw new FormatException("mine")));
 
@@ -88,7 +88,7 @@ public class DeserializationContextTests
     public void Deserialize_WithAPlainMarshaller_Works()
     {
         var marshaller = Marshallers.Create(static (byte[] bytes) => bytes, static bytes => bytes);
-        var bytes = new MessageBytes("abc"u8);
+        var bytes = new ReceivedMessage("abc"u8);
 
         Assert.That(FrameDeserializationContext.Deserialize(marshaller, ref bytes), Is.EqualTo("abc"u8.ToArray()));
     }
@@ -96,7 +96,7 @@ public class DeserializationContextTests
     [Test]
     public void Deserialize_OfMessagesThatAreNotSmall_NotesHowTheyWereTaken()
     {
-        TakingHabit habit = TakingHabit.Of<Taken>();
+        PayloadAccessHint hint = PayloadAccessHint.Of<Taken>();
         var asArray = new Marshaller<Taken>(static (_, _) => { }, static context => new(context.PayloadAsNewBuffer()));
         var asSequence = new Marshaller<Taken>(
             static (_, _) => { }, static context => new(context.PayloadAsReadOnlySequence().ToArray()));
@@ -104,16 +104,16 @@ public class DeserializationContextTests
 
         foreach ((Marshaller<Taken> marshaller, int length) in new[]
         {
-            (asArray, MessageBytes.SmallestArrayBytes - 1),
-            (asArray, MessageBytes.SmallestArrayBytes),
-            (asSequence, MessageBytes.SmallestArrayBytes - 1),
-            (asSequence, MessageBytes.SmallestArrayBytes),
+            (asArray, ReceivedMessage.SmallestArrayBytes - 1),
+            (asArray, ReceivedMessage.SmallestArrayBytes),
+            (asSequence, ReceivedMessage.SmallestArrayBytes - 1),
+            (asSequence, ReceivedMessage.SmallestArrayBytes),
         })
         {
-            MessageBytes bytes = MessageBytes.Of(new byte[length], habit);
+            ReceivedMessage bytes = ReceivedMessage.Of(new byte[length], hint);
             byte[] taken = FrameDeserializationContext.Deserialize(marshaller, ref bytes).Bytes;
             Assert.That(taken, Has.Length.EqualTo(length));
-            seen.Add(habit.IsAsArray);
+            seen.Add(hint.IsAsArray);
         }
 
         Assert.That(seen, Is.EqualTo((bool[])[false, true, true, false]));
@@ -124,18 +124,18 @@ public class DeserializationContextTests
     {
         var marshaller = new Marshaller<Decoded>(
             static (_, _) => { }, static context => new(context.PayloadAsNewBuffer()));
-        var bytes = new MessageBytes(new byte[10_000]); // The first one says that the others are as they were.
+        var bytes = new ReceivedMessage(new byte[10_000]); // The first one says that the others are as they were.
 
         Decoded decoded = FrameDeserializationContext.Deserialize(
             MessageEncoding.Reading(marshaller, limitBytes: null), ref bytes);
 
         Assert.That(decoded.Bytes, Has.Length.EqualTo(9999));
-        Assert.That(TakingHabit.Of<Decoded>().IsAsArray);
+        Assert.That(PayloadAccessHint.Of<Decoded>().IsAsArray);
     }
 
     private static byte[] Deserialize(ReadOnlySpan<byte> payload, Func<DeserializationContext, byte[]> deserializer)
     {
-        var bytes = new MessageBytes(payload);
+        var bytes = new ReceivedMessage(payload);
         var marshaller = new Marshaller<byte[]>(static (_, _) => { }, deserializer);
         return FrameDeserializationContext.Deserialize(marshaller, ref bytes);
     }

@@ -109,7 +109,7 @@ public class InboundCreditTests
         }
 
         await wait.Bounded();
-        Assert.That(messages.TryTake(out MessageBytes bytes));
+        Assert.That(messages.TryTake(out ReceivedMessage bytes));
         Assert.That(bytes.Length, Is.EqualTo(5000));
         bytes.Release();
     }
@@ -127,7 +127,7 @@ public class InboundCreditTests
     [Test]
     public void Add_WhereOneMessageIsAlwaysWanted_GivesBackAtOnce()
     {
-        QueuedMessages messages = New(isAlwaysWanted: true);
+        QueuedMessages messages = New(isAlwaysRequested: true);
         messages.Add(5000, new byte[500], 0);
 
         Assert.That(messages.Grants, Is.EqualTo((uint[])[500 + Record]));
@@ -185,14 +185,14 @@ public class InboundCreditTests
         Assert.That(sent - messages.Grants.Sum(grant => (long)grant), Is.InRange(0, Window / 2));
     }
 
-    private static QueuedMessages New(bool isAlwaysWanted = false) => new(null, Window, isAlwaysWanted);
+    private static QueuedMessages New(bool isAlwaysRequested = false) => new(null, Window, isAlwaysRequested);
 
     private static bool Add(QueuedMessages messages, int length) =>
         messages.Add((uint)length, new byte[length], 0) is null;
 
     private static void Take(QueuedMessages messages)
     {
-        if (messages.TryTake(out MessageBytes bytes))
+        if (messages.TryTake(out ReceivedMessage bytes))
         {
             bytes.Release();
         }

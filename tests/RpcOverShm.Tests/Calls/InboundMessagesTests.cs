@@ -118,7 +118,7 @@ public class InboundMessagesTests
     [Test]
     public void Add_OfASecondMessageWhereOneIsWanted_EndsTheCallAndDropsIt()
     {
-        _messages = new QueuedMessages(null, Window, isAlwaysWanted: true);
+        _messages = new QueuedMessages(null, Window, isAlwaysRequested: true);
         Assert.That(_messages.Add(4, "ab"u8, 0), Is.Null);
         _messages.AddChunk("cd"u8, 0);
 
@@ -310,7 +310,7 @@ public class InboundMessagesTests
                 while (!messages.IsAtEnd)
                 {
                     await messages.WaitAsync(CancellationToken.None);
-                    while (messages.TryTake(out MessageBytes bytes))
+                    while (messages.TryTake(out ReceivedMessage bytes))
                     {
                         taken++;
                         bytes.Release();
@@ -345,7 +345,7 @@ public class InboundMessagesTests
 
     private string Take()
     {
-        Assert.That(_messages.TryTake(out MessageBytes bytes));
+        Assert.That(_messages.TryTake(out ReceivedMessage bytes));
         string text = System.Text.Encoding.ASCII.GetString(bytes.TakeArray());
         bytes.Release();
         return text;

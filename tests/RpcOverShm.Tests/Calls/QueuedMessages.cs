@@ -1,7 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Calls;
 
@@ -13,10 +13,11 @@ internal sealed class QueuedMessages
     private readonly RecordingCall _call = new();
     private readonly InboundMessages _messages;
 
-    public QueuedMessages(int? maxMessageBytes, uint window, bool isAlwaysWanted = false, bool isTakenAsArray = false)
+    public QueuedMessages(
+        int? maxMessageBytes, uint window, bool isAlwaysRequested = false, bool isTakenAsArray = false)
     {
-        var habit = new TakingHabit(isInChunks: false) { IsAsArray = isTakenAsArray };
-        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysWanted, habit);
+        var hint = new PayloadAccessHint(isInChunks: false) { IsAsArray = isTakenAsArray };
+        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysRequested, hint);
         _call.OnWork = _ => _messages.CompleteWait();
     }
 
@@ -28,41 +29,41 @@ internal sealed class QueuedMessages
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         Status? status = _messages.Add(wholeLength, bytes, flags);
-        QueueWork();
+        QueueUserCode();
         return status;
     }
 
     public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         _messages.AddChunk(bytes, flags);
-        QueueWork();
+        QueueUserCode();
     }
 
     public void End()
     {
         _messages.End();
-        QueueWork();
+        QueueUserCode();
     }
 
     public void EndAbruptly()
     {
         _messages.EndAbruptly();
-        QueueWork();
+        QueueUserCode();
     }
 
     public void Abort() => _messages.Abort();
 
-    public bool TryTake(out MessageBytes bytes) => _messages.TryTake(out bytes);
+    public bool TryTake(out ReceivedMessage bytes) => _messages.TryTake(out bytes);
 
     public ValueTask WaitAsync() => _messages.WaitAsync(CancellationToken.None);
 
     public ValueTask WaitAsync(CancellationToken cancellationToken) => _messages.WaitAsync(cancellationToken);
 
-    private void QueueWork()
+    private void QueueUserCode()
     {
-        if (_call.HasWork)
+        if (_call.HasUserCode)
         {
-            _call.QueueWork();
+            _call.QueueUserCode();
         }
     }
 }

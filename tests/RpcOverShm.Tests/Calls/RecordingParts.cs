@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Tests.Calls;
 
 /// <summary>Takes parts of a message as a connection would that has so much room.</summary>
-internal sealed class RecordingParts(int room) : IMessageParts
+internal sealed class RecordingParts(int room) : IMessageChunkSink
 {
     private readonly List<byte> _bytes = [];
     private int _room = room;

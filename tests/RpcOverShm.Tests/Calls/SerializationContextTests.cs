@@ -28,8 +28,8 @@ public class SerializationContextTests
     }
 
     [TestCase(10_000, true)]
-    [TestCase(PartsWriter.SmallestThatLiesThere - 1, true)]
-    [TestCase(PartsWriter.SmallestThatLiesThere, false, Description = "It has to wait in any case.")]
+    [TestCase(ChunkedMessageWriter.SmallestThatLiesThere - 1, true)]
+    [TestCase(ChunkedMessageWriter.SmallestThatLiesThere, false, Description = "It has to wait in any case.")]
     public void Serialize_WithTheMessageItself_CopiesNoneThatIsARecord(int length, bool isBorrowed)
     {
         byte[] array = new byte[length];

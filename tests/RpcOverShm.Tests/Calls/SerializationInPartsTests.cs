@@ -1,7 +1,7 @@
 using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Connections;
+using RpcOverShm.Sending;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Calls;
@@ -232,7 +232,7 @@ public class SerializationInPartsTests
     }
 
     private static byte[] Serialize(
-        Action<string, SerializationContext> serializer, IMessageParts? parts, int? limit = null)
+        Action<string, SerializationContext> serializer, IMessageChunkSink? parts, int? limit = null)
     {
         var marshaller = new Marshaller<string>(serializer, static _ => "");
         using FrameSerializationContext context =

@@ -1,6 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Calls;
@@ -14,7 +14,7 @@ public class StatusMappingTests
     [TestCase("InternalError", StatusCode.Internal, "the text")]
     public void FromClose_OfAReason_IsTheTable(string cause, StatusCode code, string detail)
     {
-        Status status = StatusMapping.FromClose(new CloseReason(Enum.Parse<CloseCause>(cause), "the text"));
+        Status status = StatusMapping.FromClose(new CloseReason(Enum.Parse<CloseKind>(cause), "the text"));
 
         Assert.That((status.StatusCode, status.Detail), Is.EqualTo((code, detail)));
     }
@@ -22,7 +22,7 @@ public class StatusMappingTests
     [Test]
     public void FromClose_OfEveryCause_IsInTheTable()
     {
-        Assert.That(Enum.GetNames<CloseCause>(), Has.Length.EqualTo(5));
+        Assert.That(Enum.GetNames<CloseKind>(), Has.Length.EqualTo(5));
     }
 
     [TestCase("NotListening", StatusCode.Unavailable)]

@@ -1,7 +1,11 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 using RpcOverShm.Testing;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -30,14 +34,14 @@ internal sealed class CallingRig : IDisposable
     public RecordingCall Start()
     {
         var call = new RecordingCall();
-        Assert.That(Connection.StartCall(call, FrameFlags.None, "head"u8, default), Is.EqualTo(StartOutcome.Started));
+        Assert.That(Connection.StartCall(call, FrameFlags.None, "head"u8, default), Is.EqualTo(StartResult.Started));
         Assert.That(Peer.Receive().Call, Is.EqualTo(call.Id));
         return call;
     }
 
     public void Dispose()
     {
-        Connection.Close(new CloseReason(CloseCause.Local, "The test is over."));
+        Connection.Close(new CloseReason(CloseKind.Local, "The test is over."));
         Assert.That(Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
         Peer.Dispose();
         _links.Dispose();

@@ -1,7 +1,11 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 using RpcOverShm.Testing;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -34,13 +38,13 @@ internal sealed class ConnectionPair : IDisposable
     /// <summary>Runs a call on this thread and checks its answer.</summary>
     public void Run(byte mark)
     {
-        var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
         call.Waiter!.Clear();
-        StartOutcome outcome = Client.RunCall(
+        StartResult outcome = Client.RunCall(
             call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark, mark], largeMessage: null);
-        Assert.That(outcome, Is.EqualTo(StartOutcome.Started));
+        Assert.That(outcome, Is.EqualTo(StartResult.Started));
         Assert.That(call.IsDone);
-        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[mark, mark]), string.Join(", ", call.Events));
+        Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[mark, mark]), string.Join(", ", call.Events));
     }
 
     /// <summary>Starts a call that nobody blocks for; completes with its answer.</summary>
@@ -48,18 +52,18 @@ internal sealed class ConnectionPair : IDisposable
     {
         var done = new TaskCompletionSource<RecordingCall>(TaskCreationOptions.RunContinuationsAsynchronously);
         var call = new RecordingCall { OnEvent = (call, _) => done.TrySetResult(call) };
-        StartOutcome outcome = Client.StartCall(call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark]);
-        return outcome == StartOutcome.Started
+        StartResult outcome = Client.StartCall(call, FrameFlags.HasMessage | FrameFlags.HalfClose, [mark], [mark]);
+        return outcome == StartResult.Started
             ? done.Task
             : Task.FromException<RecordingCall>(new InvalidOperationException($"The call was not started: {outcome}."));
     }
 
     public void AssertNoBackstop() =>
-        Assert.That((Client.BackstopsWithData, Server.BackstopsWithData), Is.EqualTo((0L, 0L)));
+        Assert.That((Client.LostWakeups, Server.LostWakeups), Is.EqualTo((0L, 0L)));
 
     public void Dispose()
     {
-        var reason = new CloseReason(CloseCause.Local, "The test is over.");
+        var reason = new CloseReason(CloseKind.Local, "The test is over.");
         Client.Close(reason);
         Server.Close(reason);
         Assert.That(Task.WhenAll(Client.Closed, Server.Closed).Wait(Timeouts.Wait), "The connections end.");
@@ -70,12 +74,8 @@ internal sealed class ConnectionPair : IDisposable
     {
         if (what.StartsWith("start", StringComparison.Ordinal))
         {
-            byte[] message = [.. call.MessageBytes];
+            byte[] message = [.. call.ReceivedMessage];
             Server.Send(call, FrameKind.End, FrameFlags.HasMessage, call.LastHead, message);
-        }
-        else if (what == "end written")
-        {
-            Server.ForgetServed(call);
         }
     }
 }

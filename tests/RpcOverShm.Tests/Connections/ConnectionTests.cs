@@ -1,6 +1,9 @@
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 using RpcOverShm.Testing;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -15,8 +18,8 @@ public class ConnectionTests
 
         pair.Run(7);
 
-        Assert.That(pair.Client.StartedCount, Is.Zero);
-        Assert.That(() => pair.Server.ServedCount, Is.Zero.After(20_000, 2));
+        Assert.That(pair.Client.OutgoingCount, Is.Zero);
+        Assert.That(() => pair.Server.IncomingCount, Is.Zero.After(20_000, 2));
     }
 
     [Test]
@@ -26,7 +29,7 @@ public class ConnectionTests
 
         RecordingCall call = await pair.RunAsync(9).Bounded();
 
-        Assert.That(call.MessageBytes, Is.EqualTo((byte[])[9]));
+        Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[9]));
     }
 
     [Test]
@@ -34,11 +37,11 @@ public class ConnectionTests
     {
         using var rig = new CallingRig();
         await Timeouts.Eventually(() => rig.Connection.IsSilent, "the reader sleeps for longer");
-        uint before = rig.Links.Client.Attention;
+        uint before = rig.Links.Client.LocalEvents;
 
         rig.Start();
 
-        Assert.That(rig.Links.Client.Attention, Is.Not.EqualTo(before));
+        Assert.That(rig.Links.Client.LocalEvents, Is.Not.EqualTo(before));
         await Timeouts.Eventually(() => !rig.Connection.IsSilent, "the reader sleeps for little more than a second");
     }
 
@@ -72,7 +75,7 @@ public class ConnectionTests
             for (int n = 0; n < 1500; n++)
             {
                 RecordingCall call = await pair.RunAsync((byte)(i + n)).Bounded();
-                Assert.That(call.MessageBytes, Is.EqualTo((byte[])[(byte)(i + n)]));
+                Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[(byte)(i + n)]));
             }
         }))];
 
@@ -80,7 +83,7 @@ public class ConnectionTests
         Array.ForEach(blocking, thread => thread.Join());
 
         pair.AssertNoBackstop();
-        Assert.That(pair.Client.StartedCount, Is.Zero);
+        Assert.That(pair.Client.OutgoingCount, Is.Zero);
     }
 
     [Test]
@@ -124,13 +127,12 @@ public class ConnectionTests
             if (what.StartsWith("message", StringComparison.Ordinal)
                 || what.StartsWith("chunk", StringComparison.Ordinal))
             {
-                int now = call.MessageBytes.Count;
+                int now = call.ReceivedMessage.Count;
                 pair!.Server.SendCredit(call, (uint)(now - received) + 16);
                 received = now;
                 if (what.Contains("HalfClose"))
                 {
                     pair.Server.Send(call, FrameKind.End, FrameFlags.None, default, default);
-                    pair.Server.ForgetServed(call);
                 }
             }
         });
@@ -138,7 +140,7 @@ public class ConnectionTests
         {
             var message = new PooledBufferWriter();
             message.Write(SenderRig.Pattern(1_000_000));
-            var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
 
             pair.Client.RunCall(call, FrameFlags.None, "h"u8, default, message);
 
@@ -152,9 +154,9 @@ public class ConnectionTests
     public void RunCall_BeyondThePeersLimit_ReturnsAtOnce()
     {
         using var pair = new ConnectionPair(maxCalls: 0);
-        var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
 
-        Assert.That(pair.Client.RunCall(call, 0, default, default, null), Is.EqualTo(StartOutcome.TooManyCalls));
+        Assert.That(pair.Client.RunCall(call, 0, default, default, null), Is.EqualTo(StartResult.TooManyCalls));
         Assert.That(call.Events, Is.Empty);
     }
 
@@ -163,7 +165,7 @@ public class ConnectionTests
     {
         using var rig = new CallingRig();
         using var started = new ManualResetEventSlim();
-        var call = new RecordingCall(waiter: new WakeLatch());
+        var call = new RecordingCall(waiter: new AutoResetLatch());
         TestThread caller = TestThread.Start("caller", () => rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
@@ -185,7 +187,7 @@ public class ConnectionTests
         const int Callers = 4;
         TestThread[] callers = [.. Enumerable.Range(0, Callers).Select(i => TestThread.Start("caller", () =>
         {
-            var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
             rig.Connection.RunCall(call, FrameFlags.None, [(byte)i], default, null);
             Assert.That(call.LastHead, Is.EqualTo((byte[])[(byte)i]));
         }))];
@@ -198,19 +200,22 @@ public class ConnectionTests
         }
 
         Array.ForEach(callers, caller => caller.Join());
-        Assert.That(rig.Connection.BackstopsWithData, Is.Zero);
+        Assert.That(rig.Connection.LostWakeups, Is.Zero);
     }
 
     [Test]
     public void Close_WithCallersThatBlock_EndsThemAll()
     {
         using var rig = new CallingRig();
-        RecordingCall[] calls = [.. Enumerable.Range(0, 4).Select(_ => new RecordingCall(waiter: new WakeLatch()))];
+        RecordingCall[] calls =
+        [
+            .. Enumerable.Range(0, 4).Select(_ => new RecordingCall(waiter: new AutoResetLatch())),
+        ];
         TestThread[] callers = [.. calls.Select(call => TestThread.Start(
             "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
         Array.ForEach(calls, _ => rig.Peer.Receive());
 
-        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+        rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
 
         Array.ForEach(callers, caller => caller.Join());
         Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
@@ -222,12 +227,12 @@ public class ConnectionTests
         using var rig = new CallingRig();
         RecordingCall[] calls = [rig.Start(), rig.Start()];
 
-        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+        rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
         await rig.Connection.Closed.Bounded();
 
         Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("closed: Local"));
         Assert.That(
-            rig.Connection.StartCall(new RecordingCall(), 0, default, default), Is.EqualTo(StartOutcome.Closed));
+            rig.Connection.StartCall(new RecordingCall(), 0, default, default), Is.EqualTo(StartResult.Closed));
     }
 
     [Test]
@@ -237,10 +242,10 @@ public class ConnectionTests
         var call = new RecordingCall();
         pair.Client.StartCall(call, FrameFlags.None, default, default);
 
-        pair.Server.Close(new CloseReason(CloseCause.Local, "enough"));
+        pair.Server.Close(new CloseReason(CloseKind.Local, "enough"));
         await pair.Client.Closed.Bounded();
 
-        Assert.That(pair.Client.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerLost));
+        Assert.That(pair.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerLost));
         Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerLost"]));
     }
 
@@ -250,10 +255,10 @@ public class ConnectionTests
         using var pair = new ConnectionPair();
         pair.Server.SendGoAway();
 
-        pair.Server.Close(new CloseReason(CloseCause.Local, "enough"));
+        pair.Server.Close(new CloseReason(CloseKind.Local, "enough"));
         await pair.Client.Closed.Bounded();
 
-        Assert.That(pair.Client.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerClosed));
+        Assert.That(pair.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerClosed));
     }
 
     [Test]
@@ -274,7 +279,7 @@ public class ConnectionTests
             await rig.Connection.Closed.Bounded();
 
             Assert.That(calls.Select(call => string.Join(", ", call.Events)), Is.All.EqualTo("end None: 0, 0"));
-            Assert.That(rig.Connection.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerLost));
+            Assert.That(rig.Connection.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerLost));
         }
     }
 
@@ -284,7 +289,10 @@ public class ConnectionTests
         for (int i = 0; i < 50; i++)
         {
             using var rig = new CallingRig();
-            RecordingCall[] calls = [.. Enumerable.Range(0, 3).Select(_ => new RecordingCall(waiter: new WakeLatch()))];
+            RecordingCall[] calls =
+            [
+                .. Enumerable.Range(0, 3).Select(_ => new RecordingCall(waiter: new AutoResetLatch())),
+            ];
             TestThread[] callers = [.. calls.Select(call => TestThread.Start(
                 "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
             for (int n = 0; n <= i % 4 && n < 3; n++)
@@ -303,7 +311,7 @@ public class ConnectionTests
     {
         using var rig = new CallingRig();
         RecordingCall call = rig.Start();
-        Task ended = rig.Connection.WhenStartedCallsEndAsync();
+        Task ended = rig.Connection.WhenOutgoingCallsEndAsync();
         Assert.That(ended.IsCompleted, Is.False);
 
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
@@ -316,10 +324,10 @@ public class ConnectionTests
     {
         using var rig = new ServingRig();
         rig.Start();
-        Task ended = rig.Connection.WhenServedCallsEndAsync();
+        Task ended = rig.Connection.WhenIncomingCallsEndAsync();
         Assert.That(ended.IsCompleted, Is.False);
 
-        rig.Connection.Close(new CloseReason(CloseCause.Local, "enough"));
+        rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
 
         await ended.Bounded();
     }
@@ -351,12 +359,12 @@ public class ConnectionTests
             TestThread[] blocking = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("caller", () =>
             {
                 start.SignalAndWait(Timeouts.Wait);
-                StartOutcome outcome = StartOutcome.Started;
-                while (outcome == StartOutcome.Started)
+                StartResult outcome = StartResult.Started;
+                while (outcome == StartResult.Started)
                 {
-                    var call = new RecordingCall(waiter: WakeLatch.OfThisThread);
+                    var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
                     outcome = pair.Client.RunCall(call, FrameFlags.None, default, default, null);
-                    Assert.That(call.IsDone, Is.EqualTo(outcome == StartOutcome.Started));
+                    Assert.That(call.IsDone, Is.EqualTo(outcome == StartResult.Started));
                 }
             }))];
             Task[] awaiting = [.. Enumerable.Range(0, 2).Select(_ => Task.Run(async () =>
@@ -371,7 +379,7 @@ public class ConnectionTests
 
             start.SignalAndWait(Timeouts.Wait);
             Thread.SpinWait(round * 2000);
-            (round % 2 == 0 ? pair.Client : pair.Server).Close(new CloseReason(CloseCause.Local, "enough"));
+            (round % 2 == 0 ? pair.Client : pair.Server).Close(new CloseReason(CloseKind.Local, "enough"));
 
             Array.ForEach(blocking, thread => thread.Join());
             await Task.WhenAll(awaiting).Bounded();

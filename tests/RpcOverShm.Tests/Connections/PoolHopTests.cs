@@ -15,15 +15,16 @@ public class PoolHopTests
 
     [Test]
     public async Task LargeUnaryCalls_ThatRunInline_LeaveThePoolAlone() =>
-        Assert.That(await CountHopsAsync(ShmScheduling.Inline), Is.LessThan(Calls / 2));
+        Assert.That(await CountHopsAsync(ShmSchedulingMode.Inline), Is.LessThan(Calls / 2));
 
     // However many records a request has: its method begins when they are there.
     [Test]
     public async Task LargeUnaryCalls_ThatRunOnThePool_HopOnceEach() =>
-        Assert.That(await CountHopsAsync(ShmScheduling.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
+        Assert.That(
+            await CountHopsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
 
     /// <summary>Hops of both ends together. A hop is counted after its answer was sent.</summary>
-    private static async Task<long> CountHopsAsync(ShmScheduling mode, int atLeast = 0)
+    private static async Task<long> CountHopsAsync(ShmSchedulingMode mode, int atLeast = 0)
     {
         using var directory = new TestDirectory();
         string address = "shm://" + directory.Combine("hops.sock");

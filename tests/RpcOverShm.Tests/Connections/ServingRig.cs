@@ -1,8 +1,11 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Testing;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -54,7 +57,7 @@ internal sealed class ServingRig : IDisposable
 
     public void Dispose()
     {
-        Connection.Close(new CloseReason(CloseCause.Local, "The test is over."));
+        Connection.Close(new CloseReason(CloseKind.Local, "The test is over."));
         Assert.That(Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
         Peer.Dispose();
         _links.Dispose();

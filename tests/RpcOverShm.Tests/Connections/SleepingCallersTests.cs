@@ -1,11 +1,12 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Connections;
 
 public class SleepingCallersTests
 {
     private readonly SleepingCallers _sleepers = new();
-    private readonly WakeLatch[] _latches = [new(), new(), new()];
+    private readonly AutoResetLatch[] _latches = [new(), new(), new()];
 
     [SetUp]
     public void Sleep() => Array.ForEach(_latches, _sleepers.Add);
@@ -22,7 +23,7 @@ public class SleepingCallersTests
     public void SignalOne_AfterTheSignalledHasLeft_SignalsAnother()
     {
         _sleepers.SignalOne();
-        WakeLatch first = _latches.Single(latch => latch.IsSignalled);
+        AutoResetLatch first = _latches.Single(latch => latch.IsSignalled);
         _sleepers.Remove(first);
         _sleepers.SignalOne();
 

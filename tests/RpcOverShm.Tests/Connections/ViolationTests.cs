@@ -1,9 +1,11 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Testing;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
@@ -72,7 +74,6 @@ public class ViolationTests
         RecordingCall living = rig.Start(slot: 0);
         RecordingCall ended = rig.Start(slot: 1);
         rig.Connection.Send(ended, FrameKind.End, FrameFlags.None, default, default);
-        rig.Connection.ForgetServed(ended);
 
         rig.Peer.Send(s_byClients[name].Frame);
         if (name == "end in parts")
@@ -155,7 +156,7 @@ public class ViolationTests
 
         await rig.Connection.Closed.Bounded();
 
-        Assert.That(rig.Connection.CloseReason!.Cause, Is.EqualTo(CloseCause.InternalError));
+        Assert.That(rig.Connection.CloseReason!.Kind, Is.EqualTo(CloseKind.InternalError));
         Assert.That(rig.Connection.CloseReason.Text, Is.EqualTo("a defect"));
     }
 
@@ -163,7 +164,7 @@ public class ViolationTests
         Connection connection, System.Net.Sockets.Socket peersSocket, LogGuard logger, string text)
     {
         await connection.Closed.Bounded();
-        Assert.That(connection.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerViolation), connection.CloseReason.Text);
+        Assert.That(connection.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation), connection.CloseReason.Text);
         Assert.That(connection.CloseReason.Text, Does.Contain(text));
         using Handshake.ReceivedHello? said =
             await Handshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();

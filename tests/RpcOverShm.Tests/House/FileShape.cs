@@ -2,9 +2,14 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>A file stands where its namespace says, holds one type, and has that type's name.</summary>
+/// <summary>
+/// A file stands where its namespace says and has the name of its first type. Small types that only this one needs, an
+/// enum for example, stand behind it.
+/// </summary>
 internal static class FileShape
 {
+    public const int SmallTypeLines = 25;
+
     /// <summary>Checks a file of src, tests or perf: what follows the first folder is the namespace.</summary>
     public static IEnumerable<string> Check(SourceFile file)
     {
@@ -18,14 +23,19 @@ internal static class FileShape
             }
         }
 
-        string[] types = [.. file.TopLevelTypes.Select(SourceFile.NameOf)];
-        if (types.Length > 1)
+        MemberDeclarationSyntax[] types = [.. file.TopLevelTypes];
+        if (types.Length > 0 && SourceFile.NameOf(types[0]) != file.Name.Split('.')[0])
         {
-            yield return file.At(1, $"Several types in one file: {string.Join(", ", types)}.");
+            yield return file.At(1, $"The first type is called {SourceFile.NameOf(types[0])}.");
         }
-        else if (types.Length == 1 && types[0] != file.Name.Split('.')[0])
+
+        foreach (MemberDeclarationSyntax type in types.Skip(1).Where(type => type is not EnumDeclarationSyntax))
         {
-            yield return file.At(1, $"The type is called {types[0]}.");
+            int lines = type.GetText().Lines.Count;
+            if (lines > SmallTypeLines)
+            {
+                yield return file.At(type, $"{SourceFile.NameOf(type)} has {lines} lines; it needs a file of its own.");
+            }
         }
     }
 }

@@ -21,3 +21,13 @@ internal sealed class LayoutTable
     private static LayoutField ToField(string[] row) => new(
         row[2], int.Parse(row[0], CultureInfo.InvariantCulture), int.Parse(row[1], CultureInfo.InvariantCulture));
 }
+
+/// <summary>A field that two processes share, as the protocol's page or the code has it.</summary>
+internal sealed record LayoutField(string Name, int Offset, int Size)
+{
+    public const string Reserved = "Reserved";
+
+    public int End => Offset + Size;
+
+    public override string ToString() => $"{Name} at {Offset}, {Size} bytes";
+}

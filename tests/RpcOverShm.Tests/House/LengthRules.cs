@@ -7,13 +7,20 @@ namespace RpcOverShm.Tests.House;
 internal static class LengthRules
 {
     public const int FileLines = 400;
+    public const int LongFileLines = 600;
     public const int LineColumns = 120;
     public const int MethodLines = 60;
     public const int Parameters = 7;
     public const int Nesting = 4;
 
-    public static IEnumerable<string> Files(SourceFile file) =>
-        file.Lines.Length > FileLines ? [file.At(1, $"{file.Lines.Length} lines; {FileLines} are the limit.")] : [];
+    /// <summary>Files that may be longer, up to <see cref="LongFileLines"/>: one state machine each.</summary>
+    public static readonly string[] LongFiles = [];
+
+    public static IEnumerable<string> Files(SourceFile file)
+    {
+        int limit = LongFiles.Contains(file.Name) ? LongFileLines : FileLines;
+        return file.Lines.Length > limit ? [file.At(1, $"{file.Lines.Length} lines; {limit} are the limit.")] : [];
+    }
 
     public static IEnumerable<string> Lines(SourceFile file) =>
         from line in file.Lines.Index()

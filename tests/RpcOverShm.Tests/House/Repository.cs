@@ -61,3 +61,13 @@ internal static class Repository
                 .Where(child => !s_leftOut.Contains(child.Name) && child.LinkTarget is null)
                 .SelectMany(FilesBelow));
 }
+
+/// <summary>What rules have found, as one message with a line for each.</summary>
+internal static class Findings
+{
+    public static void AssertNone(IEnumerable<string> findings)
+    {
+        string[] all = [.. findings];
+        Assert.That(all, Is.Empty, string.Join(Environment.NewLine, all.Prepend($"{all.Length} findings:")));
+    }
+}

@@ -8,6 +8,8 @@ public class RoomLevelTests
 {
     private const string Folder = "src/RpcOverShm";
 
+    private static readonly string[] s_roomsWithoutCycles = ["Links", "Sending", "Streams", "Connections"];
+
     private static readonly RoomRules s_rules = new(RoomTable.Enforced, Folder, [.. Repository.Sources(Folder)]);
 
     [Test]
@@ -89,13 +91,46 @@ public class RoomLevelTests
     [TestCase("tests/Some.Tests/Rings/A.cs", "namespace Some.Tests.Rings; class A;", null)]
     [TestCase("tests/Some.Tests/A.Part.cs", "namespace Some.Tests; class A { enum B; }", null)]
     [TestCase("tests/Some.Tests/Rings/A.cs", "namespace Some.Tests; class A;", "the folder says Some.Tests.Rings")]
-    [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { class A; enum B; }", "Several types in one file: A, B")]
+    [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { class A; enum B; }", null)]
+    [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { enum B; class A; }", "The first type is called B")]
     [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests; delegate void B();", "called B")]
     public void FileShape_OfAFile_FindsWhatIsOutOfPlace(string path, string code, string? finding)
     {
         IEnumerable<string> findings = FileShape.Check(new SourceFile(path, code));
 
         Assert.That(findings, finding is null ? Is.Empty : Has.One.Contains(finding));
+    }
+
+    [Test]
+    public void FileShape_OfALargeSecondType_FindsIt()
+    {
+        string code = $"namespace Some.Tests;\nclass A;\nclass B\n{{{new string('\n', FileShape.SmallTypeLines)}}}";
+
+        Assert.That(
+            FileShape.Check(new SourceFile("tests/Some.Tests/A.cs", code)),
+            Has.One.Contains("it needs a file of its own"));
+    }
+
+    [Test]
+    public void ClassCycles_OfSomeRooms_AreNone() => Findings.AssertNone(ClassCycles.Find(
+    [
+        .. Repository.Sources(Folder).Where(file => s_roomsWithoutCycles.Any(
+            room => file.Folder == $"{Folder}/{room}")),
+    ]));
+
+    [Test]
+    public void ClassCycles_OfThreeFiles_FindsTheWayBack()
+    {
+        IEnumerable<string> findings = ClassCycles.Find(
+        [
+            new SourceFile("a/A.cs", "class A { B _b; }"),
+            new SourceFile("a/B.cs", "class B { void M() => C.Run(); }"),
+            new SourceFile("a/C.Part.cs", "class C { List<A> _a; static void Run() { } }"),
+            new SourceFile("a/D.cs", "class D { A _a; D _d; }"),
+        ]);
+
+        Assert.That(findings.Count(), Is.EqualTo(3));
+        Assert.That(findings, Has.Some.Contains("A needs B needs C needs A: a cycle."));
     }
 
     private static RoomRules RulesWith(string room, string code) => new(

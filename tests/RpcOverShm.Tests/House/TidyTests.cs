@@ -20,6 +20,11 @@ public class TidyTests
     public void Files_Everywhere_AreWithinTheirLength() => Findings.AssertNone(All.SelectMany(LengthRules.Files));
 
     [Test]
+    public void LongFiles_AllOfThem_AreLong() => Assert.That(
+        All.Where(file => file.Lines.Length > LengthRules.FileLines).Select(file => file.Name),
+        Is.EquivalentTo(LengthRules.LongFiles));
+
+    [Test]
     public void Lines_OfCodeInAnyLanguage_AreWithinTheirLength() => Findings.AssertNone(
         Repository.Texts.Where(file => s_codeEndings.Any(file.Path.EndsWith)).SelectMany(LengthRules.Lines));
 

@@ -14,7 +14,7 @@ internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose
         MaxSendMessageBytes = null,
         CallWindow = 1 << 16,
         Codec = null,
-        ParsesInPlace = false,
+        AllowInPlaceParsing = false,
         ThrowsOperationCanceled = false,
         Credentials = [],
         Authority = "",
@@ -22,6 +22,6 @@ internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose
         Logger = new LogGuard(),
     };
 
-    public override void Start(RenewableCall call, object origin) =>
+    public override void Start(ClientCall call, object snapshot) =>
         throw new InvalidOperationException("A call of no channel can't be started.");
 }

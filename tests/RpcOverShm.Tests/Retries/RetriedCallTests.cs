@@ -11,7 +11,7 @@ public class RetriedCallTests
 {
     private const int MostBytes = 100;
 
-    private static readonly CallEnd s_refusal = CallEnd.FromServer(
+    private static readonly CallOutcome s_refusal = CallOutcome.FromServer(
         new Status(StatusCode.Unavailable, "not now"), new Metadata { { RetryPolicy.PushbackKey, "0" } });
 
     private static readonly Status s_disposed = new(StatusCode.Cancelled, "gRPC call disposed.");
@@ -48,7 +48,7 @@ public class RetriedCallTests
     [Test]
     public async Task Dispose_WhenAnAttemptHasSucceededAndNobodyKnows_LeavesTheSuccess()
     {
-        TaskCompletionSource<string> response = Add(EndedAs(CallEnd.Success));
+        TaskCompletionSource<string> response = Add(EndedAs(CallOutcome.Success));
         RetriedCall<string> call = Start();
 
         call.Dispose();
@@ -63,7 +63,7 @@ public class RetriedCallTests
     [Test]
     public void Dispose_WhenAnAttemptHasEndedForGoodAndNobodyKnows_LeavesThatEnd()
     {
-        var cancelled = CallEnd.Local(StatusMapping.ClientCancelled, CancellationToken.None);
+        var cancelled = CallOutcome.Local(StatusMapping.ClientCancelled, CancellationToken.None);
         TaskCompletionSource<string> response = Add(EndedAs(cancelled));
         RetriedCall<string> call = Start();
 
@@ -166,7 +166,7 @@ public class RetriedCallTests
 
     private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
 
-    private SingleResponseCall<string> EndedAs(CallEnd end)
+    private SingleResponseCall<string> EndedAs(CallOutcome end)
     {
         SingleResponseCall<string> call = Unsent();
         call.Finish(end, isCancel: false);
@@ -189,10 +189,10 @@ public class RetriedCallTests
             MaxBackoff: TimeSpan.FromHours(1),
             Multiplier: 1,
             new HashSet<StatusCode> { StatusCode.Unavailable });
-        return new RetriedCall<string>(_settings, policy, default, new RequestLog(_settings.Budget), Make, end: null);
+        return new RetriedCall<string>(_settings, policy, default, new RetryBuffer(_settings.Budget), Make, end: null);
     }
 
-    private Attempt<string> Make(CallOptions options, CallEnd? end)
+    private Attempt<string> Make(CallOptions options, CallOutcome? end)
     {
         if (end is not null)
         {

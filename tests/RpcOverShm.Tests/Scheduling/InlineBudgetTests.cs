@@ -59,7 +59,7 @@ public class InlineBudgetTests
     {
         for (int i = 0; i < RunsUntilSlow; i++)
         {
-            _budget.NoteRescue();
+            _budget.RecordTakeOver();
         }
 
         int queued = 0;
@@ -75,7 +75,7 @@ public class InlineBudgetTests
     public void IsInline_AfterATryThatWasSlowAgain_PausesForTwiceAsLong()
     {
         IsInline_AfterRescues_IsFalseForAWhile();
-        _budget.NoteRescue();
+        _budget.RecordTakeOver();
         int queued = 0;
         while (!_budget.IsInline)
         {

@@ -71,7 +71,7 @@ public class ReaderRoleTests
         _role.TryTake(out ReaderRole.Token token);
         _role.EnterUserCode(ref token);
 
-        Assert.That(_role.TryRescue(_role.Word));
+        Assert.That(_role.TryTakeOver(_role.Word));
 
         Assert.That(_role.IsFree);
         Assert.That(_role.TryTake(out ReaderRole.Token other));
@@ -87,12 +87,12 @@ public class ReaderRoleTests
         _role.EnterUserCode(ref token);
         long seen = _role.Word;
         Assert.That(_role.TryReturn(ref token));
-        Assert.That(_role.TryRescue(seen), Is.False);
+        Assert.That(_role.TryTakeOver(seen), Is.False);
 
         // Nor where the same thread is in other user code by then.
         _role.EnterUserCode(ref token);
 
-        Assert.That(_role.TryRescue(seen), Is.False);
+        Assert.That(_role.TryTakeOver(seen), Is.False);
         Assert.That(_role.TryReturn(ref token));
     }
 

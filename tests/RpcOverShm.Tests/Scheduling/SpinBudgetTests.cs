@@ -95,7 +95,7 @@ public class SpinBudgetTests
         for (int i = 0; i < 100 && _budget.Current <= usual; i++)
         {
             _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out long since);
-            _budget.NoteSlept(since);
+            _budget.RecordSleep(since);
         }
 
         Assert.That(_budget.Current, Is.GreaterThan(usual));
@@ -107,7 +107,7 @@ public class SpinBudgetTests
     {
         long since = GiveUp();
         Thread.Sleep(SpinBudget.Longest * 10);
-        _budget.NoteSlept(since);
+        _budget.RecordSleep(since);
 
         Assert.That(_budget.Current, Is.EqualTo(TimeSpan.Zero));
     }
@@ -117,7 +117,7 @@ public class SpinBudgetTests
     {
         for (int i = 0; i < 100 && (i == 0 || _budget.Current == TimeSpan.Zero); i++)
         {
-            _budget.NoteSlept(GiveUp());
+            _budget.RecordSleep(GiveUp());
         }
 
         Assert.That(_budget.Current, Is.GreaterThan(TimeSpan.Zero));

@@ -32,7 +32,7 @@ public class RequestMessagesTests
         var reader = TestThread.Start("reader", () => EachRound(round =>
         {
             Thread.SpinWait(round / HeadStarts % HeadStarts);
-            taken[round] = messages[round].TryTake(out MessageBytes bytes) ? ArrayOf(bytes) : null;
+            taken[round] = messages[round].TryTake(out ReceivedMessage bytes) ? ArrayOf(bytes) : null;
         }));
         EachRound(round =>
         {
@@ -59,7 +59,7 @@ public class RequestMessagesTests
     private static RequestMessages WithFirst() =>
         new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, null!, new ServerCall(null!));
 
-    private static byte[] ArrayOf(MessageBytes bytes) =>
+    private static byte[] ArrayOf(ReceivedMessage bytes) =>
         MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)
             ? array.Array!
             : throw new InvalidOperationException("A message of one piece has an array.");

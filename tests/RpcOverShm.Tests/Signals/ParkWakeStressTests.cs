@@ -84,7 +84,7 @@ public class ParkWakeStressTests
             byte kind = 0;
             while (kind != LastKind)
             {
-                uint attention = signal.Attention;
+                uint localEvents = signal.LocalEvents;
                 if (ring.Reader.TryRead(out RecordHeader header, out _))
                 {
                     kind = header.Kind;
@@ -96,18 +96,18 @@ public class ParkWakeStressTests
 
                 Delay();
                 WakeForSpace(ring.Reader.PublishHead());
-                SleepForData(attention);
+                SleepForData(localEvents);
             }
         }
 
-        private void SleepForData(uint attention)
+        private void SleepForData(uint localEvents)
         {
             long position = ring.Reader.Position;
             if (ring.Reader.Arm())
             {
                 _sleeps++;
                 DelayAtTimes();
-                bool wasWoken = signal.Wait(ring.TailAsSeen, SharedWord.LowHalf(position), attention, s_backstop);
+                bool wasWoken = signal.Wait(ring.TailAsSeen, SharedWord.LowHalf(position), localEvents, s_backstop);
                 Backstops += !wasWoken && ring.Reader.HasData ? 1 : 0;
             }
 
@@ -119,12 +119,12 @@ public class ParkWakeStressTests
             while (!ring.TryWrite(payload, kind, isControl: kind == LastKind))
             {
                 Publish();
-                uint attention = signal.Attention;
+                uint localEvents = signal.LocalEvents;
                 if (ring.Writer.ParkForSpace() is { } head)
                 {
                     _sleeps++;
                     DelayAtTimes();
-                    bool wasWoken = signal.Wait(ring.HeadAsSeen, SharedWord.LowHalf(head), attention, s_backstop);
+                    bool wasWoken = signal.Wait(ring.HeadAsSeen, SharedWord.LowHalf(head), localEvents, s_backstop);
                     Backstops += !wasWoken && ring.Head != head ? 1 : 0;
                 }
 

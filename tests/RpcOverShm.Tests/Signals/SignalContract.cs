@@ -39,7 +39,7 @@ public abstract class SignalContract
     {
         SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 16);
 
-        Assert.That(new Sleeper(() => _signal.Wait(Word, 0, _signal.Attention, s_long)).Join().WasWoken);
+        Assert.That(new Sleeper(() => _signal.Wait(Word, 0, _signal.LocalEvents, s_long)).Join().WasWoken);
     }
 
     [Test]
@@ -47,7 +47,7 @@ public abstract class SignalContract
     {
         SharedMemoryOrder.WriteFenced(ref _segment.Own.Tail, 1L << 32);
 
-        Assert.That(_signal.Wait(Word, 0, _signal.Attention, TimeSpan.FromMilliseconds(5)), Is.False);
+        Assert.That(_signal.Wait(Word, 0, _signal.LocalEvents, TimeSpan.FromMilliseconds(5)), Is.False);
     }
 
     [Test]
@@ -56,7 +56,7 @@ public abstract class SignalContract
         var time = TimeSpan.FromMilliseconds(30);
         long start = Stopwatch.GetTimestamp();
 
-        bool wasWoken = _signal.Wait(Word, 0, _signal.Attention, time);
+        bool wasWoken = _signal.Wait(Word, 0, _signal.LocalEvents, time);
 
         Assert.That(wasWoken, Is.False);
         Assert.That(Stopwatch.GetElapsedTime(start), Is.GreaterThanOrEqualTo(time));
@@ -65,14 +65,14 @@ public abstract class SignalContract
     [Test]
     public void Wait_WithNoTime_ReturnsAtOnce()
     {
-        Assert.That(_signal.Wait(Word, 0, _signal.Attention, TimeSpan.Zero), Is.False);
+        Assert.That(_signal.Wait(Word, 0, _signal.LocalEvents, TimeSpan.Zero), Is.False);
     }
 
     [Test]
     public void Wait_WithAnOldSampleOfAttention_ReturnsAtOnce()
     {
-        uint sample = _signal.Attention;
-        _signal.RaiseAttention();
+        uint sample = _signal.LocalEvents;
+        _signal.RaiseLocalEvent();
 
         Assert.That(new Sleeper(() => _signal.Wait(Word, 0, sample, s_long)).Join().WasWoken);
     }
@@ -121,7 +121,7 @@ public abstract class SignalContract
     {
         Sleeper[] sleepers = NewSleepers(areAsleep);
 
-        _signal.RaiseAttention();
+        _signal.RaiseLocalEvent();
 
         Assert.That(sleepers.Select(sleeper => sleeper.Join().WasWoken), Is.All.True);
     }
@@ -129,22 +129,22 @@ public abstract class SignalContract
     [Test]
     public void RaiseAttention_OfTheOtherSide_IsNotThisOnes()
     {
-        uint before = _signal.Attention;
+        uint before = _signal.LocalEvents;
 
-        _peers.RaiseAttention();
+        _peers.RaiseLocalEvent();
 
-        Assert.That(_signal.Attention, Is.EqualTo(before));
+        Assert.That(_signal.LocalEvents, Is.EqualTo(before));
     }
 
     [Test]
     public void RaiseAttention_WithNobodyAsleep_Counts()
     {
-        uint before = _signal.Attention;
+        uint before = _signal.LocalEvents;
 
-        _signal.RaiseAttention();
-        _signal.RaiseAttention();
+        _signal.RaiseLocalEvent();
+        _signal.RaiseLocalEvent();
 
-        Assert.That(_signal.Attention, Is.EqualTo(before + 2));
+        Assert.That(_signal.LocalEvents, Is.EqualTo(before + 2));
     }
 
     [Test]
@@ -159,7 +159,7 @@ public abstract class SignalContract
         {
             while (Volatile.Read(ref seen) < Rounds)
             {
-                uint sample = _signal.Attention;
+                uint sample = _signal.LocalEvents;
                 int now = Volatile.Read(ref raised);
                 if (now != seen)
                 {
@@ -175,7 +175,7 @@ public abstract class SignalContract
         for (int i = 1; i <= Rounds && sleeper.IsAlive; i++)
         {
             Volatile.Write(ref raised, i);
-            _signal.RaiseAttention();
+            _signal.RaiseLocalEvent();
             for (int spins = 0; Volatile.Read(ref seen) != i && sleeper.IsAlive; spins++)
             {
                 if (spins > 200)
@@ -200,10 +200,12 @@ public abstract class SignalContract
         {
             while (Volatile.Read(ref done) < 2)
             {
-                uint sample = _signal.Attention;
+                uint sample = _signal.LocalEvents;
                 bool isOver = Volatile.Read(ref done) == 2;
                 SharedWord word = i == 0 ? Word : OtherWord;
-                if (!isOver && !_signal.Wait(word, 0, sample, TimeSpan.FromSeconds(10)) && _signal.Attention != sample)
+                if (!isOver
+                    && !_signal.Wait(word, 0, sample, TimeSpan.FromSeconds(10))
+                    && _signal.LocalEvents != sample)
                 {
                     Interlocked.Increment(ref missed);
                 }
@@ -213,18 +215,18 @@ public abstract class SignalContract
         {
             for (int i = 0; i < RaisesEach; i++)
             {
-                _signal.RaiseAttention();
+                _signal.RaiseLocalEvent();
             }
 
             Interlocked.Increment(ref done);
-            _signal.RaiseAttention();
+            _signal.RaiseLocalEvent();
         }))];
 
         // The last event finds whoever sleeps; a sleeper that missed it would keep its thread from ending.
         Array.ForEach(raisers, raiser => raiser.Join());
         Array.ForEach(sleepers, sleeper => sleeper.Join());
         Assert.That(missed, Is.Zero);
-        Assert.That(_signal.Attention, Is.EqualTo((2 * RaisesEach) + 2));
+        Assert.That(_signal.LocalEvents, Is.EqualTo((2 * RaisesEach) + 2));
     }
 
     [Test]
@@ -243,21 +245,21 @@ public abstract class SignalContract
         collector.Join();
 
         Assert.That(sleeper.IsAlive);
-        _signal.RaiseAttention();
+        _signal.RaiseLocalEvent();
         Assert.That(sleeper.Join().WasWoken);
     }
 
     [Test]
     public void RaiseAttention_AfterManyWaits_FindsNobodyLeftBehind()
     {
-        // A sleeper that stayed in a list would keep RaiseAttention from returning.
+        // A sleeper that stayed in a list would keep RaiseLocalEvent from returning.
         for (int i = 0; i < 1000; i++)
         {
-            _signal.Wait(Word, 1, _signal.Attention, s_long);
-            _signal.Wait(Word, 0, _signal.Attention - 1, s_long);
+            _signal.Wait(Word, 1, _signal.LocalEvents, s_long);
+            _signal.Wait(Word, 0, _signal.LocalEvents - 1, s_long);
         }
 
-        TestThread.Start("raiser", _signal.RaiseAttention).Join();
+        TestThread.Start("raiser", _signal.RaiseLocalEvent).Join();
     }
 
     /// <summary>Makes the implementation.</summary>
@@ -266,7 +268,7 @@ public abstract class SignalContract
     private Sleeper NewSleeper(bool isOnOtherWord = false)
     {
         SharedWord word = isOnOtherWord ? OtherWord : Word;
-        uint sample = _signal.Attention;
+        uint sample = _signal.LocalEvents;
         return new Sleeper(() => _signal.Wait(word, 0, sample, s_long));
     }
 
@@ -280,4 +282,33 @@ public abstract class SignalContract
 
         return sleepers;
     }
+}
+
+/// <summary>Where the kernel can wait for two words at once.</summary>
+public class FutexSignalTests : SignalContract
+{
+    [OneTimeSetUp]
+    public static void RequireWaitv() => Assume.That(FutexSignal.IsWaitvSupported, "The kernel has no futex_waitv.");
+
+    [Test]
+    public void IsWaitvSupported_OnAKernelThatHasIt_IsTrue()
+    {
+        Assume.That(Environment.OSVersion.Version, Is.GreaterThanOrEqualTo(new Version(5, 16)));
+
+        Assert.That(FutexSignal.IsWaitvSupported);
+    }
+
+    protected override object Create() => new FutexSignal(useWaitv: true);
+}
+
+/// <summary>Where it cannot: a local event wakes again and again until each sleeper has noticed.</summary>
+public class FutexSignalWithoutWaitvTests : SignalContract
+{
+    protected override object Create() => new FutexSignal(useWaitv: false);
+}
+
+/// <summary>The portable form, which needs nothing of the system.</summary>
+public class PollingSignalTests : SignalContract
+{
+    protected override object Create() => new PollingSignal();
 }

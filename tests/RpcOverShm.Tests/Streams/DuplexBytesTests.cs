@@ -93,7 +93,7 @@ public class DuplexBytesTests
 
         Array.ForEach(threads, thread => thread.Join());
 
-        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+        Assert.That((One.LostWakeups, Other.LostWakeups), Is.EqualTo((0L, 0L)));
     }
 
     [Test]
@@ -106,7 +106,7 @@ public class DuplexBytesTests
             Task.Run(() => ReadAllAsync(Other, Bytes, seed: 1)),
             Task.Run(() => ReadAllAsync(One, Bytes, seed: 2))).Bounded();
 
-        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+        Assert.That((One.LostWakeups, Other.LostWakeups), Is.EqualTo((0L, 0L)));
     }
 
     [Test]
@@ -130,7 +130,7 @@ public class DuplexBytesTests
 
         One.Close();
         await echo.Bounded();
-        Assert.That((One.BackstopsWithData, Other.BackstopsWithData), Is.EqualTo((0L, 0L)));
+        Assert.That((One.LostWakeups, Other.LostWakeups), Is.EqualTo((0L, 0L)));
     }
 
     [Test]

@@ -1,10 +1,11 @@
-using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
 using RpcOverShm.Testing;
-using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Streams;
 
@@ -41,7 +42,7 @@ public class HostileStreamTests
 
         Assert.That(stream.Read(_buffer), Is.EqualTo(3));
         Assert.That(() => stream.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("The peer sent"));
-        Assert.That(_links.Server.CloseReason!.Cause, Is.EqualTo(CloseCause.PeerViolation));
+        Assert.That(_links.Server.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
         stream.Close();
     }
 

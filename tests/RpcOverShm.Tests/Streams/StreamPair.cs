@@ -1,6 +1,6 @@
 using RpcOverShm.Protocol;
 using RpcOverShm.Streams;
-using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Streams;
 

@@ -14,3 +14,8 @@ internal sealed record Chart(
     string YName,
     Func<double, string> XLabel,
     IReadOnlyList<ChartSeries> Series);
+
+/// <summary>One line of a chart.</summary>
+/// <param name="Name">The arm.</param>
+/// <param name="Points">From left to right, all above 0.</param>
+internal sealed record ChartSeries(string Name, IReadOnlyList<(double X, double Y)> Points);

@@ -1,0 +1,243 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// The client's way to a connection: find the server's socket, exchange hellos and segments, give up in time. Holds no
+/// state; each attempt owns what it opens until the link owns it.
+/// </summary>
+internal static class ClientHandshake
+{
+    // How long to wait before asking again when the server's queue of connections is full.
+    private static readonly TimeSpan s_retryPause = TimeSpan.FromMilliseconds(2);
+
+    /// <exception cref="ConnectException">No connection; the failure says of what kind.</exception>
+    /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
+    /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
+    public static Task<PeerLink> ConnectAsync(
+        RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken) =>
+        settings.IsPlatformSupported
+            ? ConnectOnLinuxAsync(address, settings, cancellationToken)
+            : Task.FromException<PeerLink>(ConnectionSettings.NotSupported());
+
+    [SupportedOSPlatform("linux")]
+    private static async Task<PeerLink> ConnectOnLinuxAsync(
+        RendezvousAddress address, ConnectionSettings settings, CancellationToken cancellationToken)
+    {
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        timeout.CancelAfter(settings.ConnectTimeout);
+        Socket? socket = null;
+        SharedSegment? own = null;
+        try
+        {
+            socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            await ConnectSocketAsync(socket, address, timeout.Token).ConfigureAwait(false);
+            PeerIdentity server = CheckOwner(socket, address);
+            var id = Guid.NewGuid();
+            own = SharedSegment.Create(settings.Limits.RingCapacity, id);
+            SendHello(socket, ClientHello(settings, id), own);
+            own.ReleaseDescriptor();
+            using Handshake.ReceivedHello answer =
+                await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
+            SharedSegment peer = OpenPeerSegment(answer, settings, id, address);
+            var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false);
+            socket = null;
+            own = null;
+            return link;
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw new ConnectException(
+                ConnectFailure.TimedOut,
+                $"The server at {Name(address)} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s.");
+        }
+        catch (Exception exception) when (exception is SegmentException or IOException or SocketException)
+        {
+            throw new ConnectException(
+                ConnectFailure.SystemError, $"Cannot connect to {Name(address)}: {exception.Message}", exception);
+        }
+        finally
+        {
+            socket?.Dispose();
+            own?.Dispose();
+        }
+    }
+
+    private static async Task ConnectSocketAsync(Socket socket, RendezvousAddress address, CancellationToken token)
+    {
+        var endPoint = new UnixDomainSocketEndPoint(address.SocketPath);
+        while (true)
+        {
+            try
+            {
+                await socket.ConnectAsync(endPoint, token).ConfigureAwait(false);
+                return;
+            }
+            catch (SocketException exception)
+                when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
+            {
+                // A Unix socket has no connection attempt in progress: with a full queue it says "again" at once.
+                await Task.Delay(s_retryPause, token).ConfigureAwait(false);
+            }
+            catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
+            {
+                throw new ConnectException(ConnectFailure.AccessDenied, ExplainDenied(address), exception);
+            }
+            catch (SocketException exception)
+            {
+                throw new ConnectException(
+                    ConnectFailure.NotListening,
+                    $"No server listens at {Name(address)}: {Explain(exception, address)}",
+                    exception);
+            }
+        }
+    }
+
+    // The system's word for a socket file that is not there ("Cannot assign requested address") helps nobody.
+    private static string Explain(SocketException exception, RendezvousAddress address)
+    {
+        return exception.SocketErrorCode switch
+        {
+            SocketError.AddressNotAvailable when address.Advice is { } advice =>
+                "there is no such socket. Start the server first. "
+                + $"{advice} {RuntimeDirectory.DescribeNames(Path.GetDirectoryName(address.SocketPath)!)}",
+            SocketError.AddressNotAvailable =>
+                "there is no such socket. Start the server first, with the same path.",
+            SocketError.ConnectionRefused =>
+                "nobody listens on this file any more. Start the server again; it replaces what a dead one has left.",
+            _ => exception.Message + ".",
+        };
+    }
+
+    private static string ExplainDenied(RendezvousAddress address)
+    {
+        uint me = LinuxNative.GetEffectiveUserId();
+        try
+        {
+            if (FileFacts.OfPath(address.SocketPath) is { } facts)
+            {
+                return $"The socket of a server is at {Name(address)}, but it belongs to user {facts.UserId} and "
+                    + $"user {me} may not open it: run client and server as the same user.";
+            }
+        }
+        catch (IOException)
+        {
+            // A directory above it is closed.
+        }
+
+        return $"User {me} may not look for a server at {Name(address)}: a directory of this path is closed to it. "
+            + "Run client and server as the same user.";
+    }
+
+    private static PeerIdentity CheckOwner(Socket socket, RendezvousAddress address)
+    {
+        PeerIdentity server = PeerIdentity.Of(socket);
+        uint me = LinuxNative.GetEffectiveUserId();
+
+        // Root can read this process's memory anyway; anybody else at this address is not the server that was meant.
+        return server.UserId == me || server.UserId == 0
+            ? server
+            : throw new ConnectException(
+                ConnectFailure.AccessDenied,
+                $"The server at {Name(address)} is {server}, and a client of user {me} trusts servers of user {me} and "
+                + "of root only: run client and server as the same user.");
+    }
+
+    private static Hello ClientHello(ConnectionSettings settings, Guid id) => new()
+    {
+        Type = HelloType.Client,
+        Purpose = settings.Purpose,
+        ConnectionId = id,
+        Limits = settings.Limits,
+    };
+
+    private static void SendHello(Socket socket, Hello hello, SharedSegment own)
+    {
+        try
+        {
+            Handshake.Send(socket, hello, own);
+        }
+        catch (IOException)
+        {
+            // A server that closes without reading may have said why: the answer, or its absence, is read next.
+        }
+    }
+
+    private static async Task<Handshake.ReceivedHello> ReceiveAnswerAsync(
+        Socket socket, RendezvousAddress address, CancellationToken token)
+    {
+        Handshake.ReceivedHello? answer;
+        try
+        {
+            answer = await Handshake.ReceiveAsync(socket, token).ConfigureAwait(false);
+        }
+        catch (ProtocolException exception)
+        {
+            throw new ConnectException(
+                ConnectFailure.NotThisProtocol,
+                $"What listens at {Name(address)} is no RpcOverShm server: {exception.Message}",
+                exception);
+        }
+        catch (Exception exception) when (exception is SocketException or IOException)
+        {
+            throw new ConnectException(
+                ConnectFailure.Refused,
+                $"The server at {Name(address)} closed in the handshake: {exception.Message}.",
+                exception);
+        }
+
+        if (answer is { Hello.Type: HelloType.Server })
+        {
+            return answer;
+        }
+
+        answer?.Dispose();
+        throw Refused(answer?.Hello, address);
+    }
+
+    private static ConnectException Refused(Hello? refusal, RendezvousAddress address)
+    {
+        if (refusal is null)
+        {
+            return new ConnectException(
+                ConnectFailure.Refused, $"The server at {Name(address)} closed the connection without an answer.");
+        }
+
+        ConnectFailure failure = refusal.RefusalReason switch
+        {
+            RefusalReason.Version => ConnectFailure.VersionMismatch,
+            RefusalReason.Purpose => ConnectFailure.PurposeMismatch,
+            RefusalReason.AccessDenied => ConnectFailure.AccessDenied,
+            _ => refusal.Type == HelloType.Refusal ? ConnectFailure.Refused : ConnectFailure.NotThisProtocol,
+        };
+        string own = failure == ConnectFailure.VersionMismatch ? $" This client is {ProtocolVersion.Package}." : "";
+        return new ConnectException(failure, $"The server at {Name(address)} refused: {refusal.RefusalText}{own}");
+    }
+
+    private static SharedSegment OpenPeerSegment(
+        Handshake.ReceivedHello answer, ConnectionSettings settings, Guid id, RendezvousAddress address)
+    {
+        Hello hello = answer.Hello;
+        if (ProtocolVersion.Negotiate(hello.LowestVersion, hello.HighestVersion) is null)
+        {
+            throw new ConnectException(
+                ConnectFailure.VersionMismatch,
+                $"The server at {Name(address)} chose protocol version {hello.HighestVersion}; "
+                + $"this client, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
+                + (hello.HighestVersion > ProtocolVersion.Highest ? "Update the client." : "Update the server."));
+        }
+
+        string? problem = hello.Purpose != settings.Purpose || hello.ConnectionId != id
+            ? "an answer to another hello"
+            : Handshake.Check(hello);
+        return problem is null
+            ? SharedSegment.Open(answer.Descriptor!, hello.Limits.RingCapacity)
+            : throw new ConnectException(
+                ConnectFailure.NotThisProtocol, $"The server at {Name(address)} announced {problem}.");
+    }
+
+    private static string Name(RendezvousAddress address) => $"'{address.SocketPath}' ({address.Text})";
+}

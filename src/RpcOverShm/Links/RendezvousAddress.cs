@@ -1,0 +1,140 @@
+using System.Security.Cryptography;
+using System.Text;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// Where a server waits for its clients: the meaning of a <c>shm://</c> address. The only place that knows naming
+/// rules. <c>shm://name</c> stands for a file in the user's runtime directory; <c>shm:///path</c> for that very file.
+/// </summary>
+internal sealed class RendezvousAddress
+{
+    private const string Scheme = "shm://";
+    private const string PipeScheme = "net.pipe://";
+    private const int MaxNameBytes = 200;
+
+    // sockaddr_un holds 108 bytes with the terminating zero (unix(7)).
+    private const int MaxPathBytes = 107;
+
+    // 32 hexadecimal digits are half of the SHA-256: no two names meet by chance, and no name contains a '~'.
+    private const int HashDigits = 32;
+
+    private const string LockSuffix = ".lock";
+
+    private RendezvousAddress(string text, string socketPath, string lockPath, string? advice)
+    {
+        Text = text;
+        SocketPath = socketPath;
+        LockPath = lockPath;
+        Advice = advice;
+    }
+
+    /// <summary>The address as the user wrote it.</summary>
+    public string Text { get; }
+
+    public string SocketPath { get; }
+
+    public string LockPath { get; }
+
+    /// <summary>True for a name: the directory is this library's own, made and checked by it.</summary>
+    public bool IsInRuntimeDirectory => Advice is not null;
+
+    /// <summary>A sentence for a client that finds no server at a name; null for a path.</summary>
+    public string? Advice { get; }
+
+    /// <summary>Checks an address and finds its files. Touches no file.</summary>
+    /// <param name="address">What the user wrote.</param>
+    /// <param name="runtimeDirectory">The directory for names; null for the user's own.</param>
+    /// <exception cref="ArgumentException">The address is not one; the message says what is allowed.</exception>
+    public static RendezvousAddress Parse(string address, string? runtimeDirectory)
+    {
+        ArgumentNullException.ThrowIfNull(address);
+        if (!address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase))
+        {
+            throw Malformed(address, "it does not start with 'shm://'" + Suggest(address));
+        }
+
+        string rest = address[Scheme.Length..];
+        return rest.StartsWith('/') ? FromPath(address, rest) : FromName(address, rest, runtimeDirectory);
+    }
+
+    public override string ToString() => Text;
+
+    // Users of WCF have such addresses; what stands behind the host is the name.
+    private static string Suggest(string address)
+    {
+        if (!address.StartsWith(PipeScheme, StringComparison.OrdinalIgnoreCase))
+        {
+            return "";
+        }
+
+        string name = string.Join('/', address[PipeScheme.Length..].Split('/').Skip(1)).Trim('/');
+        bool isName = name.Length > 0 && !name.AsSpan().ContainsAnyExcept(RuntimeDirectory.NameCharsAndSlash);
+        return $"; write '{Scheme}{(isName ? name : "name")}'";
+    }
+
+    private static RendezvousAddress FromPath(string address, string path)
+    {
+        if (path.Contains('\0') || path.EndsWith('/'))
+        {
+            throw Malformed(address, "the path must name a file");
+        }
+
+        int bytes = Encoding.UTF8.GetByteCount(path);
+        return bytes <= MaxPathBytes
+            ? new RendezvousAddress(address, path, path + LockSuffix, advice: null)
+            : throw Malformed(address, $"the path has {bytes} bytes and the system allows {MaxPathBytes}");
+    }
+
+    private static RendezvousAddress FromName(string address, string name, string? runtimeDirectory)
+    {
+        if (name.Length > MaxNameBytes)
+        {
+            throw Malformed(address, $"the name has {name.Length} characters and at most {MaxNameBytes} are allowed");
+        }
+
+        foreach (string segment in name.Split('/'))
+        {
+            if (segment is "" or "." or "..")
+            {
+                throw Malformed(address, segment.Length == 0 ? "a segment is empty" : $"a segment is '{segment}'");
+            }
+
+            int illegal = segment.AsSpan().IndexOfAnyExcept(RuntimeDirectory.NameChars);
+            if (illegal >= 0)
+            {
+                throw Malformed(address, $"'{segment[illegal]}' is not allowed in a name");
+            }
+        }
+
+        string directory = Path.GetFullPath(runtimeDirectory ?? RuntimeDirectory.Default);
+
+        // '+' and '~' occur in no name: neither a flattened nor a hashed name can be mistaken for another.
+        string stem = Path.Combine(directory, name.Replace('/', '+'));
+        if (Encoding.UTF8.GetByteCount(stem + RuntimeDirectory.SocketSuffix) > MaxPathBytes)
+        {
+            string hash = Convert.ToHexStringLower(SHA256.HashData(Encoding.UTF8.GetBytes(name)));
+            stem = Path.Combine(directory, "~" + hash[..HashDigits]);
+        }
+
+        int bytes = Encoding.UTF8.GetByteCount(stem + RuntimeDirectory.SocketSuffix);
+        return bytes <= MaxPathBytes
+            ? new RendezvousAddress(
+                address,
+                stem + RuntimeDirectory.SocketSuffix,
+                stem + LockSuffix,
+                runtimeDirectory is null
+                    ? RuntimeDirectory.Advice
+                    : "RuntimeDirectory is set here: it must be the same on both sides.")
+            : throw new ArgumentException(
+                $"The runtime directory '{directory}' is too long: "
+                + $"a socket's path in it would have {bytes} bytes and the system allows {MaxPathBytes}.");
+    }
+
+    private static ArgumentException Malformed(string address, string why) => new(
+        $"'{address}' is not an address: {why}. "
+        + "Allowed are 'shm://name', where the name has segments of letters, digits, '.', '-' and '_', "
+        + $"separated by '/', none empty, '.' or '..', at most {MaxNameBytes} characters in all; "
+        + $"and 'shm:///absolute/path' with a path of at most {MaxPathBytes} bytes.",
+        nameof(address));
+}

@@ -1,0 +1,73 @@
+using System.Buffers.Binary;
+using System.Numerics;
+using System.Text;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// Values by their names as bytes, the way they come over the wire: to look one up takes neither a string nor
+/// characters. Nothing but its maker's names goes in, so that no peer can make it slow. Does not change once made.
+/// </summary>
+/// <typeparam name="TValue">What is looked up.</typeparam>
+internal sealed class Utf8Lookup<TValue>
+    where TValue : class
+{
+    // Of the golden ratio: spreads what differs in few bits.
+    private const ulong Factor = 0x9E37_79B9_7F4A_7C15;
+
+    private readonly Entry[][] _buckets;
+
+    public Utf8Lookup(IReadOnlyDictionary<string, TValue> values)
+    {
+        int count = (int)BitOperations.RoundUpToPowerOf2((uint)values.Count * 2 | 1);
+        Entry[] entries = [.. values.Select(value => new Entry(Encoding.UTF8.GetBytes(value.Key), value.Value))];
+        ILookup<uint, Entry> byHash = entries.ToLookup(entry => Hash(entry.Name) & (uint)(count - 1));
+        _buckets = [.. Enumerable.Range(0, count).Select(bucket => byHash[(uint)bucket].ToArray())];
+    }
+
+    /// <summary>The value of this name, UTF-8; null when there is none.</summary>
+    public TValue? Find(ReadOnlySpan<byte> name)
+    {
+        foreach (Entry entry in _buckets[Hash(name) & (uint)(_buckets.Length - 1)])
+        {
+            if (name.SequenceEqual(entry.Name))
+            {
+                return entry.Value;
+            }
+        }
+
+        return null;
+    }
+
+    private static uint Hash(ReadOnlySpan<byte> name)
+    {
+        ulong hash = (ulong)name.Length;
+        ReadOnlySpan<byte> rest = name;
+        for (; rest.Length >= sizeof(ulong); rest = rest[sizeof(ulong)..])
+        {
+            hash = Mix(hash, BinaryPrimitives.ReadUInt64LittleEndian(rest));
+        }
+
+        if (name.Length >= sizeof(ulong))
+        {
+            // The last eight, some of them once more, are quicker than one by one.
+            hash = Mix(hash, BinaryPrimitives.ReadUInt64LittleEndian(name[^sizeof(ulong)..]));
+            return (uint)hash;
+        }
+
+        foreach (byte letter in rest)
+        {
+            hash = Mix(hash, letter);
+        }
+
+        return (uint)hash;
+    }
+
+    private static ulong Mix(ulong hash, ulong word)
+    {
+        ulong product = (hash ^ word) * Factor;
+        return product ^ (product >> 32);
+    }
+
+    private readonly record struct Entry(byte[] Name, TValue Value);
+}

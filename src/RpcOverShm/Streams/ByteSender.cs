@@ -1,0 +1,337 @@
+using System.Threading.Tasks.Sources;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Streams;
+
+/// <summary>
+/// The writing half of a byte stream: copies the writer's memory straight into the ring, on the writer's thread. One
+/// write at a time; the owner sees to that. A write that must wait for space without a thread of its own is carried on
+/// by the space waiter's thread.
+/// </summary>
+internal sealed class ByteSender : IValueTaskSource
+{
+    // Both copies of a record stay in the L2 cache, and the peer can read one while the next is written.
+    private const int RecordBytes = 32 << 10;
+
+    private readonly PeerLink _link;
+    private readonly RingWriter _ring;
+    private readonly SpaceWaiter _spaceWaiter;
+    private readonly SpinBudget _spin = new();
+    private readonly object _gate = new(); // held while the ring is used
+    private readonly int _recordBytes;
+    private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
+    private ReadOnlyMemory<byte> _rest;    // of the write that the space waiter carries on
+    private bool _hasRest;
+    private bool _isEnded;
+    private bool _isLeft;
+
+    public ByteSender(PeerLink link)
+    {
+        _link = link;
+        _ring = link.Writer;
+        _recordBytes = Math.Min(RecordBytes, _ring.MaxPayloadBytes);
+        _spaceWaiter = new SpaceWaiter(link, WriteRestOrPark, Unpark);
+    }
+
+    /// <summary>Writes all bytes, waiting for space on this thread.</summary>
+    /// <exception cref="IOException">The peer is gone or has closed, or broke the protocol.</exception>
+    public void Write(ReadOnlySpan<byte> bytes)
+    {
+        while (true)
+        {
+            uint localEvents = _link.LocalEvents;
+            long? head;
+            lock (_gate)
+            {
+                bytes = bytes[WriteNow(bytes)..];
+                if (bytes.IsEmpty)
+                {
+                    return;
+                }
+
+                head = Park();
+            }
+
+            if (head is { } seen && _link.TryEnter())
+            {
+                _link.SleepForSpace(seen, localEvents);
+                _link.Leave();
+                Unpark();
+            }
+        }
+    }
+
+    /// <summary>
+    /// Writes all bytes, waiting for space without a thread. The memory is used until the task completes.
+    /// </summary>
+    /// <exception cref="IOException">The peer is gone or has closed, or broke the protocol.</exception>
+    public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            int written = WriteNow(bytes.Span);
+            if (written == bytes.Length)
+            {
+                return ValueTask.CompletedTask;
+            }
+
+            _written.Reset();
+            _rest = bytes[written..];
+            _hasRest = true;
+        }
+
+        _spaceWaiter.Wake();
+        return WaitForRestAsync(cancellationToken);
+    }
+
+    /// <summary>
+    /// Tells the peer that no more bytes follow. There is always room for that: data leaves some free.
+    /// </summary>
+    public void End()
+    {
+        bool mustWake = false;
+        lock (_gate)
+        {
+            try
+            {
+                if (!_isEnded && !_link.IsClosed && !_isLeft && _ring.TryClaim(0, isControl: true, out RingClaim claim))
+                {
+                    _ring.Commit(claim, new RecordHeader(0, (byte)FrameKind.BytesEnd, 0, 0, 0, 0));
+                    mustWake = _ring.Publish();
+                }
+            }
+            catch (RingCorruptedException exception)
+            {
+                CloseFor(exception);
+            }
+
+            _isEnded = true;
+        }
+
+        WakePeer(mustWake);
+    }
+
+    /// <summary>
+    /// Ends the writing side, after the link was closed: waits for a write to leave, and lets go of the memory.
+    /// </summary>
+    public void Leave()
+    {
+        OnLinkEvent();
+        _spaceWaiter.Close();
+        lock (_gate)
+        {
+            if (_isLeft)
+            {
+                return;
+            }
+
+            _isLeft = true;
+        }
+
+        _link.Leave();
+    }
+
+    /// <summary>The link has closed or its peer is gone: a write that waits without a thread fails.</summary>
+    public void OnLinkEvent()
+    {
+        lock (_gate)
+        {
+            if (_hasRest && (_link.IsClosed || _link.IsPeerGone))
+            {
+                CompleteRest(Broken());
+            }
+        }
+    }
+
+    void IValueTaskSource.GetResult(short token) => _written.GetResult(token);
+
+    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _written.GetStatus(token);
+
+    void IValueTaskSource.OnCompleted(
+        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
+        _written.OnCompleted(continuation, state, token, flags);
+
+    private async ValueTask WaitForRestAsync(CancellationToken cancellationToken)
+    {
+        using (cancellationToken.UnsafeRegister(
+            static (sender, token) => ((ByteSender)sender!).CancelRest(token), this))
+        {
+            await new ValueTask(this, _written.Version).ConfigureAwait(false);
+        }
+    }
+
+    // What is in the ring stays there: a cancelled write may have written a part, as with any stream.
+    private void CancelRest(CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            if (_hasRest)
+            {
+                CompleteRest(new OperationCanceledException(cancellationToken));
+            }
+        }
+    }
+
+    // Under the gate. How many bytes went into the ring; fewer than all when it is full.
+    private int WriteNow(ReadOnlySpan<byte> bytes)
+    {
+        ThrowIfBroken();
+        int written = 0;
+        bool mustWake = false;
+        try
+        {
+            while (written < bytes.Length)
+            {
+                int length = Math.Min(bytes.Length - written, _recordBytes);
+                if (!_ring.TryClaim(length, isControl: false, out RingClaim claim) && !WaitForRoom(length, out claim))
+                {
+                    break;
+                }
+
+                bytes.Slice(written, length).CopyTo(claim.Payload);
+                _ring.Commit(claim, new RecordHeader((uint)length, (byte)FrameKind.Bytes, 0, 0, 0, 0));
+
+                // CRASH record-written: see FrameWriter; a stream loses the bytes that nobody has seen.
+                CrashPoint.Reach(CrashPoint.RecordWritten);
+                mustWake |= _ring.Publish();
+                written += length;
+            }
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+            ThrowIfBroken();
+        }
+
+        WakePeer(mustWake);
+        return written;
+    }
+
+    // A reader that keeps up makes room within microseconds; sleeping would cost more.
+    private bool WaitForRoom(int length, out RingClaim claim)
+    {
+        _ = _spin.SpinUntil(new SpaceCondition(_ring, length));
+        return _ring.TryClaim(length, isControl: false, out claim);
+    }
+
+    // Under the gate. Null when there may be room now, or the link was closed for what the peer says of its head.
+    private long? Park()
+    {
+        long? head = null;
+        try
+        {
+            head = _ring.ParkForSpace();
+        }
+        catch (RingCorruptedException exception)
+        {
+            CloseFor(exception);
+        }
+
+        if (head is null)
+        {
+            _ring.UnparkForSpace();
+        }
+
+        return head;
+    }
+
+    private void Unpark()
+    {
+        lock (_gate)
+        {
+            if (!_isLeft)
+            {
+                _ring.UnparkForSpace();
+            }
+        }
+    }
+
+    private long? WriteRestOrPark()
+    {
+        lock (_gate)
+        {
+            while (_hasRest)
+            {
+                try
+                {
+                    _rest = _rest[WriteNow(_rest.Span)..];
+                }
+                catch (Exception exception) when (exception is IOException or ObjectDisposedException)
+                {
+                    CompleteRest(exception);
+                    break;
+                }
+
+                if (_rest.IsEmpty)
+                {
+                    CompleteRest(null);
+                }
+                else if (Park() is { } head)
+                {
+                    return head;
+                }
+            }
+        }
+
+        return null;
+    }
+
+    // Under the gate. Closing the link completes the rest as well: whoever comes second finds none.
+    private void CompleteRest(Exception? exception)
+    {
+        if (!_hasRest)
+        {
+            return;
+        }
+
+        _hasRest = false;
+        _rest = default;
+        if (exception is null)
+        {
+            _written.SetResult(true);
+        }
+        else
+        {
+            _written.SetException(exception);
+        }
+    }
+
+    private void CloseFor(RingCorruptedException exception) =>
+        _link.Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+
+    private void ThrowIfBroken()
+    {
+        if (_isLeft || _isEnded || _link.IsClosed || _link.IsPeerGone)
+        {
+            throw Broken();
+        }
+    }
+
+    private Exception Broken()
+    {
+        CloseReason? reason = _link.CloseReason;
+        return _isLeft || _isEnded || reason is { Kind: CloseKind.Local }
+            ? new ObjectDisposedException(nameof(Stream))
+            : new IOException(
+                reason?.Text ?? $"The stream is broken: the peer, {_link.Identity}, has closed it.",
+                reason?.Exception);
+    }
+
+    private void WakePeer(bool mustWake)
+    {
+        if (mustWake && _link.TryEnter())
+        {
+            _link.WakePeerForData();
+            _link.Leave();
+        }
+    }
+
+    private readonly struct SpaceCondition(RingWriter ring, int length) : ISpinCondition
+    {
+        public bool IsMet => ring.TryClaim(length, isControl: false, out _);
+    }
+}

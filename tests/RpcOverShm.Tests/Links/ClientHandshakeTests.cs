@@ -1,0 +1,397 @@
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Clients;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Links;
+
+/// <summary>The client's half of the handshake, against every kind of server.</summary>
+public partial class ClientHandshakeTests
+{
+    private const UnixFileMode OpenToAll = (UnixFileMode)0x1FF; // 0777
+
+    private readonly FakeServer _server = new();
+    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
+    private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
+
+    private static Dictionary<string, (string Failure, string Text, Func<Hello, Hello> Spoil)> Answers => new()
+    {
+        ["purpose"] = ("NotThisProtocol", "answer to another hello", hello => hello with
+        {
+            Purpose = ConnectionPurpose.ByteStream,
+        }),
+        ["connection"] = (
+            "NotThisProtocol", "answer to another hello", hello => hello with { ConnectionId = Guid.NewGuid() }),
+        ["client's hello"] = ("NotThisProtocol", "refused", hello => hello with { Type = HelloType.Client }),
+        ["window"] = ("NotThisProtocol", "a call window of 1 bytes", hello => hello with
+        {
+            Limits = hello.Limits with { CallWindow = 1 },
+        }),
+        ["ring"] = ("NotThisProtocol", "a ring of 5 bytes", hello => hello with
+        {
+            Limits = hello.Limits with { RingCapacity = 5 },
+        }),
+        ["size"] = ("SystemError", "it announced", hello => hello with
+        {
+            Limits = hello.Limits with { RingCapacity = 128 << 10 },
+        }),
+    };
+
+    private static IEnumerable<string> AnswerNames => Answers.Keys;
+
+    [TearDown]
+    public void Close() => _server.Dispose();
+
+    [Test]
+    public async Task ConnectAsync_ToAGoodServer_MakesTheLink()
+    {
+        Task<PeerLink> connecting = ConnectAsync();
+        using Socket socket = await _server.AcceptAsync();
+        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
+
+        PeerLink link = await connecting.Bounded();
+
+        Assert.That(hello.Hello.Type, Is.EqualTo(HelloType.Client));
+        Assert.That(hello.Hello.ConnectionId, Is.EqualTo(link.ConnectionId).And.Not.EqualTo(Guid.Empty));
+        Assert.That(hello.Hello.Limits, Is.EqualTo(Settings().Limits));
+        Assert.That(link.PeerLimits, Is.EqualTo(Hellos.Limits));
+        Assert.That(link.IsAcceptor, Is.False);
+        Assert.That(link.Identity.ProcessId, Is.EqualTo(Environment.ProcessId));
+        new RawPeer(link).Dispose();
+    }
+
+    [TestCaseSource(nameof(AnswerNames))]
+    public async Task ConnectAsync_ToAServerWithABadAnswer_SaysWhatIsWrong(string name)
+    {
+        (string failure, string text, Func<Hello, Hello> spoil) = Answers[name];
+
+        await AssertFailsAsync(
+            failure,
+            text,
+            (socket, hello) => Hellos.Send(socket, spoil(AnswerTo(hello)).Encode(), Hellos.GoodDescriptor()));
+    }
+
+    [TestCase(1, "VersionMismatch")]
+    [TestCase(2, "PurposeMismatch")]
+    [TestCase(3, "Refused")]
+    [TestCase(4, "Refused")]
+    [TestCase(5, "Refused")]
+    [TestCase(6, "AccessDenied")]
+    [TestCase(99, "Refused")]
+    public async Task ConnectAsync_ToAServerThatRefuses_TellsItsReason(int reason, string failure)
+    {
+        await AssertFailsAsync(
+            failure,
+            "refused: not you",
+            (socket, _) => Handshake.TrySendRefusal(socket, default, (RefusalReason)reason, "not you"));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerThatPassesNoMemoryFile_IsRefused()
+    {
+        await AssertFailsAsync(
+            "SystemError",
+            "not a memory file",
+            (socket, hello) => Hellos.Send(socket, AnswerTo(hello).Encode(), Descriptors.Pipe()));
+    }
+
+    [TestCase(0)]
+    [TestCase(2)]
+    public async Task ConnectAsync_ToAServerThatPassesAnotherNumberOfDescriptors_IsRefused(int count)
+    {
+        await AssertFailsAsync("NotThisProtocol", $"{count} descriptors came", (socket, hello) =>
+        {
+            SafeFileHandle file = Hellos.GoodDescriptor();
+            RawDescriptorSender.Send(socket, AnswerTo(hello).Encode(), [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+            file.Dispose();
+        });
+    }
+
+    [TestCase(0)]
+    [TestCase(1)]
+    [TestCase(2)]
+    public async Task ConnectAsync_ToAServerOfALaterVersion_SaysThat_WhateverElseCame(int count)
+    {
+        await AssertFailsAsync("VersionMismatch", "Update the client.", (socket, hello) =>
+        {
+            using SafeFileHandle file = Hellos.GoodDescriptor();
+            Hello answer = AnswerTo(hello) with { LowestVersion = 2, HighestVersion = 2 };
+            RawDescriptorSender.Send(socket, answer.Encode(), [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+        });
+    }
+
+    [Test]
+    public void ConnectAsync_WithoutATransportForTheSystem_SaysWhereThereIsOne()
+    {
+        ConnectionSettings elsewhere = Settings() with { IsPlatformSupported = false };
+        string text = "RpcOverShm works on Linux, on x64 and arm64; this is ";
+        using var source = new Subchannel(
+            typeof(ShmChannel),
+            _server.Address,
+            elsewhere,
+            SchedulingMode.Adaptive,
+            new ReconnectBackoff(TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1)),
+            (failure, _) => failure);
+
+        Assert.That(
+            () => Listener.Start(_server.Address, elsewhere, _ => { }),
+            Throws.TypeOf<PlatformNotSupportedException>().With.Message.StartsWith(text));
+        Assert.That(
+            () => source.GetAsync(isWaitForReady: true).AsTask().Bounded(),
+            Throws.TypeOf<PlatformNotSupportedException>().With.Message.StartsWith(text));
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public void ConnectAsync_ByAUserWhoMayNot_SaysWhoMay(bool isDirectoryOpen)
+    {
+        using var directory = new TestDirectory();
+        using Socket bound = SocketPair.NewSocket();
+        bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
+        bound.Listen(1);
+        if (isDirectoryOpen)
+        {
+            File.SetUnixFileMode(directory.Path, OpenToAll);
+        }
+
+        ConnectException exception = FailAs(65534, RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.AccessDenied));
+        string name = $"'{directory.Combine("s")}' (shm://{directory.Combine("s")})";
+        Assert.That(exception.Message, Is.EqualTo(
+            isDirectoryOpen
+                ? $"The socket of a server is at {name}, but it belongs to user 0 and user 65534 may not open it: run "
+                    + "client and server as the same user."
+                : $"User 65534 may not look for a server at {name}: a directory of this path is closed to it. Run "
+                    + "client and server as the same user."));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToADirectoryOfAnotherUser_TellsNoNames()
+    {
+        using var directory = new TestDirectory();
+        await File.WriteAllTextAsync(directory.Combine("forged.sock"), "");
+        File.SetUnixFileMode(directory.Path, OpenToAll);
+
+        ConnectException exception = FailAs(65534, RendezvousAddress.Parse("shm://nobody", directory.Path));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
+        Assert.That(
+            exception.Message, Does.EndWith(" both sides. This directory belongs to or is open to another user."));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ByAUserWhomTheServerRefuses_SaysWhoMay()
+    {
+        using var directory = new TestDirectory();
+        File.SetUnixFileMode(directory.Path, OpenToAll);
+        var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
+        await using Listener listener = Listener.Start(address, Settings(), _ => { });
+        File.SetUnixFileMode(address.SocketPath, OpenToAll);
+
+        ConnectException exception = FailAs(65534, address);
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.AccessDenied));
+        Assert.That(exception.Message, Is.EqualTo(
+            $"The server at '{address.SocketPath}' ({address.Text}) refused: The client is process "
+            + $"{Environment.ProcessId}, user 65534, and a server of user 0 takes clients of user 0 and of root only: "
+            + "run client and server as the same user."));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerOfAnotherProtocol_SaysSo()
+    {
+        await AssertFailsAsync(
+            "NotThisProtocol", "no RpcOverShm server", (socket, _) => socket.Send("HTTP/1.1 400 Bad Request\r\n"u8));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerThatClosesAtOnce_SaysSo()
+    {
+        await AssertFailsAsync("Refused", "closed the connection without an answer", (socket, _) => socket.Dispose());
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerThatDiesBeforeItReadsTheHello_SaysSo()
+    {
+        // What is unread at the close comes back as an error, not as an end.
+        Task<PeerLink> connecting = ConnectAsync();
+        using (Socket socket = await _server.AcceptAsync())
+        {
+            await socket.ReceiveAsync(Memory<byte>.Empty, CancellationToken.None).Bounded();
+        }
+
+        ConnectException exception = await FailAsync(connecting);
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.Refused));
+        Assert.That(exception.Message, Does.Contain("closed in the handshake"));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerThatClosesInTheMiddle_SaysSo()
+    {
+        await AssertFailsAsync("NotThisProtocol", "closed after 10 bytes", (socket, hello) =>
+        {
+            socket.Send(AnswerTo(hello).Encode().AsSpan(0, 10));
+            socket.Dispose();
+        });
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToASilentServer_GivesUpInTime()
+    {
+        ConnectionSettings settings = Settings() with { ConnectTimeout = TimeSpan.FromMilliseconds(30) };
+
+        ConnectException exception = await FailAsync(
+            ClientHandshake.ConnectAsync(_server.Address, settings, CancellationToken.None));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.TimedOut));
+        Assert.That(exception.Message, Does.Contain("within 0.03 s").And.Contain(_server.Address.SocketPath));
+        AssertNothingIsLeft();
+    }
+
+    [Test]
+    public async Task ConnectAsync_WhenCancelled_Throws()
+    {
+        using var cancel = new CancellationTokenSource();
+        Task<PeerLink> connecting = ClientHandshake.ConnectAsync(_server.Address, Settings(), cancel.Token);
+
+        await cancel.CancelAsync();
+
+        Assert.That(async () => await connecting.Bounded(), Throws.InstanceOf<OperationCanceledException>());
+        AssertNothingIsLeft();
+    }
+
+    [Test]
+    public async Task ConnectAsync_WhereNothingStands_SaysWhichFileWasTried()
+    {
+        var address = RendezvousAddress.Parse("shm:///nowhere/at/all", null);
+
+        ConnectException exception = await FailAsync(
+            ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
+        Assert.That(exception.Message, Is.EqualTo(
+            "No server listens at '/nowhere/at/all' (shm:///nowhere/at/all): there is no such socket. Start the server "
+            + "first, with the same path."));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToASocketThatNobodyListensOn_SaysSo()
+    {
+        using var directory = new TestDirectory();
+        using Socket bound = SocketPair.NewSocket();
+        bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
+        var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
+
+        ConnectException exception = await FailAsync(
+            ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None));
+
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
+        Assert.That(exception.Message, Does.EndWith(
+            "nobody listens on this file any more. Start the server again; it replaces what a dead one has left."));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerWithAFullQueue_TriesAgainUntilThereIsRoom()
+    {
+        using var server = new FakeServer(backlog: 1);
+        var waiting = new List<Socket>();
+        try
+        {
+            while (true)
+            {
+                Socket socket = SocketPair.NewSocket();
+                waiting.Add(socket);
+                socket.Blocking = false;
+                socket.Connect(new UnixDomainSocketEndPoint(server.Address.SocketPath));
+            }
+        }
+        catch (SocketException)
+        {
+            // The queue is full.
+        }
+
+        Task<PeerLink> connecting = ClientHandshake.ConnectAsync(server.Address, Settings(), CancellationToken.None);
+        for (int i = 0; i < waiting.Count - 1; i++)
+        {
+            (await server.AcceptAsync()).Dispose();
+        }
+
+        using Socket accepted = await server.AcceptAsync();
+        accepted.Dispose();
+        ConnectException exception = await FailAsync(connecting);
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.Refused), "It came through, and was closed.");
+        waiting.ForEach(socket => socket.Dispose());
+    }
+
+    private static ConnectionSettings Settings() =>
+        LinkPair.Settings(ConnectionPurpose.Calls, new PeerLimits(128 << 10, 256 << 10, 0, 1 << 10));
+
+    private static Hello AnswerTo(Hello hello) =>
+        hello with { Type = HelloType.Server, Limits = Hellos.Limits };
+
+    private static async Task<ConnectException> FailAsync(Task<PeerLink> connecting)
+    {
+        try
+        {
+            await connecting.Bounded();
+        }
+        catch (ConnectException exception)
+        {
+            return exception;
+        }
+
+        throw new AssertionException("The connection came about.");
+    }
+
+    /// <summary>Connects on a thread that has given root's rights up: the system's call changes no other one.</summary>
+    private static ConnectException FailAs(int user, RendezvousAddress address)
+    {
+        Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can be somebody else.");
+        Task<PeerLink>? connecting = null;
+        var thread = new Thread(() =>
+        {
+            SetUser(RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 117 : 147, -1, user, -1);
+            connecting = ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None);
+        });
+        thread.Start();
+        thread.Join();
+        return FailAsync(connecting!).GetAwaiter().GetResult();
+    }
+
+    [LibraryImport("libc", EntryPoint = "syscall")]
+    private static partial long SetUser(long setresuid, int real, int effective, int saved);
+
+    private Task<PeerLink> ConnectAsync() =>
+        ClientHandshake.ConnectAsync(_server.Address, Settings(), CancellationToken.None);
+
+    private async Task AssertFailsAsync(string failure, string text, Action<Socket, Hello> answer)
+    {
+        Task<PeerLink> connecting = ConnectAsync();
+        using (Socket socket = await _server.AcceptAsync())
+        {
+            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
+                socket, CancellationToken.None).Bounded();
+            answer(socket, hello!.Hello);
+            ConnectException exception = await FailAsync(connecting);
+            Assert.That(exception.Failure.ToString(), Is.EqualTo(failure), exception.Message);
+            Assert.That(exception.Message, Does.Contain(text).And.Contain(_server.Address.SocketPath));
+        }
+
+        AssertNothingIsLeft();
+    }
+
+    private void AssertNothingIsLeft()
+    {
+        Assert.That(ProcessResources.CountDescriptors("memfd:"), Is.EqualTo(_descriptorsBefore));
+        Assert.That(ProcessResources.CountSegmentMappings(), Is.EqualTo(_mappingsBefore));
+    }
+}

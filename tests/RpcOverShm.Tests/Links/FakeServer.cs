@@ -1,0 +1,30 @@
+using System.Net.Sockets;
+using RpcOverShm.Links;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Links;
+
+/// <summary>A socket at an address, behind which the test stands in place of a server.</summary>
+internal sealed class FakeServer : IDisposable
+{
+    private readonly TestDirectory _directory = new();
+    private readonly Socket _listener = SocketPair.NewSocket();
+
+    public FakeServer(int backlog = 8)
+    {
+        Address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
+        _listener.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
+        _listener.Listen(backlog);
+    }
+
+    public RendezvousAddress Address { get; }
+
+    public Task<Socket> AcceptAsync() => _listener.AcceptAsync(CancellationToken.None).Bounded();
+
+    public void Dispose()
+    {
+        _listener.Dispose();
+        _directory.Dispose();
+    }
+}

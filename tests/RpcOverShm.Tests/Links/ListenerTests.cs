@@ -1,0 +1,257 @@
+using System.Collections.Concurrent;
+using System.Net.Sockets;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Links;
+
+public class ListenerTests
+{
+    private readonly TestDirectory _directory = new();
+    private readonly ConcurrentQueue<PeerLink> _links = new();
+
+    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
+
+    [TearDown]
+    public void CloseAll()
+    {
+        foreach (PeerLink link in _links)
+        {
+            new RawPeer(link).Dispose();
+        }
+
+        _directory.Dispose();
+    }
+
+    [Test]
+    public async Task Start_OfAFreeAddress_MakesFilesForTheOwnerAloneAndDisposeRemovesThem()
+    {
+        await using (Listener listener = Start())
+        {
+            const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+            Assert.That(File.GetUnixFileMode(Address.SocketPath), Is.EqualTo(OwnerOnly));
+            Assert.That(File.GetUnixFileMode(Address.LockPath), Is.EqualTo(OwnerOnly));
+        }
+
+        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
+    }
+
+    [Test]
+    public async Task Start_OfAHeldAddress_SaysWhoHoldsIt()
+    {
+        await using Listener first = Start();
+
+        Assert.That(
+            Start,
+            Throws.TypeOf<ConnectException>()
+                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.AddressInUse)
+                .And.Message.EqualTo(
+                    $"A server of this process already listens at '{Address.SocketPath}' ({Address.Text}): "
+                    + "stop that one first, or take another address."));
+        await ConnectAsync();
+    }
+
+    [Test]
+    public async Task Start_AfterTheLastServerDied_TakesTheAddressOver()
+    {
+        // What a killed server leaves: a socket that refuses everybody, and a lock file that nobody holds.
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        string leftBehind = _directory.Combine("left");
+        var dead = SocketPair.NewSocket();
+        dead.Bind(new UnixDomainSocketEndPoint(leftBehind));
+        File.CreateSymbolicLink(_directory.Combine("unused"), leftBehind);
+        File.Move(leftBehind, Address.SocketPath);
+        dead.Dispose();
+        File.WriteAllText(Address.LockPath, "1\n");
+        Assert.That(File.Exists(Address.SocketPath));
+
+        await using Listener listener = Start();
+
+        await ConnectAsync();
+    }
+
+    [Test]
+    public void Start_WhereAnotherProgramListens_LeavesItAlone()
+    {
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        using Socket other = SocketPair.NewSocket();
+        other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
+        other.Listen(1);
+
+        AssertInUse("Another program");
+        Assert.That(File.Exists(Address.LockPath), Is.False);
+    }
+
+    [Test]
+    public void Start_WhereAnotherProgramIsTooBusy_LeavesItAlone()
+    {
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        using Socket other = SocketPair.NewSocket();
+        other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
+        other.Listen(0);
+        using Socket waiting = SocketPair.NewSocket();
+        waiting.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+
+        AssertInUse("Another program");
+    }
+
+    [Test]
+    public void Start_WhereAFileStands_LeavesItAlone()
+    {
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        File.WriteAllText(Address.SocketPath, "precious");
+
+        AssertInUse("is no socket");
+        Assert.That(File.ReadAllText(Address.SocketPath), Is.EqualTo("precious"));
+    }
+
+    [Test]
+    public void Start_InADirectoryOpenToOthers_IsASystemError()
+    {
+        Directory.CreateDirectory(_directory.Combine("run"));
+        File.SetUnixFileMode(_directory.Combine("run"), (UnixFileMode)0x1FF);
+
+        Assert.That(
+            Start,
+            Throws.TypeOf<ConnectException>()
+                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.SystemError)
+                .And.Message.Contains("mode 0700"));
+    }
+
+    [Test]
+    public void Start_OfAPathInAMissingDirectory_IsASystemError()
+    {
+        var address = RendezvousAddress.Parse($"shm://{_directory.Combine("missing/s")}", null);
+
+        Assert.That(
+            () => Listener.Start(address, Settings(), _links.Enqueue),
+            Throws.TypeOf<ConnectException>()
+                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.SystemError));
+    }
+
+    [Test]
+    public async Task Accept_OfManyClientsAtOnce_ServesAll()
+    {
+        await using Listener listener = Start();
+
+        await Task.WhenAll(Enumerable.Range(0, 30).Select(_ => ConnectAsync())).Bounded();
+
+        Assert.That(() => _links, Has.Count.EqualTo(60).After(20_000, 5));
+    }
+
+    [Test]
+    public async Task Accept_BesideSilentClients_GoesOn()
+    {
+        await using Listener listener = Start();
+        Socket[] silent = [.. Enumerable.Range(0, 20).Select(_ => SocketPair.NewSocket())];
+        foreach (Socket socket in silent)
+        {
+            socket.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+        }
+
+        await ConnectAsync();
+
+        Array.ForEach(silent, socket => socket.Dispose());
+    }
+
+    [Test]
+    public async Task Accept_WhoseOwnerThrows_GoesOnWithOthers()
+    {
+        var logger = new LogGuard();
+        int connected = 0;
+        await using Listener listener = Listener.Start(Address, Settings(logger), link =>
+        {
+            _links.Enqueue(link);
+            if (Interlocked.Increment(ref connected) == 1)
+            {
+                throw new InvalidOperationException("not this one");
+            }
+        });
+
+        await ConnectAsync();
+        await ConnectAsync();
+
+        Assert.That(
+            () => logger.Entries.Select(message => message.Message),
+            Has.Some.Contains("not this one").After(20_000, 5));
+    }
+
+    [Test]
+    public async Task DisposeAsync_WithHandshakesUnderWay_TellsTheClientsAndEnds()
+    {
+        Listener listener = Start();
+        using Socket silent = SocketPair.NewSocket();
+        silent.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+        await ConnectAsync();
+
+        await listener.DisposeAsync().Bounded();
+
+        using Handshake.ReceivedHello? refusal =
+            await Handshake.ReceiveAsync(silent, CancellationToken.None).Bounded();
+        Assert.That(refusal?.Hello.RefusalReason, Is.Null.Or.EqualTo(RefusalReason.Stopping));
+    }
+
+    [Test]
+    public async Task DisposeAsync_Twice_DoesNothingMore()
+    {
+        Listener listener = Start();
+
+        await listener.DisposeAsync().Bounded();
+        await using Listener next = Start();
+        await listener.DisposeAsync().Bounded();
+
+        Assert.That(File.Exists(Address.SocketPath));
+        await ConnectAsync();
+    }
+
+    [Test]
+    public async Task DisposeAsync_Afterwards_LinksLiveOn()
+    {
+        Listener listener = Start();
+        PeerLink client = await ConnectAsync();
+        Assert.That(() => _links, Has.Count.EqualTo(2).After(20_000, 5));
+        await listener.DisposeAsync().Bounded();
+        var sender = new RawPeer(client);
+
+        sender.Send(new RawFrame(FrameKind.GoAway));
+
+        PeerLink server = _links.Single(link => link.IsAcceptor);
+        Assert.That(new RawPeer(server).Receive().Kind, Is.EqualTo(FrameKind.GoAway));
+    }
+
+    [Test]
+    public async Task StartAndDispose_ManyTimes_LeavesNothing()
+    {
+        int descriptors = ProcessResources.CountDescriptors();
+        for (int i = 0; i < 30; i++)
+        {
+            await using Listener listener = Start();
+        }
+
+        Assert.That(() => ProcessResources.CountDescriptors(), Is.LessThanOrEqualTo(descriptors + 2).After(20_000, 10));
+    }
+
+    private static ConnectionSettings Settings(LogGuard? logger = null) =>
+        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits, logger);
+
+    private Listener Start() => Listener.Start(Address, Settings(), _links.Enqueue);
+
+    private async Task<PeerLink> ConnectAsync()
+    {
+        PeerLink link = await ClientHandshake.ConnectAsync(Address, Settings(), CancellationToken.None).Bounded();
+        _links.Enqueue(link);
+        return link;
+    }
+
+    private void AssertInUse(string why)
+    {
+        Assert.That(
+            Start,
+            Throws.TypeOf<ConnectException>()
+                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.AddressInUse)
+                .And.Message.Contains(why));
+    }
+}

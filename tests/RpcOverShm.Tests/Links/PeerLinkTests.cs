@@ -1,0 +1,346 @@
+using System.Net.Sockets;
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Signals;
+
+namespace RpcOverShm.Tests.Links;
+
+public class PeerLinkTests
+{
+    private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
+    private readonly LinkPair _links = new();
+    private int _events;
+
+    private LogGuard Logger => _links.Logger;
+
+    private PeerLink Link => _links.Client;
+
+    private int Mappings => ProcessResources.CountSegmentMappings() - _mappingsBefore;
+
+    [TearDown]
+    public void Close() => _links.Dispose();
+
+    [Test]
+    public void Close_Twice_KeepsTheFirstReason()
+    {
+        var first = new CloseReason(CloseKind.Local, "first");
+
+        Link.Close(first);
+        Link.Close(new CloseReason(CloseKind.PeerLost, "second"));
+
+        Assert.That(Link.CloseReason, Is.SameAs(first));
+        Assert.That(Link.IsClosed);
+        Assert.That(Logger.Entries.Where(message => message.Id is > 100 and < 105), Has.One.Items);
+    }
+
+    [Test]
+    public void Close_ByManyThreads_HasOneReasonForAll()
+    {
+        using var start = new Barrier(4);
+        TestThread[] threads = [.. Enumerable.Range(0, 4).Select(i => TestThread.Start("closer", () =>
+        {
+            start.SignalAndWait(Timeouts.Wait);
+            Link.Close(new CloseReason(CloseKind.Local, $"{i}"));
+        }))];
+        Array.ForEach(threads, thread => thread.Join());
+
+        Assert.That(Logger.Entries.Where(message => message.Message.Contains("closed")), Has.One.Items);
+    }
+
+    [Test]
+    public void Leave_OfBothSides_FreesTheMemoryAndNotBefore()
+    {
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+        Assert.That(Mappings, Is.EqualTo(4), "A closed link keeps its memory for those who use it.");
+
+        Link.Leave();
+        Assert.That(Mappings, Is.EqualTo(4));
+        Link.Leave();
+        Assert.That(Mappings, Is.EqualTo(2));
+
+        _links.Server.Leave();
+        _links.Server.Leave();
+        Assert.That(Mappings, Is.Zero);
+    }
+
+    [Test]
+    public void Leave_OfBothSidesWithAPasserBy_FreesTheMemoryWithTheLast()
+    {
+        Assert.That(Link.TryEnter());
+        Link.Leave();
+        Link.Leave();
+        Assert.That(Mappings, Is.EqualTo(4));
+        Assert.That(Link.TryEnter(), "Somebody still keeps it.");
+        Link.Leave();
+
+        Link.Leave();
+
+        Assert.That(Mappings, Is.EqualTo(2));
+        Assert.That(Link.TryEnter(), Is.False);
+        Assert.That(Mappings, Is.EqualTo(2));
+    }
+
+    [Test]
+    public void TryEnter_ByManyThreadsWhileTheSidesLeave_NeverOutlivesTheMemory()
+    {
+        int entered = 0;
+        TestThread[] passersBy = [.. Enumerable.Range(0, 3).Select(_ => TestThread.Start("passer-by", () =>
+        {
+            while (Link.TryEnter())
+            {
+                // Touching freed memory would end the process.
+                Link.WakePeerForData();
+                Assert.That(SharedMemoryOrder.ReadAcquire(ref _links.ClientSegment.Own.Tail), Is.Zero);
+                Interlocked.Increment(ref entered);
+                Link.Leave();
+            }
+        }))];
+        while (Volatile.Read(ref entered) < 1000)
+        {
+            Thread.Yield();
+        }
+
+        Link.Leave();
+        Link.Leave();
+
+        Array.ForEach(passersBy, passerBy => passerBy.Join());
+        Assert.That(Mappings, Is.EqualTo(2));
+    }
+
+    [Test]
+    public async Task Close_BecauseOfAViolation_TellsThePeerWhy()
+    {
+        Link.Close(new CloseReason(CloseKind.PeerViolation, "That was wrong."));
+
+        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
+        Assert.That(said.Hello.RefusalText, Is.EqualTo("That was wrong."));
+        Assert.That(await ReceiveAsync(_links.Sockets.Server), Is.Null);
+    }
+
+    [TestCase("Local")]
+    [TestCase("PeerLost")]
+    [TestCase("InternalError")]
+    public async Task Close_ForAnotherReason_JustEndsTheSocket(string cause)
+    {
+        Link.Close(new CloseReason(Enum.Parse<CloseKind>(cause), "x"));
+
+        Assert.That(await ReceiveAsync(_links.Sockets.Server), Is.Null);
+    }
+
+    [TestCase("Local", LogLevel.Debug)]
+    [TestCase("PeerClosed", LogLevel.Debug)]
+    [TestCase("PeerLost", LogLevel.Information)]
+    [TestCase("PeerViolation", LogLevel.Error)]
+    [TestCase("InternalError", LogLevel.Error)]
+    public void Close_ForAReason_IsLoggedAsLoudAsItIsBad(string cause, LogLevel level)
+    {
+        Link.Close(new CloseReason(Enum.Parse<CloseKind>(cause), "the reason"));
+
+        LogEntry message = Logger.Entries.Single();
+        Assert.That(message.Level, Is.EqualTo(level));
+        Assert.That(message.Message, Does.Contain("the reason").And.Contain($"process {Environment.ProcessId}"));
+    }
+
+    [Test]
+    public void Close_WhileAThreadSleepsForData_WakesIt()
+    {
+        uint localEvents = Link.LocalEvents;
+        Sleeper sleeper = new Sleeper(() => Link.SleepForData(0, localEvents)).WaitUntilAsleep();
+
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+
+        Assert.That(sleeper.Join().WasWoken);
+    }
+
+    [Test]
+    public void SleepForData_WhenThePeerHasWritten_ReturnsAtOnce()
+    {
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+
+        Assert.That(Link.SleepForData(0, Link.LocalEvents));
+    }
+
+    [Test]
+    public void WakePeerForData_FromTheOtherEnd_WakesASleeper()
+    {
+        uint localEvents = Link.LocalEvents;
+        Sleeper sleeper = new Sleeper(() => Link.SleepForData(0, localEvents)).WaitUntilAsleep();
+
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+        _links.Server.WakePeerForData();
+
+        Assert.That(sleeper.Join().WasWoken);
+    }
+
+    [Test]
+    public void OnBackstop_WithDataThatNobodyWasRungFor_IsCountedAndLogged()
+    {
+        Link.OnSafetyTimeout(isLostWakeup: true);
+        Link.OnSafetyTimeout(isLostWakeup: false);
+
+        Assert.That(Link.LostWakeups, Is.EqualTo(1));
+        Assert.That(Logger.Entries.Single().Message, Does.Contain("Please report this"));
+    }
+
+    [Test]
+    public void IsRungAfterAll_WhenTheRingComesLate_IsTrue()
+    {
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+        using var stop = new CancellationTokenSource();
+        TestThread peer = TestThread.Start("peer", () =>
+        {
+            while (!stop.IsCancellationRequested)
+            {
+                _links.Server.WakePeerForData();
+            }
+        });
+
+        // Again where the other thread has got no processor for as long as a ring may be late.
+        bool isRung = false;
+        for (int tries = 0; tries < 3 && !isRung; tries++)
+        {
+            isRung = Link.WaitForLateWake(Link.LocalEvents);
+        }
+
+        stop.Cancel();
+        peer.Join();
+        Assert.That(isRung);
+    }
+
+    [Test]
+    public void IsRungAfterAll_WithoutARing_IsFalse()
+    {
+        SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
+
+        Assert.That(Link.WaitForLateWake(Link.LocalEvents), Is.False);
+    }
+
+    [Test]
+    public void IsRungAfterAll_OfALinkThatWasClosedSinceTheSleep_DoesNotWait()
+    {
+        uint localEvents = Link.LocalEvents;
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+
+        Assert.That(Link.WaitForLateWake(localEvents), "A wait that its bound ends says that no ring came.");
+    }
+
+    [Test]
+    public void OnBackstop_WhenThePeerHasGone_SeesItWithoutTheMonitor()
+    {
+        Link.OnSafetyTimeout(isLostWakeup: false);
+        Assert.That(Link.IsPeerGone, Is.False);
+
+        _links.Sockets.Server.Dispose();
+        Link.OnSafetyTimeout(isLostWakeup: false);
+
+        Assert.That(Link.IsPeerGone);
+    }
+
+    [Test]
+    public void OnBackstop_OfAClosedLink_DoesNothing()
+    {
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+
+        Assert.That(() => Link.OnSafetyTimeout(isLostWakeup: false), Throws.Nothing);
+        Assert.That(Link.IsPeerGone, Is.False);
+    }
+
+    [TestCase(true, "PeerClosed")]
+    [TestCase(false, "PeerLost")]
+    public void CloseAfterPeer_OfAPeerThatSaidSoOrNot_TellsThemApart(bool isLeaving, string cause)
+    {
+        Link.IsPeerLeaving = isLeaving;
+
+        Link.CloseAfterPeer();
+
+        Assert.That(Link.CloseReason!.Kind.ToString(), Is.EqualTo(cause));
+    }
+
+    [Test]
+    public void Start_WhenThePeerGoes_SaysSoAndLeavesTheLinkOpen()
+    {
+        Start();
+
+        _links.Sockets.Server.Dispose();
+
+        Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
+        Assert.That(Link.IsClosed, Is.False, "What it wrote is still to be read.");
+        Assert.That(() => Volatile.Read(ref _events), Is.EqualTo(1).After(20_000, 5));
+    }
+
+    [Test]
+    public void Start_WhenThisSideCloses_SaysSo()
+    {
+        Start();
+
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+
+        Assert.That(Volatile.Read(ref _events), Is.Positive);
+    }
+
+    [Test]
+    public void Monitor_OfALastWord_LogsIt()
+    {
+        Start();
+
+        Handshake.TrySendRefusal(_links.Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
+        _links.Sockets.Server.Dispose();
+
+        Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
+        Assert.That(Logger.Entries.Select(message => message.Message), Has.Some.Contains("You did this and that."));
+    }
+
+    [Test]
+    public void Monitor_OfASecondHello_IsAViolation()
+    {
+        Start();
+
+        Hellos.Send(_links.Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+
+        AssertViolation("second hello");
+    }
+
+    [Test]
+    public void Monitor_OfNonsense_IsAViolation()
+    {
+        Start();
+
+        _links.Sockets.Server.Send("nonsense"u8);
+
+        AssertViolation("does not speak");
+    }
+
+    [Test]
+    public void Monitor_OfDescriptorsWithoutEnd_IsAViolationAndClosesThem()
+    {
+        int before = ProcessResources.CountDescriptors("memfd:test");
+        Start();
+        using var file = Hellos.GoodDescriptor();
+        RawDescriptorSender.Send(
+            _links.Sockets.Server,
+            Hellos.Client.Encode(),
+            [.. Enumerable.Repeat<System.Runtime.InteropServices.SafeHandle>(file, 20)]);
+        file.Dispose();
+
+        AssertViolation("more than 8 descriptors");
+        Assert.That(
+            () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
+    }
+
+    private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
+        Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+
+    private void Start() => Link.Start(() => Interlocked.Increment(ref _events));
+
+    private void AssertViolation(string text)
+    {
+        Assert.That(() => Link.IsClosed, Is.True.After(20_000, 5));
+        Assert.That(Link.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
+        Assert.That(Link.CloseReason.Text, Does.Contain(text));
+    }
+}

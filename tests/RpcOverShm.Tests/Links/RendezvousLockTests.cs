@@ -1,0 +1,176 @@
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Links;
+using RpcOverShm.Segments;
+using RpcOverShm.Testing;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Links;
+
+public class RendezvousLockTests
+{
+    private readonly TestDirectory _directory = new();
+
+    private string LockPath => _directory.Combine("x.lock");
+
+    [TearDown]
+    public void RemoveDirectory() => _directory.Dispose();
+
+    [Test]
+    public void TryTake_OfAFreeLock_MakesAFileOfTheOwnerAlone()
+    {
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out int? holder);
+
+        Assert.That(held, Is.Not.Null);
+        Assert.That(holder, Is.Null);
+        Assert.That(File.GetUnixFileMode(LockPath), Is.EqualTo(UnixFileMode.UserRead | UnixFileMode.UserWrite));
+    }
+
+    [Test]
+    public void TryTake_OfAHeldLock_SaysWhoHoldsIt()
+    {
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _);
+
+        RendezvousLock? second = RendezvousLock.TryTake(LockPath, out int? holder);
+
+        Assert.That(second, Is.Null);
+        Assert.That(holder, Is.EqualTo(Environment.ProcessId));
+    }
+
+    [TestCase("")]
+    [TestCase("no number")]
+    [TestCase("99999999999999999999999")]
+    public void TryTake_OfAHeldLockWithAnOddFile_DoesNotKnowWho(string content)
+    {
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _);
+        Overwrite(content);
+
+        Assert.That(RendezvousLock.TryTake(LockPath, out int? holder), Is.Null);
+        Assert.That(holder, Is.Null);
+    }
+
+    [Test]
+    public void Dispose_OfAHeldLock_RemovesTheFileAndFreesTheLock()
+    {
+        RendezvousLock.TryTake(LockPath, out _)!.Dispose();
+
+        Assert.That(File.Exists(LockPath), Is.False);
+        using RendezvousLock? next = RendezvousLock.TryTake(LockPath, out _);
+        Assert.That(next, Is.Not.Null);
+    }
+
+    [Test]
+    public void Dispose_Twice_LeavesTheNextHoldersFileAlone()
+    {
+        RendezvousLock first = RendezvousLock.TryTake(LockPath, out _)!;
+        first.Dispose();
+        using RendezvousLock? next = RendezvousLock.TryTake(LockPath, out _);
+
+        first.Dispose();
+
+        Assert.That(File.Exists(LockPath));
+        Assert.That(RendezvousLock.TryTake(LockPath, out _), Is.Null);
+    }
+
+    [Test]
+    public void TryTake_OfAFileThatADeadServerLeft_TakesItAndWritesTheNewId()
+    {
+        File.WriteAllText(LockPath, "1234567 and much more");
+
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _);
+
+        Assert.That(held, Is.Not.Null);
+        Assert.That(RendezvousLock.TryTake(LockPath, out int? holder), Is.Null);
+        Assert.That(holder, Is.EqualTo(Environment.ProcessId));
+    }
+
+    [Test]
+    public void TryTake_InAMissingDirectory_IsAnIOExceptionThatNamesTheFile()
+    {
+        string path = _directory.Combine("missing/x.lock");
+
+        Assert.That(
+            () => RendezvousLock.TryTake(path, out _), Throws.TypeOf<IOException>().With.Message.Contains(path));
+    }
+
+    [Test]
+    public void TryTake_WhereADirectoryStands_IsAnIOException()
+    {
+        Directory.CreateDirectory(LockPath);
+
+        Assert.That(() => RendezvousLock.TryTake(LockPath, out _), Throws.TypeOf<IOException>());
+    }
+
+    [Test]
+    public void TryTake_WhereALinkStands_IsAnIOException()
+    {
+        // What is opened through a link never is the file that has the name: this used to be tried for ever.
+        File.WriteAllText(_directory.Combine("target"), "");
+        File.CreateSymbolicLink(LockPath, _directory.Combine("target"));
+
+        TestThread taker = TestThread.Start("taker", () => Assert.That(
+            () => RendezvousLock.TryTake(LockPath, out _),
+            Throws.TypeOf<IOException>().With.Message.Contains(LockPath)));
+        taker.Join();
+    }
+
+    [Test]
+    public void TryTake_WhileHoldersComeAndGo_IsHeldByOneAtATime()
+    {
+        // The file is removed with each release: a lock on a file that has lost its name must keep nobody out.
+        const int Threads = 4;
+        const int TakesEach = 100;
+        int holders = 0;
+        int overlaps = 0;
+        using var start = new Barrier(Threads);
+        TestThread[] threads = [.. Enumerable.Range(0, Threads).Select(_ => TestThread.Start("taker", () =>
+        {
+            start.SignalAndWait(Timeouts.Wait);
+            for (int taken = 0; taken < TakesEach;)
+            {
+                using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out int? _);
+                if (held is not null)
+                {
+                    overlaps += Interlocked.Increment(ref holders) == 1 ? 0 : 1;
+                    Thread.Yield();
+                    Interlocked.Decrement(ref holders);
+                    taken++;
+                }
+
+                Thread.Yield();
+            }
+        }))];
+
+        Array.ForEach(threads, thread => thread.Join());
+
+        Assert.That(overlaps, Is.Zero);
+        Assert.That(File.Exists(LockPath), Is.False);
+    }
+
+    [Test]
+    public void TryTake_ManyTimes_LeaksNoDescriptor()
+    {
+        int before = ProcessResources.CountDescriptors("x.lock");
+        using (RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _))
+        {
+            for (int i = 0; i < 20; i++)
+            {
+                RendezvousLock.TryTake(LockPath, out _);
+            }
+
+            Assert.That(ProcessResources.CountDescriptors("x.lock"), Is.EqualTo(before + 1));
+        }
+
+        Assert.That(ProcessResources.CountDescriptors("x.lock"), Is.EqualTo(before));
+    }
+
+    // The runtime's own files take a lock of the same kind, and would not get it.
+    private void Overwrite(string content)
+    {
+        const int ReadWrite = 2;
+        using var file = new SafeFileHandle(LinuxNative.Open(LockPath, ReadWrite, 0), ownsHandle: true);
+        byte[] bytes = Encoding.ASCII.GetBytes(content);
+        Assert.That(LinuxNative.FTruncate(file, 0), Is.Zero);
+        Assert.That(NativeCalls.WriteAt(file, bytes, bytes.Length, 0), Is.EqualTo((nint)bytes.Length));
+    }
+}

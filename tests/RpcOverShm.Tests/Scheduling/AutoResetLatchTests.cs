@@ -1,0 +1,92 @@
+using System.Diagnostics;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Testing;
+
+namespace RpcOverShm.Tests.Scheduling;
+
+public class AutoResetLatchTests
+{
+    private readonly AutoResetLatch _latch = new();
+
+    [Test]
+    public void Wait_AfterASignal_ReturnsAtOnceAndTakesIt()
+    {
+        _latch.Signal();
+        Assert.That(_latch.IsSignalled);
+
+        TestThread.Start("waiter", () => _latch.Wait(Timeout.InfiniteTimeSpan)).Join();
+
+        Assert.That(_latch.IsSignalled, Is.False);
+    }
+
+    [Test]
+    public void Wait_AfterTwoSignals_TakesBoth()
+    {
+        _latch.Signal();
+        _latch.Signal();
+        _latch.Wait(TimeSpan.Zero);
+
+        Assert.That(_latch.IsSignalled, Is.False);
+    }
+
+    [Test]
+    public void Wait_WithoutASignal_ReturnsAfterTheTime()
+    {
+        long start = Stopwatch.GetTimestamp();
+
+        _latch.Wait(TimeSpan.FromMilliseconds(20));
+
+        Assert.That(Stopwatch.GetElapsedTime(start).TotalMilliseconds, Is.GreaterThan(15));
+    }
+
+    [Test]
+    public void Clear_OfASignal_TakesIt()
+    {
+        _latch.Signal();
+
+        _latch.Clear();
+
+        Assert.That(_latch.IsSignalled, Is.False);
+    }
+
+    [Test]
+    public void Signal_BackAndForth_IsNeverLost()
+    {
+        const int Rounds = 50_000;
+        var other = new AutoResetLatch();
+        TestThread answering = TestThread.Start("answering", () =>
+        {
+            for (int i = 0; i < Rounds; i++)
+            {
+                _latch.Wait(Timeout.InfiniteTimeSpan);
+                other.Signal();
+            }
+        });
+
+        for (int i = 0; i < Rounds; i++)
+        {
+            _latch.Signal();
+            while (!other.IsSignalled)
+            {
+                other.Wait(Timeouts.Wait);
+                break;
+            }
+
+            other.Clear();
+        }
+
+        answering.Join();
+    }
+
+    [Test]
+    public void OfThisThread_OnEachThread_IsItsOwn()
+    {
+        AutoResetLatch mine = AutoResetLatch.OfThisThread;
+        AutoResetLatch? other = null;
+
+        TestThread.Start("other", () => other = AutoResetLatch.OfThisThread).Join();
+
+        Assert.That(AutoResetLatch.OfThisThread, Is.SameAs(mine));
+        Assert.That(other, Is.Not.Null.And.Not.SameAs(mine));
+    }
+}

@@ -1,0 +1,62 @@
+using RpcOverShm.Signals;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Tests.Signals;
+
+/// <summary>
+/// Sleeps by looking again and again, with growing pauses: needs nothing of the operating system but shared memory. It
+/// proves the seam and serves where no doorbell reaches across processes; it costs a look every few milliseconds while
+/// asleep and that much in latency. A wake reaches the sleepers of this process at once; those of the peer poll.
+/// </summary>
+internal sealed class PollingSignal : ISignal
+{
+    private static readonly TimeSpan s_shortestPause = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan s_longestPause = TimeSpan.FromMilliseconds(8);
+
+    private readonly object _gate = new();
+    private uint _localEvents;   // local events
+    private uint _wakes;       // wakes of any word
+
+    public uint LocalEvents => Volatile.Read(ref _localEvents);
+
+    public bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
+    {
+        long start = TimeProvider.System.GetTimestamp();
+        TimeSpan pause = s_shortestPause;
+        lock (_gate)
+        {
+            uint wakes = _wakes;
+            while (word.Read() == expected && _localEvents == localEventsSeen && _wakes == wakes)
+            {
+                TimeSpan left = timeout - TimeProvider.System.GetElapsedTime(start);
+                if (left <= TimeSpan.Zero)
+                {
+                    return false;
+                }
+
+                Monitor.Wait(_gate, left < pause ? left : pause);
+                pause = pause < s_longestPause ? pause * 2 : s_longestPause;
+            }
+        }
+
+        return true;
+    }
+
+    public void Wake(SharedWord word)
+    {
+        lock (_gate)
+        {
+            _wakes++;
+            Monitor.PulseAll(_gate);
+        }
+    }
+
+    public void RaiseLocalEvent()
+    {
+        lock (_gate)
+        {
+            _localEvents++;
+            Monitor.PulseAll(_gate);
+        }
+    }
+}
