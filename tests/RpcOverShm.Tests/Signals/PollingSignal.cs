@@ -1,5 +1,5 @@
-using RpcOverShm.Signals;
 using RpcOverShm.Segments;
+using RpcOverShm.Signals;
 
 namespace RpcOverShm.Tests.Signals;
 
