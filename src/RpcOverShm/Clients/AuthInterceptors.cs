@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Takes call credentials apart into what adds metadata to a call, in their order.</summary>
+/// <summary>Flattens call credentials into the interceptors that add metadata to a call, in order.</summary>
 internal sealed class AuthInterceptors : CallCredentialsConfiguratorBase
 {
     private readonly List<AsyncAuthInterceptor> _found = [];

@@ -2,9 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>
-/// Records the unary calls that a generated client makes through it; any other shape is refused at once.
-/// </summary>
+/// <summary>Records the unary calls that a generated client makes through it; calls of other shapes throw.</summary>
 internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) : CallInvoker
 {
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(

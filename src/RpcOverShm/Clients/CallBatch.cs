@@ -3,19 +3,17 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Unary calls that are started together: the first is published at once and wakes the server; those behind it are
-/// published when some have come together, or when the batch is sent. So the server works while more are recorded. Any
-/// thread may record.
+/// Unary calls that start together. The first is published at once and wakes the server, which works while more calls
+/// are recorded. The publish of later calls is deferred until enough of them have come together or the batch is sent.
+/// Any thread may record a call.
 /// </summary>
 internal sealed class CallBatch : IDisposable
 {
     private readonly Lock _gate = new();
-    private readonly List<Task> _starting = []; // of calls that wait for a connection
+    private readonly List<Task> _starting = []; // the starts that wait for a connection
     private List<ClientCall>? _calls = [];      // null once the batch was sent or disposed
 
-    /// <summary>Enters a call that is about to be started. False when the batch was sent or disposed.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="isFirst">Whether no other was entered before.</param>
+    /// <summary>Adds a call that is about to start. Returns false if the batch was sent or disposed.</summary>
     public bool TryAdd(ClientCall call, out bool isFirst)
     {
         lock (_gate)
@@ -26,7 +24,7 @@ internal sealed class CallBatch : IDisposable
         }
     }
 
-    /// <summary>A call of the batch is started, or will be when the task completes.</summary>
+    /// <summary>Notes that a call of the batch has started, or will have when the task completes.</summary>
     public void OnStarted(ClientCall call, Task starting)
     {
         bool isOpen;
@@ -41,14 +39,14 @@ internal sealed class CallBatch : IDisposable
 
         if (!isOpen)
         {
-            // The batch was sent by another thread, which did not see this call.
+            // Another thread sent the batch meanwhile, and may have done so before this call had its connection.
             call.Connection?.FlushDeferred();
         }
     }
 
     /// <summary>
-    /// Publishes the calls that are left. Completes when all are on their way or have ended. False when the batch was
-    /// sent or disposed before.
+    /// Publishes the remaining calls and completes when each of them is on its way or has ended. Returns false if the
+    /// batch was sent or disposed before.
     /// </summary>
     public async Task<bool> TrySendAsync()
     {
@@ -62,12 +60,12 @@ internal sealed class CallBatch : IDisposable
             connection.FlushDeferred();
         }
 
-        // None of these fails: what goes wrong becomes the status of its call.
+        // None of these tasks fails: a failure becomes the status of its call.
         await Task.WhenAll(_starting).ConfigureAwait(false);
         return true;
     }
 
-    /// <summary>Cancels the calls that have not ended, unless the batch was sent.</summary>
+    /// <summary>Cancels the unfinished calls, unless the batch was sent.</summary>
     public void Dispose() => Close()?.ForEach(call => call.Dispose());
 
     private List<ClientCall>? Close()

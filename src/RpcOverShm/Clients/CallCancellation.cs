@@ -3,22 +3,22 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// What can end a call from this side besides its user: the deadline and the caller's token, and who is to hear of the
-/// end. Only calls that need one of them have this. Fires at most once; what fires while the call ends finds it ended.
+/// The deadline and the caller's token of one call, and a token that is cancelled when the call ends. Only calls that
+/// need one of these have this object. A deadline or token that fires while the call ends finds it ended.
 /// </summary>
 internal sealed class CallCancellation
 {
     private readonly ClientCall _call;
     private CallDeadline? _deadline;
     private CancellationTokenRegistration _cancellation;
-    private CancellationTokenSource? _ended; // made for who waits for that
+    private CancellationTokenSource? _ended; // created on first use
 
     public CallCancellation(ClientCall call) => _call = call;
 
-    /// <summary>What is left until the deadline; null without one.</summary>
+    /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public TimeSpan? Remaining => _deadline?.Remaining;
 
-    /// <summary>Fires when the call has ended, for what is done on its behalf before it is sent.</summary>
+    /// <summary>Cancelled when the call has ended; stops work done on its behalf before it is sent.</summary>
     public CancellationToken Ended
     {
         get
@@ -39,7 +39,7 @@ internal sealed class CallCancellation
         }
     }
 
-    /// <summary>Arms both. The call may end before this returns.</summary>
+    /// <summary>Arms the deadline and the caller's token. The call may end before this returns.</summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
         _deadline = timeout is { } time ? new CallDeadline(time, _call.OnDeadline) : null;
@@ -47,7 +47,7 @@ internal sealed class CallCancellation
             static (call, by) => ((ClientCall)call!).Cancel(by), _call);
     }
 
-    /// <summary>The call has ended.</summary>
+    /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>
     public void Release()
     {
         _deadline?.Dispose();
@@ -58,7 +58,7 @@ internal sealed class CallCancellation
         }
     }
 
-    // On the pool: what hangs on it is code of users too, which must not run on the thread that ends the call.
+    // On the thread pool: the callbacks include user code, which must not run on the thread that ends the call.
     private static void Fire(CancellationTokenSource ended) => ThreadPool.UnsafeQueueUserWorkItem(
         static source =>
         {
@@ -68,7 +68,7 @@ internal sealed class CallCancellation
             }
             catch (AggregateException)
             {
-                // What a user's callback throws has nobody to go to.
+                // No caller is left to receive an exception of a user's callback.
             }
         },
         ended,

@@ -4,7 +4,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// How a call ended: as the server said, or as this side found. One object for all calls that end well.
+/// The end of a call, as the server reported it or this side determined it. Calls that succeed without trailers share
+/// one object.
 /// </summary>
 internal sealed class CallOutcome
 {
@@ -20,45 +21,44 @@ internal sealed class CallOutcome
         _cancelledBy = cancelledBy;
     }
 
-    /// <summary>The server's OK without trailers.</summary>
+    /// <summary>OK from the server, without trailers.</summary>
     public static CallOutcome Success { get; } = FromServer(Status.DefaultSuccess, Metadata.Empty);
 
-    /// <summary>The user has disposed the call before it had ended.</summary>
+    /// <summary>The outcome of a call that its user disposed before it ended.</summary>
     public static CallOutcome Disposed { get; } = Local(StatusMapping.Disposed);
 
     public Status Status { get; }
 
     public bool IsOk => Status.StatusCode == StatusCode.OK;
 
-    /// <summary>The server's trailers; thrown for where the call ended without an answer of the server.</summary>
+    /// <summary>The server's trailers; throws if the call ended without an answer of the server.</summary>
     public Metadata Trailers => _trailers
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
 
-    /// <summary>The server's trailers; null where the call ended without an answer of the server.</summary>
+    /// <summary>The server's trailers; null if the call ended without an answer of the server.</summary>
     public Metadata? KnownTrailers => _trailers;
 
-    /// <summary>The server has ended the call so.</summary>
+    /// <summary>Creates the outcome that the server reported.</summary>
     public static CallOutcome FromServer(in Status status, Metadata? trailers) =>
         new(status, trailers ?? Metadata.Empty, isLocal: false, CancellationToken.None);
 
-    /// <summary>This side has ended the call so.</summary>
-    /// <param name="status">How.</param>
-    /// <param name="cancelledBy">The user's token that did it; none otherwise.</param>
+    /// <summary>Creates an outcome of this side, with the user's token if that cancelled the call.</summary>
     public static CallOutcome Local(in Status status, CancellationToken cancelledBy = default) =>
         new(status, trailers: null, isLocal: true, cancelledBy);
 
-    /// <summary>The same end with another status: the server's message could not be used.</summary>
+    /// <summary>Returns this outcome with another status, for a message of the server that could not be used.</summary>
     public CallOutcome With(in Status status) => new(status, _trailers, _isLocal, _cancelledBy);
 
-    /// <summary>What the end throws at whoever waits for the call.</summary>
+    /// <summary>Returns the exception that waiters for the call receive.</summary>
     /// <param name="isCancellationThrown">
-    /// Whether a call that this side has given up, or whose time is up, is a cancelled operation.
+    /// Whether a call that this side cancelled, or whose deadline passed, throws
+    /// <see cref="OperationCanceledException"/>.
     /// </param>
     public Exception ToException(bool isCancellationThrown)
     {
         var exception = new RpcException(Status, _trailers ?? Metadata.Empty);
 
-        // Whether the server's clock or this one's was the first to say that the time is up is all the same.
+        // Both sides measure the deadline; it makes no difference which of them reports it first.
         bool isGivenUp = Status.StatusCode == StatusCode.DeadlineExceeded
             || (_isLocal && Status.StatusCode == StatusCode.Cancelled);
         return isCancellationThrown && isGivenUp

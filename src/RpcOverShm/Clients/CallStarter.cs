@@ -7,27 +7,26 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// How a call gets from the invoker onto a connection: a connection is found or awaited, the head encoded, and what
-/// goes wrong becomes the call's status. Holds nothing of a call.
+/// Takes calls from the invoker to a connection: finds or awaits the connection, encodes the head, and turns a failure
+/// into the call's status. Keeps no state of a call.
 /// </summary>
 internal sealed class CallStarter(Subchannel connections, ClientSettings settings)
 {
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
-    // A connection may close between being found and being used; a call that was not sent may try another.
+    // A connection may close between being found and being used; an unsent call may try another one.
     private const int MaxAttempts = 3;
 
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
-    /// <summary>No connection: the call ended before it was started.</summary>
+    /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
     public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
 
-    /// <summary>Starts a call that nobody blocks for.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="target">What its head is made of.</param>
-    /// <param name="request">The serialised request; null where requests are a stream. Used until this returns.</param>
-    /// <param name="isDeferred">Whether others follow, with which it may be published.</param>
-    /// <returns>The connection that the call was started on; null when it ended before.</returns>
+    /// <summary>Starts an awaited call. A null request means a stream of requests.</summary>
+    /// <remarks>
+    /// The serialised request is used only until this returns. A deferred call may be published with later calls.
+    /// </remarks>
+    /// <returns>The connection that the call was started on; null if the call ended before.</returns>
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
@@ -48,11 +47,11 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         };
     }
 
-    /// <summary>Starts a call and returns when it is done.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="target">What its head is made of.</param>
-    /// <param name="begunOn">Where parts of the request were sent already; null where nothing was.</param>
-    /// <param name="request">The serialised request, or what was not sent of it.</param>
+    /// <summary>Starts a blocking call and returns when it is done.</summary>
+    /// <param name="call">The call; its waiter is this thread's latch.</param>
+    /// <param name="target">The inputs of its head.</param>
+    /// <param name="begunOn">The connection that carries the first parts of the request; null if none was sent.</param>
+    /// <param name="request">The serialised request, or its unsent rest.</param>
     public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
     {
         if (begunOn is not null)
@@ -88,21 +87,21 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     }
 
     /// <summary>
-    /// Starts a call before its request is serialised, where that needs no waiting. Null when it was not started: it
-    /// may have ended with that, or is started later.
+    /// Starts a call before its request is serialised, if that needs no waiting. Returns null if the call was not
+    /// started: either it has ended, or the caller starts it later.
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
         if (call.Waiter is not null && !Connection.MayBlockHere)
         {
-            // It may not block here, which it is told before anything is sent.
+            // This thread may not block; the call must fail with that before anything of it is sent.
             return null;
         }
 
         ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            // Whoever starts the call later asks again, and hears of a failure.
+            // The later start of the call asks again and reports a failure.
             _ = connecting.AsTask().Observed();
             return null;
         }
@@ -112,12 +111,12 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         return StartOn(connection, call, target, request: null) == StartResult.Started ? connection : null;
     }
 
-    /// <summary>The connection for a call; null when there is none and the call has ended with that.</summary>
+    /// <summary>Awaits the connection for a call. Returns null if there is none; the call has then ended.</summary>
     public static async Task<Connection?> AwaitConnectionAsync(Task<Connection> connecting, ClientCall call)
     {
         try
         {
-            // Who waits for a server that does not come must not be remembered beyond the end of the call.
+            // A call that ends while it waits for a server must not stay referenced by the attempt to connect.
             Task<Connection> waiting = call.Ended is { CanBeCanceled: true } ended && !connecting.IsCompleted
                 ? connecting.WaitAsync(ended)
                 : connecting;
@@ -129,13 +128,13 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         }
         catch (Exception exception)
         {
-            // Whatever it is: whoever awaits this call must hear of it.
+            // Any exception must reach the user who awaits this call.
             call.FinishUnsent(StatusMapping.FromStartFailure(exception));
             return null;
         }
     }
 
-    /// <summary>Ends a call that was not started, with what kept it from that.</summary>
+    /// <summary>Ends a call that could not be started with the reason, unless the call has ended already.</summary>
     private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
     {
         if (outcome == StartResult.TooManyCalls)
@@ -151,7 +150,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
-    // The context that holds the request is its thread's; what outlives this call needs bytes of its own.
+    // The request lies in a context of this thread, so a later start needs a copy.
     private static PooledBufferWriter? TakeOver(PooledBufferWriter? request)
     {
         if (request is null)
@@ -175,7 +174,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
             }
             catch (Exception exception)
             {
-                // Nobody looks at this task; the call's own tells its user what went wrong.
+                // No caller observes this task; the call's own task reports the failure.
                 call.FinishUnsent(StatusMapping.FromStartFailure(exception));
                 return null;
             }
@@ -204,7 +203,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         }
     }
 
-    // A server that closes what it has just accepted is not to be asked again without a pause, however long it goes on.
+    // Pauses between attempts at a server that keeps closing connections it has just accepted.
     private static Task BackOffAsync(int attempt, CancellationToken ended) => attempt < MaxAttempts
         ? Task.CompletedTask
         : Task.WhenAny(Task.Delay(s_pauseAfterClose, ended));
@@ -240,9 +239,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         return outcome;
     }
 
-    /// <summary>
-    /// Blocks until there is a connection. Null when the call has ended meanwhile, for want of one or otherwise.
-    /// </summary>
+    /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
     private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
     {
         ValueTask<Connection> connecting = connections.GetAsync(isWaitForReady);

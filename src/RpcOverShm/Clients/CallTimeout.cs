@@ -2,13 +2,11 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>The rule by which a call's deadline, a moment in UTC, becomes a time-out from now.</summary>
+/// <summary>Converts a call's deadline, a moment in UTC, into a timeout from now.</summary>
 internal static class CallTimeout
 {
-    /// <summary>Null for a call without a deadline; zero or less for one whose deadline has passed.</summary>
-    /// <exception cref="InvalidOperationException">
-    /// The deadline is neither UTC nor one of the two special values.
-    /// </exception>
+    /// <summary>Returns the time left; null without a deadline, zero or less if the deadline has passed.</summary>
+    /// <exception cref="InvalidOperationException">The deadline is neither UTC nor a special value.</exception>
     public static TimeSpan? Of(in CallOptions options)
     {
         if (options.Deadline is not { } deadline || deadline == DateTime.MaxValue)

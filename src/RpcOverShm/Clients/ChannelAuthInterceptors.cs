@@ -3,8 +3,8 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Finds the call credentials that are composed into a channel's. What the others are for, shared memory has: only this
-/// user can open it, and the kernel says who the peer is.
+/// Finds the call credentials that are composed into channel credentials. Transport credentials are ignored: only this
+/// user can open the shared memory, and the kernel identifies the peer.
 /// </summary>
 internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBase
 {
@@ -14,7 +14,7 @@ internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBa
     {
     }
 
-    /// <summary>None for null.</summary>
+    /// <summary>Returns the interceptors of the credentials, in order; none for null.</summary>
     public static IReadOnlyList<AsyncAuthInterceptor> Of(ChannelCredentials? credentials)
     {
         var interceptors = new ChannelAuthInterceptors();

@@ -5,22 +5,22 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Clients;
 
-/// <content>The answer: headers, messages and the end, given by the holder of the reader role.</content>
+/// <content>The server's frames: headers, messages and the end, delivered by the holder of the reader role.</content>
 internal abstract partial class ClientCall
 {
-    private bool _isEncoded;       // responses have a mark of their encoding
-    private bool _mayBeCompressed; // the mark may say that one is compressed
+    private bool _isEncoded;       // every response begins with a mark of its encoding
+    private bool _mayBeCompressed; // the mark may announce a compressed response
 
-    /// <summary>The most bytes that come for a response; null for any.</summary>
+    /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
     protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _isEncoded);
 
-    /// <summary>Reads the call's responses, however they are encoded.</summary>
+    /// <summary>Returns the marshaller that reads the call's responses in their encoding.</summary>
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
         _isEncoded
             ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mayBeCompressed)
             : marshaller;
 
-    /// <summary>How responses, as they come, are taken.</summary>
+    /// <summary>Returns the hint on the form in which responses, as they arrive, are received.</summary>
     protected PayloadAccessHint HintOf<T>() =>
         _isEncoded ? PayloadAccessHint.Of<T>().Encoded : PayloadAccessHint.Of<T>();
 
@@ -30,7 +30,7 @@ internal abstract partial class ClientCall
         Metadata headers = MetadataCodec.Decode(ref from);
         from.End("response metadata");
 
-        // The library's own, which no limit of the user's counts.
+        // An entry of the library, which does not count toward the user's limit.
         string? encoding = MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
         if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
         {
@@ -95,7 +95,7 @@ internal abstract partial class ClientCall
 
     public override void OnConnectionClosed(CloseReason reason)
     {
-        // What came before counts; a stream can still be read to where it broke off.
+        // An earlier end of the server stands. Without one, a stream can still be read up to the break.
         if (_serverOutcome is null)
         {
             EndByServer(CallOutcome.Local(StatusMapping.FromClose(reason)), default, hasMessage: false);
@@ -106,14 +106,14 @@ internal abstract partial class ClientCall
         Connection?.DropQueued(this);
     }
 
-    /// <summary>A message began to come: so has the answer, without headers if none came before.</summary>
+    /// <summary>Marks the call as answered by a first message; its headers are empty if none came before.</summary>
     protected void OnMessageBegun()
     {
         _isAnswered = true;
         SetEmptyHeaders();
     }
 
-    /// <summary>Responses are encoded, one way or another.</summary>
+    /// <summary>Called when the headers name an encoding of the responses, even identity.</summary>
     protected virtual void OnEncoded()
     {
     }
@@ -134,35 +134,34 @@ internal abstract partial class ClientCall
 
     private void SetEmptyHeaders()
     {
-        // The server's answer to a cancel is none: who asks for the headers is told how this side has ended the call.
+        // The server's reply to a cancel carries no headers; the headers task fails with this side's outcome instead.
         if (!HasHeaders && !IsFinished)
         {
             SetHeaders(Metadata.Empty);
         }
     }
 
-    /// <summary>Refuses an end that may not come now, before anything has changed.</summary>
+    /// <summary>Rejects an end that may not come now, before any state has changed.</summary>
     /// <exception cref="ProtocolException">The server may not end the call like this.</exception>
     protected virtual void CheckEnd(in Status status, bool hasMessage)
     {
     }
 
     /// <summary>
-    /// The call was ended by the server or with the connection: <see cref="ServerOutcome"/> is set. By the holder of
-    /// the reader role, or by the standby after a close.
+    /// Called when the server or the end of the connection has ended the call and <see cref="ServerOutcome"/> is set.
+    /// Runs on the holder of the reader role, or after a close on the standby reader.
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 
     /// <summary>
-    /// True when an end without a message is the outcome at once: the user has nothing left to read before it. False
-    /// when the user must come to it first. By the holder of the reader role.
+    /// Whether an end without a message becomes the outcome at once, because the user has nothing left to read before
+    /// it. Asked by the holder of the reader role.
     /// </summary>
     protected abstract bool IsOutcome(CallOutcome end);
 
     private long LimitOfMetadata => Connection!.OwnLimits.MaxMetadataBytes;
 
-    // Both sides measure one deadline, and the server's word may come first; then it is this side's own end all the
-    // same.
+    // Both sides measure the same deadline. If the server reports it first, the status is still this side's own.
     private Status Localize(in Status status) =>
         Remaining <= TimeSpan.Zero
         && (status.StatusCode == StatusCode.Cancelled
@@ -181,8 +180,8 @@ internal abstract partial class ClientCall
 
     private void EndByServer(CallOutcome end, ReadOnlySpan<byte> message, bool hasMessage)
     {
-        // A writer that is refused reports this end. The outcome is settled before, so that no token, deadline or
-        // Dispose can replace it in between.
+        // Once _serverOutcome is set, a refused writer reports this end. Settling the outcome before that keeps a
+        // token, deadline or Dispose from replacing it in between.
         bool isSettled = !hasMessage && IsOutcome(end) && TrySetOutcome(end);
         _serverOutcome = end;
         if (isSettled || !IsFinished)

@@ -4,24 +4,24 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <content>
-/// Transparent retry (gRFC A6): a call that a leaving server has refused before a method saw it is started again over
-/// another connection, a few times, and its user does not hear of it. While the request is in the hands of the thread
-/// that has started the call, that thread has it started again.
+/// Transparent retry (gRFC A6): if a leaving server refuses a call before a method has seen it, the call starts again
+/// on another connection, up to three times and unnoticed by its user. If the thread that starts the call still uses
+/// the request, that thread also starts the retry.
 /// </content>
 internal abstract partial class ClientCall
 {
-    // A server that refuses calls has announced that it leaves: the next one is met over another connection.
+    // A server announces that it leaves before it refuses calls, so each retry uses another connection.
     private const int MaxTransparentRetries = 3;
 
-    private object? _snapshot; // what the call was made from, or why its answer can't be read: never both
+    private object? _snapshot; // the call's inputs, or the reason why its answer is unreadable: never both
     private RequestOwnership _ownership;
     private byte _transparentRetries;
     private bool _isRefusedUnprocessed; // by a server that leaves
 
-    /// <summary>Keeps what the call is made from; see <see cref="RetrySnapshot.Of"/>.</summary>
+    /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
     public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
 
-    /// <summary>Makes a call as new that was refused: it is to be started once more. False for any other.</summary>
+    /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
         if (!_isRefusedUnprocessed || !TryDetach())
@@ -33,7 +33,7 @@ internal abstract partial class ClientCall
         return true;
     }
 
-    /// <summary>Starts a call anew that was refused.</summary>
+    /// <summary>Starts a refused call again.</summary>
     private void Retry()
     {
         if (_snapshot is not { } snapshot || !TryResetForRetry())
@@ -47,20 +47,16 @@ internal abstract partial class ClientCall
         }
         catch (Exception exception)
         {
-            // Whatever it is: nobody else is there to be told.
+            // No caller is left to receive an exception, so any of them becomes the call's status.
             FinishUnsent(StatusMapping.FromStartFailure(exception));
         }
     }
 
-    /// <summary>The call is about to be started.</summary>
-    /// <param name="isWhole">Whether the first frame takes the one request out of this thread's hands.</param>
+    /// <summary>Notes, before the call starts, whether its first frame carries the whole request.</summary>
     public void MarkStarting(bool isWhole) =>
         _ownership = isWhole ? RequestOwnership.LetGo : RequestOwnership.WithStarter;
 
-    /// <summary>
-    /// Nothing of the one request is in the hands of the thread that has started the call any more, which does not
-    /// touch the call after this.
-    /// </summary>
+    /// <summary>Ends this thread's use of the request and, with that, of the call that it has started.</summary>
     public void MarkHandedOver()
     {
         if (Interlocked.Exchange(ref _ownership, RequestOwnership.LetGo) == RequestOwnership.RefusedMeanwhile)
@@ -69,16 +65,16 @@ internal abstract partial class ClientCall
         }
     }
 
-    /// <summary>Starts the call once more, from what was kept of it.</summary>
+    /// <summary>Starts the call again from its snapshot.</summary>
     protected abstract void Start(object snapshot);
 
-    /// <summary>The call can't be made again any more.</summary>
+    /// <summary>Drops the snapshot: the call cannot be retried from here on.</summary>
     protected void ForgetSnapshot() => _snapshot = null;
 
-    /// <summary>The call was answered, and is not made again: its place is free for why that can't be read.</summary>
+    /// <summary>Keeps the reason why the answer is unreadable, in place of the snapshot of the answered call.</summary>
     protected void KeepProblem(Exception? unreadable) => _snapshot = unreadable;
 
-    /// <summary>What was kept by <see cref="KeepProblem"/>; only after that.</summary>
+    /// <summary>The exception that <see cref="KeepProblem"/> has kept; used only after it.</summary>
     protected Exception? Problem => _snapshot as Exception;
 
     private bool TryMarkRefused()
@@ -108,12 +104,13 @@ internal abstract partial class ClientCall
         ThreadPool.UnsafeQueueUserWorkItem(new RetryWorkItem(this), preferLocal: false);
 
     /// <summary>
-    /// Takes the call from its connection, which has ended it, so that it can be started on another one. False when the
-    /// call has ended otherwise meanwhile.
+    /// Detaches the call from the connection that has refused it, so that it can start on another one. Returns false if
+    /// the call has ended otherwise.
     /// </summary>
     private bool TryDetach()
     {
-        // A full fence before the look: whoever ends the call meanwhile finds no connection to tell, or is found.
+        // A full fence before the check: a thread that ends the call meanwhile finds no connection to tell, or the
+        // check sees the end.
         Connection refusing = Interlocked.Exchange(ref _connection, null)!;
         if (IsFinished)
         {
@@ -130,7 +127,7 @@ internal abstract partial class ClientCall
         return true;
     }
 
-    // The thread pool's way in, which callers of the call do not see.
+    // Keeps the thread pool's entry point off the public members of the call.
     private sealed class RetryWorkItem(ClientCall call) : IThreadPoolWorkItem
     {
         public void Execute() => call.Retry();
@@ -138,17 +135,17 @@ internal abstract partial class ClientCall
 }
 
 /// <summary>
-/// Who has the one request of a call in hand. One byte, which the thread that starts the call and the holder of the
-/// reader role race for: whoever comes second starts a refused call anew.
+/// The owner of a call's single request. One byte that the thread that starts the call and the holder of the reader
+/// role race for: the second of them starts a refused call again.
 /// </summary>
 internal enum RequestOwnership : byte
 {
-    /// <summary>The thread that starts the call, or nobody yet: nobody else may serialise it.</summary>
+    /// <summary>The thread that starts the call, if any has yet; no other thread may serialise the request.</summary>
     WithStarter,
 
-    /// <summary>Nobody: the request is in the ring or in the sender's queue.</summary>
+    /// <summary>No thread: the request is in the ring or in the sender's queue.</summary>
     LetGo,
 
-    /// <summary>The thread that starts the call, and the server has refused that meanwhile.</summary>
+    /// <summary>The thread that starts the call, which the server has refused meanwhile.</summary>
     RefusedMeanwhile,
 }
