@@ -1,8 +1,8 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// What code may leave on its thread: an execution context with its AsyncLocals, a synchronization context. Captured
-/// before others' code runs in the middle of something, and put back afterwards.
+/// The state that code may leave on its thread: the execution context with its AsyncLocals and the synchronization
+/// context. The library captures it before it runs user code in the middle of an operation, and restores it afterwards.
 /// </summary>
 internal readonly struct AmbientContext
 {
@@ -21,7 +21,7 @@ internal readonly struct AmbientContext
 
     public void Restore()
     {
-        // None is captured where the thread's context does not flow; then it is the thread's own affair.
+        // Null if the thread has suppressed the flow of its context; the context then stays as it is.
         if (_execution is not null && !ReferenceEquals(ExecutionContext.Capture(), _execution))
         {
             ExecutionContext.Restore(_execution);
@@ -34,12 +34,12 @@ internal readonly struct AmbientContext
     }
 
     /// <summary>
-    /// Gives the thread what it has before any user code has run on it. After each run of user code, so that nothing of
-    /// one call shows in the next.
+    /// Restores the state of a thread on which no user code has run. Called after each run of user code, so that no
+    /// state of one call leaks into the next.
     /// </summary>
     public static void RestoreClean() => s_clean.Restore();
 
-    // A thread that was started without its starter's context has the clean one, and there is one of that only.
+    // A thread that is started without its starter's context has the default one, which is a single instance.
     private static AmbientContext CaptureClean()
     {
         AmbientContext captured = default;

@@ -1,9 +1,8 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// What one thread sleeps on inside this process: remembers a signal that comes before the wait, so that it
-/// cannot be lost. A thread that blocks for a call has one of its own, used for one call after the other; a stale
-/// signal costs it one look.
+/// An event that one thread of this process sleeps on. It remembers a signal that comes before the wait, so no signal
+/// is lost. Each thread that blocks for calls reuses one latch for all of them; a stale signal costs one extra check.
 /// </summary>
 internal sealed class AutoResetLatch
 {
@@ -25,7 +24,7 @@ internal sealed class AutoResetLatch
         }
     }
 
-    /// <summary>Waits for a signal, takes it, and returns; or returns when the time has passed.</summary>
+    /// <summary>Waits for a signal and takes it, or returns when the time has passed.</summary>
     public void Wait(TimeSpan longest)
     {
         lock (_gate)
@@ -39,7 +38,9 @@ internal sealed class AutoResetLatch
         }
     }
 
-    /// <summary>Takes a signal that may have come. Before the look that the signal was to cause.</summary>
+    /// <summary>
+    /// Takes a signal that may have come. The caller must do so before the check that the signal is meant to cause.
+    /// </summary>
     public void Clear()
     {
         lock (_gate)
@@ -48,6 +49,6 @@ internal sealed class AutoResetLatch
         }
     }
 
-    /// <summary>True when a signal waits to be taken. A look without the lock, for spinning.</summary>
+    /// <summary>Whether a signal waits to be taken. Read without the lock, for spinning.</summary>
     public bool IsSignalled => Volatile.Read(ref _isSignalled);
 }

@@ -1,46 +1,46 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Whether one kind of user code (a served method, the continuations of a connection) runs inline on the reading thread
-/// or on the thread pool: inline until it proves slow, then on the pool, with a try inline now and then. Slow is what
-/// takes much processor time while others wait for the thread, or a great deal of it, or keeps the reader role until it
-/// is taken away. Runs vote, so that one outlier makes nothing slow. Only some are timed: that clock is a system call.
-/// Any thread may use this; races cost a wrong guess, which the next runs correct.
+/// Decides whether one kind of user code (a method, the continuations of a connection) runs inline or on the thread
+/// pool. It runs inline until it proves slow, then on the pool, with an occasional inline trial. A run is slow if it
+/// uses much processor time while records wait for the thread, or very much processor time in any case, or if the
+/// reader role is taken away from it. Runs vote, so one outlier does not change the decision. Only some runs are timed,
+/// because the clock is a system call. Any thread may use this; a race costs a wrong guess, which later runs correct.
 /// </summary>
 internal sealed class InlineBudget
 {
-    // A hop to the pool costs about 8 µs and wakes a thread; above this the hop no longer matters to the call, and
-    // those who wait for the thread are served meanwhile.
+    // A thread switch to the pool costs about 8 µs and wakes a thread. Above 50 µs this is negligible for the call, and
+    // the reading thread serves the waiting records meanwhile.
     private const int SlowMicroseconds = 50;
 
-    // Where nobody waits the hop helps nobody, and a large message has to come to the pool's processor first: echoing
-    // 1 MiB is a quarter faster inline. It is less than what keeps a call waiting that comes meanwhile for long.
+    // If no record waits, a thread switch helps no call, and a large message must first move to the cache of the pool's
+    // processor: echoing 1 MiB is a quarter faster inline. A call that arrives during such a run is not delayed long.
     private const int VerySlowMicroseconds = 500;
 
-    // A slow run weighs as much as two fast ones; four more slow runs than that allows make the kind slow.
+    // A slow run weighs as much as two fast ones; four slow runs that no fast runs offset make the kind slow.
     private const int SlowVote = 2;
     private const int VotesForSlow = 8;
 
-    // Of how many inline runs one is timed while no vote stands against them.
+    // One of so many inline runs is timed while there are no votes for slow.
     private const int TimeEvery = 64;
 
-    // How many runs go to the pool before inline is tried again; doubled each time that it proves slow once more.
+    // The number of runs on the pool before the next inline trial; doubled each time that the trial is slow.
     private const int FirstPause = 64;
     private const int LongestPause = 1 << 12;
 
     private const long SlowTicks = SlowMicroseconds * ThreadClock.TicksPerMicrosecond;
     private const long VerySlowTicks = VerySlowMicroseconds * ThreadClock.TicksPerMicrosecond;
 
-    // How many timed runs in a row must be fast before slowness is forgotten.
+    // The number of timed runs that must be fast in a row before the pause starts from its shortest again.
     private const int FastRunsToForget = 16;
 
     private int _votes;
     private int _runs;
-    private int _fastRuns;             // timed and fast, since it was last slow
-    private int _pause;                // runs that go to the pool before the next try
+    private int _fastRuns;             // timed and fast, since the last slow run
+    private int _pause;                // runs that go to the pool before the next inline trial
     private int _nextPause = FirstPause;
 
-    /// <summary>True when the next run should be inline.</summary>
+    /// <summary>Whether the next run should be inline. Each read counts as one run.</summary>
     public bool IsInline
     {
         get
@@ -56,14 +56,14 @@ internal sealed class InlineBudget
         }
     }
 
-    /// <summary>Begins an inline run. The result goes to <see cref="End"/>.</summary>
-    /// <returns>A time stamp when this run is timed, else 0.</returns>
+    /// <summary>Begins an inline run.</summary>
+    /// <returns>A time stamp for <see cref="End"/> if this run is timed, else 0.</returns>
     public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
 
-    /// <summary>Ends an inline run that kept its role, on the same thread.</summary>
-    /// <param name="begun">What <see cref="Begin"/> gave.</param>
-    /// <param name="messages">How many messages it was for: each may take as long as one by itself.</param>
-    /// <param name="isAnyWaiting">True when something came meanwhile that the thread is to read.</param>
+    /// <summary>Ends an inline run that kept the reader role. Called on the thread that began it.</summary>
+    /// <param name="begun">The result of <see cref="Begin"/>.</param>
+    /// <param name="messages">The number of messages that the run handled; each may take the whole limit.</param>
+    /// <param name="isAnyWaiting">Whether records came meanwhile that the thread must read.</param>
     public void End(long begun, int messages, bool isAnyWaiting)
     {
         if (begun != 0)
@@ -72,7 +72,7 @@ internal sealed class InlineBudget
         }
     }
 
-    /// <summary>The role was taken from an inline run. It votes as a slow one.</summary>
+    /// <summary>Counts an inline run that lost the reader role as a slow one.</summary>
     public void RecordTakeOver() => Vote(isSlow: true);
 
     private void Vote(bool isSlow)
@@ -95,7 +95,7 @@ internal sealed class InlineBudget
             return;
         }
 
-        // The next try votes anew, and one slow run then is enough.
+        // If the next trial is slow, that one vote is enough.
         _votes = VotesForSlow - SlowVote;
         _pause = _nextPause;
         _nextPause = Math.Min(_nextPause * 2, LongestPause);

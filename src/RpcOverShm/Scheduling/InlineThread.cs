@@ -1,35 +1,36 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// What a thread that may run user code inline knows of itself: one for each standby and spare. Its own thread writes
-/// it; nobody else looks.
+/// The state of a thread that may run user code inline: a standby reader or a spare. Only that thread reads or writes
+/// it.
 /// </summary>
 internal sealed class InlineThread(ReaderRole role)
 {
     [ThreadStatic]
     private static InlineThread? s_current;
 
-    /// <summary>The inline thread that is running this, or null on any other thread.</summary>
+    /// <summary>The state of the calling thread; null if that is neither a standby reader nor a spare.</summary>
     public static InlineThread? Current
     {
         get => s_current;
         set => s_current = value;
     }
 
-    /// <summary>Of the connection that the thread reads.</summary>
+    /// <summary>The reader role of the connection that the thread reads.</summary>
     public ReaderRole Role => role;
 
-    /// <summary>True while user code runs. It may have lost the role meanwhile.</summary>
+    /// <summary>Whether user code is running. The thread may have lost the reader role meanwhile.</summary>
     public bool IsInUserCode { get; set; }
 
     /// <summary>
-    /// Of the reader role, while user code runs; a nested call takes the role back and makes a new one.
+    /// The token of the reader role while user code runs. A nested blocking call replaces it: it returns the role to
+    /// reading and then enters the user code anew.
     /// </summary>
     public ReaderRole.Token Token;
 
     /// <summary>
-    /// True when the calling thread runs user code inline for this connection and still holds its reader role: it will
-    /// read on afterwards, and publish what was held back.
+    /// Returns whether the calling thread runs user code inline for this connection and still holds its reader role. If
+    /// so, it continues to read afterwards and then makes the deferred publish.
     /// </summary>
     public static bool IsHolderInUserCode(ReaderRole role) =>
         s_current is { IsInUserCode: true } me

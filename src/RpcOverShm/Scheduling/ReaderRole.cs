@@ -3,22 +3,23 @@ using System.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Who may read a connection's incoming ring: at most one thread at a time. A pure state machine on one word, changed
-/// only as a whole; it does not wait, pump or wake. Only the holder touches the reader's private state, arms, disarms
-/// and publishes the head, and only while it reads: a holder that runs user code touches nothing, because the role can
-/// be taken from it meanwhile.
+/// The reader role of one connection: at most one thread holds it and reads the incoming ring. It is a state machine in
+/// one word, which changes atomically; it never waits or wakes. Only the holder touches the reader's private state,
+/// arms, disarms and publishes the head, and only in the state "reading": a holder that runs user code must touch
+/// nothing of the ring, because another thread may take the role over meanwhile.
 /// <code>
 ///  63                                   2 1 0
 ///  +-------------------------------------+---+
-///  | generation                          | S |   S: 0 free, 1 reading, 2 in user code, 3 retired (no one reads again)
+///  | generation                          | S |   S: 0 free, 1 reading, 2 in user code, 3 retired (final)
 ///  +-------------------------------------+---+
 ///
 ///   free --TryTake--> reading --EnterUserCode--> in user code --TryReturn--> reading --Release--> free
 ///                        |                            |
 ///                        +--Retire--> retired         +--TryTakeOver--> free
 /// </code>
-/// The generation grows with every taking, every entering of user code and every rescue: a thread that comes back and
-/// finds another word has lost the role, and whoever sees the same word twice sees one stay in user code.
+/// TryTake, EnterUserCode and TryTakeOver increment the generation. So a thread that returns from user code and finds
+/// another word has lost the role, and a watchdog that reads the same "in user code" word twice has seen one single run
+/// of user code.
 /// </summary>
 internal sealed class ReaderRole
 {
@@ -31,19 +32,20 @@ internal sealed class ReaderRole
 
     private long _word;
 
-    /// <summary>True when nobody reads and somebody could.</summary>
+    /// <summary>Whether the role can be taken: no thread holds it, and it is not retired.</summary>
     public bool IsFree => (Volatile.Read(ref _word) & StateMask) == Free;
 
-    /// <summary>True when nobody will ever read again.</summary>
+    /// <summary>Whether the role has ended: no thread ever reads this ring again.</summary>
     public bool IsRetired => (Volatile.Read(ref _word) & StateMask) == Retired;
 
-    /// <summary>The word as it is now, to be compared later or given to <see cref="TryTakeOver"/>.</summary>
+    /// <summary>The current word, for a later comparison or for <see cref="TryTakeOver"/>.</summary>
     public long Word => Volatile.Read(ref _word);
 
     public static bool IsInUserCode(long word) => (word & StateMask) == UserCode;
 
     /// <summary>
-    /// Takes the role if it is free. A full fence either way: what the last holder did is visible to this one.
+    /// Takes the role if it is free. Success is a full fence and makes everything that the last holder did visible to
+    /// this thread. Failure is only an acquire.
     /// </summary>
     public bool TryTake(out Token token)
     {
@@ -53,16 +55,14 @@ internal sealed class ReaderRole
         return (word & StateMask) == Free && Interlocked.CompareExchange(ref _word, taken, word) == word;
     }
 
-    /// <summary>
-    /// Gives the role up. A full fence: whoever gave it up then looks whether somebody else will read.
-    /// </summary>
+    /// <summary>Frees the role. A full fence: the caller must then check that another thread will read.</summary>
     public void Release(Token token)
     {
         long before = Interlocked.CompareExchange(ref _word, token.Word & ~StateMask, token.Word);
         Debug.Assert(before == token.Word, "Only the holder gives the role up.");
     }
 
-    /// <summary>The holder is about to run user code. A full fence.</summary>
+    /// <summary>Marks the role as held by a thread that is about to run user code. A full fence.</summary>
     public void EnterUserCode(ref Token token)
     {
         token = new Token((token.Word & ~StateMask) + OneGeneration + UserCode);
@@ -70,7 +70,8 @@ internal sealed class ReaderRole
     }
 
     /// <summary>
-    /// Back from user code: true when the role was kept, false when it was taken away and must not be used.
+    /// Returns the role from user code to reading. False if another thread has taken it over: the caller must then not
+    /// touch the ring.
     /// </summary>
     public bool TryReturn(ref Token token)
     {
@@ -80,7 +81,7 @@ internal sealed class ReaderRole
         return isKept;
     }
 
-    /// <summary>Takes the role from a holder that is still in the user code of this word. It is free then.</summary>
+    /// <summary>Frees the role if its holder is still in the run of user code that this word stands for.</summary>
     public bool TryTakeOver(long word)
     {
         Debug.Assert(IsInUserCode(word), "Only from user code is the role taken away.");
@@ -88,13 +89,13 @@ internal sealed class ReaderRole
         return Interlocked.CompareExchange(ref _word, free, word) == word;
     }
 
-    /// <summary>Ends the role for good: nobody reads this ring again, and its memory may go.</summary>
+    /// <summary>Ends the role: no thread reads this ring again, and its memory may be unmapped.</summary>
     public void Retire(Token token)
     {
         long before = Interlocked.CompareExchange(ref _word, token.Word | Retired, token.Word);
         Debug.Assert(before == token.Word, "Only the holder retires the role.");
     }
 
-    /// <summary>Proof of one taking, or of one run of user code.</summary>
+    /// <summary>Proof that the thread has taken the role, or has entered one run of user code.</summary>
     internal readonly record struct Token(long Word);
 }

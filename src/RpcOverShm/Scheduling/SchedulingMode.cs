@@ -1,8 +1,6 @@
 namespace RpcOverShm.Scheduling;
 
-/// <summary>
-/// Where continuations and served methods run. The public enumeration has the same members and says more.
-/// </summary>
+/// <summary>The threads on which continuations and methods run, as the public <c>ShmSchedulingMode</c> says.</summary>
 internal enum SchedulingMode
 {
     Adaptive,

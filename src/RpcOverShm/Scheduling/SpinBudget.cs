@@ -6,26 +6,28 @@ using System.Runtime.Intrinsics.X86;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// How long a thread looks for what it waits for before it goes to sleep. One instance per waiting place, so that each
-/// adapts to its own success: a failed spin halves the budget, a successful one restores it, a sleep that ended soon
-/// makes it long enough for that, and a spent budget is tried again now and then. Bursts of pause instructions with a
-/// yield between them: a pure pause spin starves the very peer it waits for when processors are short. With the yields
-/// it pays even in a reader that hands all work to the pool: without it 64 callers there make 240,000 calls a second
-/// instead of 600,000.
-/// At most one thread fewer than there are processors spins in this process, and none where there is only one.
+/// The time that a thread spins before it goes to sleep. Each waiting place has its own instance, which adapts: a
+/// failed spin halves the budget, a successful one restores it, a short sleep raises it to cover a wait of that length,
+/// and a budget of zero is probed now and then.
+/// <para>
+/// A spin alternates bursts of pause instructions with a yield. Without the yield it would starve the very peer that it
+/// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
+/// without spinning, 64 callers there make 240,000 calls a second instead of 600,000.
+/// </para>
+/// In this process at most one thread fewer than there are processors spins at a time; none on a single processor.
 /// </summary>
 internal sealed class SpinBudget
 {
-    // Measured: a burst of 2 µs and a yield keeps the fast case at its minimum and caps the bad one at about 7 µs.
+    // Measured: bursts of 2 µs and a yield keep the fast case at its minimum and limit the slow one to about 7 µs.
     private const int FirstMicroseconds = 20;
 
-    // What a wake-up costs both sides together on a virtual machine, and a little more: a peer that needs so long for
-    // each answer (100 KiB to copy and parse) is waited for at a third of the time and less processor time than asleep.
+    // A little more than a wake-up costs both sides together on a virtual machine. If the peer needs so long for each
+    // answer (100 KiB to copy and parse), spinning takes a third of the time of sleeping, and less processor time.
     private const int LongestMicroseconds = 100;
     private const int BurstMicroseconds = 2;
     private const int PausesPerLook = 16;
 
-    // How often a place that has given up spinning tries again.
+    // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
 
     private static readonly long s_firstTicks = Stopwatch.Frequency * FirstMicroseconds / 1_000_000;
@@ -37,20 +39,22 @@ internal sealed class SpinBudget
     private long _budgetTicks = s_firstTicks;
     private int _skipped;
 
-    /// <summary>The longest that any spin takes.</summary>
+    /// <summary>The upper limit of every budget.</summary>
     public static TimeSpan Longest => TimeSpan.FromMicroseconds(LongestMicroseconds);
 
-    /// <summary>How long the next spin looks; zero for not at all, but for a probe.</summary>
+    /// <summary>The budget of the next spin. If it is zero, only an occasional probe spins.</summary>
     public TimeSpan Current => TimeSpan.FromTicks(_budgetTicks * TimeSpan.TicksPerSecond / Stopwatch.Frequency);
 
-    /// <summary>Looks until the condition is met or the budget is spent. True when it is met.</summary>
+    /// <summary>Spins until the condition is met or the budget is spent. Returns whether it is met.</summary>
     public bool SpinUntil<TCondition>(TCondition condition)
         where TCondition : struct, ISpinCondition =>
         SpinUntil(condition, out _);
 
-    /// <summary>The same.</summary>
-    /// <param name="condition">What is waited for.</param>
-    /// <param name="since">For <see cref="RecordSleep"/>, where this was in vain: when the wait began.</param>
+    /// <summary>Spins as the other overload does, and returns also when the wait began.</summary>
+    /// <param name="condition">The condition to wait for.</param>
+    /// <param name="since">
+    /// The time stamp of the beginning of the wait, for <see cref="RecordSleep"/>; 0 if the condition was met at once.
+    /// </param>
     public bool SpinUntil<TCondition>(TCondition condition, out long since)
         where TCondition : struct, ISpinCondition
     {
@@ -78,16 +82,16 @@ internal sealed class SpinBudget
             Interlocked.Decrement(ref s_spinners);
         }
 
-        // Racy on purpose: several threads may adapt one budget, and any of their values is a sensible one.
+        // The race is benign: several threads may adapt one budget, and each of their values is a sensible one.
         _budgetTicks = isMet ? Math.Max(budget, s_firstTicks) : budget > s_burstTicks ? budget / 2 : 0;
         return isMet;
     }
 
     /// <summary>
-    /// The thread slept after its spin, and what it waited for has come: had a spin of bearable length found it, the
-    /// next one will be that long.
+    /// Adapts the budget after a sleep that ended because the condition was met. If a spin within the upper limit would
+    /// have covered the wait, the next spin is long enough.
     /// </summary>
-    /// <param name="since">When the wait began.</param>
+    /// <param name="since">The time stamp of the beginning of the wait, from <c>SpinUntil</c>.</param>
     public void RecordSleep(long since)
     {
         long waited = Stopwatch.GetTimestamp() - since;
@@ -174,8 +178,8 @@ internal sealed class SpinBudget
 }
 
 /// <summary>
-/// What a spinning thread waits for. Implemented by structs only, so that the look is compiled into the loop; it is an
-/// interface because C# has no other way to pass code to a generic method without a call for each look.
+/// The condition that a spinning thread waits for. Only structs implement it, so the JIT compiles the check into the
+/// loop; a delegate would cost a call for each check.
 /// </summary>
 internal interface ISpinCondition
 {

@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The processor time of the calling thread. It tells work from waiting for a processor, which a wall clock cannot;
-/// where the system has no such clock it is the wall clock.
+/// The processor time of the calling thread. Unlike a wall clock it does not count the time in which the thread waits
+/// for a processor. On systems other than Linux it is the wall clock.
 /// </summary>
 internal static partial class ThreadClock
 {
@@ -13,7 +13,7 @@ internal static partial class ThreadClock
 
     public const long TicksPerMicrosecond = 1000;
 
-    /// <summary>Nanoseconds from some moment of this thread. A system call.</summary>
+    /// <summary>Nanoseconds since an arbitrary moment of this thread. Reading it is a system call.</summary>
     public static long Now
     {
         get
@@ -31,7 +31,7 @@ internal static partial class ThreadClock
     [LibraryImport("libc", EntryPoint = "clock_gettime")]
     private static partial int ClockGetTime(int clock, out TimeSpec time);
 
-    /// <summary>struct timespec of 64-bit Linux.</summary>
+    /// <summary>The <c>struct timespec</c> of 64-bit Linux.</summary>
     private struct TimeSpec
     {
         public long Seconds;

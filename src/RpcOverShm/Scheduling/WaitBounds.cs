@@ -1,28 +1,27 @@
 namespace RpcOverShm.Scheduling;
 
-/// <summary>The bounds of waits that no correct run relies on.</summary>
+/// <summary>The time-outs of sleeps: a safety net, on which correctness never depends.</summary>
 internal static class WaitBounds
 {
     /// <summary>
-    /// The longest that any thread sleeps without looking again: a guard against a peer that withholds rings, suspended
-    /// machines and mistakes of our own. Every case in which it finds something to do is counted and logged. Not
-    /// a whole second, as deadlines are: what they make the peer write would come at the very moment when a sleep that
-    /// began with the call ends, and look like data that nobody was rung for.
+    /// The safety timeout: the longest that a thread sleeps without a check, unless its connection is idle. It guards
+    /// against a peer that withholds wake-ups, suspended machines, and defects of this library. A sleep for data that
+    /// times out although data is there is logged and counted as a lost wake-up. The value is not a whole second
+    /// because deadlines often are: the peer's reaction to a deadline would arrive just when a sleep that began with
+    /// the call times out, and would look like a lost wake-up.
     /// </summary>
     public static readonly TimeSpan SafetyTimeout = TimeSpan.FromMilliseconds(1100);
 
-    /// <summary>
-    /// How long a ring may come after the data that it is for, before it is taken for one that was never given.
-    /// </summary>
+    /// <summary>The longest time from the publication of data to its wake before the wake-up counts as lost.</summary>
     public static readonly TimeSpan LateWake = TimeSpan.FromMilliseconds(250);
 
-    // Each sleep that ends by its bound makes the next one so much longer, twice: 1.1 s, 4.4 s, 17.6 s.
+    // A sleep that times out makes the next one four times as long, at most twice: 1.1 s, 4.4 s, 17.6 s.
     private const int Growth = 4;
     private const int MostGrown = 2;
 
     /// <summary>
-    /// The bound of a reader that nothing was sent to for so many sleeps, on a connection without calls: many idle
-    /// connections would otherwise cost a good part of a processor's time by looking.
+    /// Returns the time-out of a reader's sleep on a connection without calls, after so many sleeps that timed out.
+    /// With a constant time-out, many idle connections would cost a good part of a processor's time.
     /// </summary>
     public static TimeSpan AfterSilence(int sleeps) => SafetyTimeout * Math.Pow(Growth, Math.Min(sleeps, MostGrown));
 }

@@ -1,18 +1,18 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// One thread per process that looks after connections on which something happens: whether user code keeps a reader
-/// role for too long, and whether somebody will read where a caller has left in a hurry. Whoever is looked after says
-/// whether to be looked at again; while nobody is, the sentinel sleeps. So the hot paths pay for a look at a flag.
+/// One thread per process that checks the active connections: whether user code keeps a reader role for too long, and
+/// whether a thread will read, or be woken to read, after a caller has left. Each check returns when it must run again;
+/// while there are no checks, the thread sleeps. So the hot paths pay only for reading a flag.
 /// </summary>
 internal static class Watchdog
 {
     private const int StackBytes = 128 << 10;
 
-    // User code that keeps a role is noticed at the second look: after 1 to 2 of these.
+    // The second check detects that user code keeps a role: after one to two of these periods.
     private static readonly TimeSpan s_shortPeriod = TimeSpan.FromMilliseconds(1);
 
-    // Where no user code runs there is less of a hurry.
+    // Without running user code the next check is less urgent.
     private static readonly TimeSpan s_longPeriod = TimeSpan.FromMilliseconds(5);
 
     private static readonly object s_gate = new();
@@ -20,8 +20,8 @@ internal static class Watchdog
     private static bool s_isRunning;
 
     /// <summary>
-    /// Calls <paramref name="look"/> every few milliseconds until it is done with, on the sentinel's thread: it waits
-    /// for nothing. What was added twice is called twice.
+    /// Calls a check every few milliseconds on the watchdog thread, until it returns <see cref="WatchdogCheck.Done"/>.
+    /// The check must not wait. A check that was added twice is called twice per period.
     /// </summary>
     public static void Watch(Func<WatchdogCheck> look)
     {
@@ -37,7 +37,7 @@ internal static class Watchdog
         }
     }
 
-    // Without a thread the next who wants to be looked after tries again. Until then nobody is rescued.
+    // If no thread can be started, the next Watch tries again. Until then no role is taken over.
     private static bool TryStart()
     {
         try
@@ -65,7 +65,8 @@ internal static class Watchdog
                     period = s_shortPeriod;
                 }
 
-                // A new entry ends this early, which only means one look more.
+                // A new check ends this wait early. The others then run sooner than their period says, which can only
+                // take a role over a little too soon.
                 Monitor.Wait(s_gate, period);
                 watched = [.. s_watched];
             }
@@ -93,15 +94,15 @@ internal static class Watchdog
     }
 }
 
-/// <summary>When the sentinel is to look again.</summary>
+/// <summary>The time of the next check by the watchdog.</summary>
 internal enum WatchdogCheck
 {
-    /// <summary>Not any more, until it is asked to.</summary>
+    /// <summary>Never, unless the check is added again.</summary>
     Done,
 
     /// <summary>In a few milliseconds.</summary>
     Later,
 
-    /// <summary>In a millisecond: user code may be running.</summary>
+    /// <summary>In a millisecond, because user code may be running.</summary>
     Soon,
 }
