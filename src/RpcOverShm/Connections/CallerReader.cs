@@ -7,10 +7,10 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// How a thread that blocks for its call comes to its answer: it takes the reader role and reads for itself, or sleeps
-/// while another thread reads for it. A thread that blocks in user code which runs inline on this very connection takes
-/// the role back for as long. What is due to others is queued: their code could keep this thread from its own answer.
-/// Holds nothing of a caller; any number of threads may be in here.
+/// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
+/// another thread reads. User code that blocks while it runs inline on this same connection takes the role back for the
+/// duration. The caller queues the pending user code of other calls, which could otherwise keep it from its own
+/// response. Keeps no state of a caller. Thread-safe.
 /// </summary>
 internal sealed class CallerReader(ReaderCoordinator coordinator)
 {
@@ -20,11 +20,12 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private readonly SpinBudget _spin = new();
 
     /// <summary>
-    /// A caller is about to send and to block. It takes the role first if it can, so that the peer need not ring a
-    /// standby for an answer that the caller reads itself; else the standby is made to give way.
+    /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
+    /// not wake the standby reader for a response that the caller reads itself. If the role is taken, the caller counts
+    /// as blocked, which makes the standby reader give way.
     /// </summary>
     /// <exception cref="InvalidOperationException">
-    /// This thread is parsing a message in place, and so keeps the connection's reader role.
+    /// This thread parses a message in place, and so holds the connection's reader role.
     /// </exception>
     public CallerLease Enter()
     {
@@ -52,7 +53,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         return turn;
     }
 
-    /// <summary>Reads, or sleeps while another reads, until the call is done.</summary>
+    /// <summary>Reads, or sleeps while another thread reads, until the call is done.</summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease turn)
     {
         while (!call.IsDone)
@@ -69,7 +70,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    /// <summary>The caller's call is done or was never sent. Whoever is left must have a reader.</summary>
+    /// <summary>
+    /// Ends the caller's part, once its call is done or was not sent. Ensures that the remaining calls have a reader.
+    /// </summary>
     public void Leave(ref CallerLease turn)
     {
         if (turn.HasRole)
@@ -90,7 +93,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
     private bool TryTakeRole(ref CallerLease turn)
     {
-        // After a close the free role is the standby's, which ends the connection with it.
+        // After a close the free role belongs to the standby reader, which ends the connection with it.
         if (_link.IsClosed || !_role.TryTake(out turn.Token))
         {
             return false;
@@ -99,7 +102,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         turn.HasRole = true;
         _ring.Disarm();
 
-        // User code that has lost the role may be waiting for the answer to what it wrote and did not publish.
+        // User code that has lost the role may be waiting for the response to a frame whose publish it deferred.
         coordinator.FlushDeferred();
         return true;
     }
@@ -109,8 +112,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         turn.HasRole = false;
         if (turn.Nested is { } me)
         {
-            // Back to the user code that made the call, which holds the role as it did before, and is looked after
-            // anew.
+            // The role returns to the user code that made the call, and the watchdog checks that code afresh.
             me.Token = turn.Token;
             _role.EnterUserCode(ref me.Token);
             coordinator.EnsureWatched();
@@ -122,7 +124,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         _role.Release(turn.Token);
         if (_link.IsClosed)
         {
-            // The standby may have found the role taken when the close woke it; it must have it once more.
+            // The close may have woken the standby reader while the role was taken, so it must be woken again.
             coordinator.StandbyRequested.Signal();
         }
     }
@@ -157,7 +159,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    /// <summary>Takes records until there is none or the caller's call is done. True when there was one.</summary>
+    /// <summary>
+    /// Receives records until none is left or the caller's call is done. Returns whether there was one.
+    /// </summary>
     private bool Receive(ConnectionCall mine)
     {
         bool isAny = false;
@@ -169,7 +173,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 Notify(call);
             }
 
-            // A peer that never stops must not keep this thread from a close.
+            // A peer that sends without a pause must not keep this thread from noticing a close.
             if (_link.IsClosed)
             {
                 break;
@@ -204,8 +208,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         coordinator.SleepingCallers.Add(waiter);
         try
         {
-            // Whoever freed the role before this thread was in the list did not signal it: so look once more. After a
-            // close the free role is the standby's, and it signals every caller when their calls have ended.
+            // A thread that freed the role before this caller was in the list has not signalled it, so check again.
+            // After a close the free role belongs to the standby reader, which signals every caller when their calls
+            // have ended.
             Interlocked.MemoryBarrier();
             if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
             {
@@ -214,7 +219,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
         finally
         {
-            // Also when the thread is interrupted: it would be signalled in place of one that sleeps.
+            // Needed after a thread interrupt too: a caller that stayed in the list would get signals meant for a
+            // sleeping one.
             coordinator.SleepingCallers.Remove(waiter);
         }
     }
@@ -232,16 +238,14 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 }
 
 /// <summary>
-/// What a blocking caller holds from before it sends until it leaves: the reader role, or a place among the callers
-/// that wait for it, or nothing any more.
+/// The state of a blocking caller from <see cref="CallerReader.Enter"/> to <see cref="CallerReader.Leave"/>: whether it
+/// holds the reader role, and whether it counts as blocked.
 /// </summary>
 internal struct CallerLease
 {
     public ReaderRole.Token Token;
 
-    /// <summary>
-    /// The thread's own record, where it blocks in user code that runs inline and has taken the role back.
-    /// </summary>
+    /// <summary>The inline thread whose user code blocks and has taken the role back; null in any other case.</summary>
     public InlineThread? Nested;
 
     public bool HasRole;

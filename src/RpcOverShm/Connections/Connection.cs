@@ -7,8 +7,8 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Many calls over one link. Made open from a finished handshake; ends when the link is closed, by whichever side: then
-/// every call that lives hears of it, the memory is freed, and <see cref="Closed"/> completes. Any thread may use it.
+/// A link with many calls. It begins open, after a finished handshake, and lives until either side closes the link.
+/// Then every live call fails, the memory is freed, and <see cref="Closed"/> completes. Thread-safe.
 /// </summary>
 internal sealed class Connection
 {
@@ -21,11 +21,11 @@ internal sealed class Connection
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
 
-    /// <param name="link">The link; owned from here on.</param>
-    /// <param name="mode">Where user code runs that frames make due.</param>
-    /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
+    /// <param name="link">The link; the connection takes ownership.</param>
+    /// <param name="mode">Selects the thread for user code that a frame makes runnable.</param>
+    /// <param name="accept">Creates the object of an incoming call; null if the peer may not start calls.</param>
     /// <param name="onGoAway">
-    /// Runs when the peer takes no new calls; by the holder of the reader role, so it waits for nothing.
+    /// Runs when the peer accepts no new calls. The holder of the reader role runs it, so it must not block.
     /// </param>
     public Connection(
         PeerLink link, SchedulingMode mode, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
@@ -43,78 +43,69 @@ internal sealed class Connection
     }
 
     /// <summary>
-    /// False while this thread parses a message in place: it keeps a reader role, and may not block for a call.
+    /// Whether this thread may make a blocking call. During in-place parsing it may not: it then holds a reader role.
     /// </summary>
     public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
-    /// <summary>This connection as a completed task: made once, for the many calls that give it away.</summary>
+    /// <summary>This connection as a completed task, cached because many calls return it.</summary>
     public Task<Connection?> AsResult { get; }
 
     public PeerIdentity Peer => _link.Identity;
 
     public Guid Id => _link.ConnectionId;
 
-    /// <summary>What the peer takes; checked when it arrived.</summary>
+    /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
     public PeerLimits PeerLimits => _link.PeerLimits;
 
     public PeerLimits OwnLimits => _link.OwnLimits;
 
-    /// <summary>The most bytes of head and message that the first or last frame of a call carries together.</summary>
+    /// <summary>The maximum number of bytes, head plus message, in the first or last frame of a call.</summary>
     public int InlineBytes => _sender.InlineBytes;
 
-    /// <summary>
-    /// Completes when the connection is closed, its calls have heard of it and its threads have left the rings.
-    /// </summary>
-    public Task Closed => _closed.Task;
+    /// <summary>Whether calls may start: the connection is open and the peer is neither leaving nor gone.</summary>
+    public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
 
-    /// <summary>Null while the connection is open.</summary>
+    /// <summary>The number of outgoing calls that the peer has not ended.</summary>
+    public int OutgoingCount => _sender.Outgoing.Living.Count;
+
+    /// <summary>The number of incoming calls that have not ended.</summary>
+    public int IncomingCount => _sender.Incoming.Living.Count;
+
+    /// <summary>The reason for the close; null while the connection is open.</summary>
     public CloseReason? CloseReason => _link.CloseReason;
 
     /// <summary>
-    /// True while calls may be started: the connection is open and neither side has said that it is leaving.
+    /// Completes when the connection is closed, its calls were notified and its threads have left the rings.
     /// </summary>
-    public bool IsOpenForCalls => !_link.IsClosed && !_link.IsPeerLeaving && !_link.IsPeerGone;
+    public Task Closed => _closed.Task;
 
-    /// <summary>Calls that this side has started and the peer has not ended.</summary>
-    public int OutgoingCount => _sender.Outgoing.Living.Count;
-
-    /// <summary>Calls of the peer that have not ended.</summary>
-    public int IncomingCount => _sender.Incoming.Living.Count;
-
-    /// <summary>Completes when no call of this side lives, or the connection is closed.</summary>
-    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(_sender.Outgoing.Living.WhenEmptyAsync(), Closed);
-
-    /// <summary>Completes when no call of the peer lives, or the connection is closed.</summary>
-    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(_sender.Incoming.Living.WhenEmptyAsync(), Closed);
-
-    /// <summary>The calls of the peer that have not ended.</summary>
-    public ConnectionCall[] IncomingSnapshot() => _sender.Incoming.Snapshot();
-
-    /// <summary>How often user code kept the reader role so long that it was taken away.</summary>
-    public long TakeOvers => _coordinator.TakeOvers;
-
-    /// <summary>Of the continuations of this connection's calls.</summary>
+    /// <summary>The inline budget that the continuations of this connection's calls share.</summary>
     public InlineBudget Budget { get; } = new();
 
-    /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
+    /// <summary>The number of times that the reader role was taken over from slow user code.</summary>
+    public long TakeOvers => _coordinator.TakeOvers;
+
+    /// <summary>The number of lost wake-ups: sleeps that timed out although there was data. Must be 0.</summary>
     public long LostWakeups => _link.LostWakeups;
 
-    /// <summary>True while the reader sleeps for longer than it may while calls live.</summary>
+    /// <summary>Whether the reader sleeps with the longer timeout of a connection without calls.</summary>
     public bool IsSilent => _coordinator.IsSilent;
 
-    /// <summary>Starts the reader and the watch over the peer.</summary>
+    /// <summary>Starts the reader thread and begins to monitor the peer.</summary>
     public void Start()
     {
         _link.Start(OnLinkEvent);
         _standby.Start();
     }
 
-    /// <summary>Starts a call whose caller does not block, or not yet: see <see cref="FinishCall"/>.</summary>
-    /// <param name="call">The call.</param>
+    /// <summary>
+    /// Starts a call whose caller does not block. A caller may block for it later, in <see cref="FinishCall"/>.
+    /// </summary>
+    /// <param name="call">The call to start.</param>
     /// <param name="flags">The flags of its first frame.</param>
-    /// <param name="head">Its head.</param>
-    /// <param name="message">Its message, if the flags say that there is one.</param>
-    /// <param name="isDeferred">Whether the peer need not see it before <see cref="FlushDeferred"/>.</param>
+    /// <param name="head">The head of the call.</param>
+    /// <param name="message">The message, if the flags announce one.</param>
+    /// <param name="isDeferred">Whether the frame may stay unpublished until <see cref="FlushDeferred"/>.</param>
     public StartResult StartCall(
         ConnectionCall call,
         FrameFlags flags,
@@ -131,18 +122,29 @@ internal sealed class Connection
         return result;
     }
 
-    /// <summary>Publishes calls that were started and deferred.</summary>
+    /// <summary>Publishes calls that were started with a deferred publish.</summary>
     public void FlushDeferred()
     {
         _sender.FlushDeferred();
         EnsureReader();
     }
 
-    /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
-    /// <param name="call">The call.</param>
+    // StoreLoad: the call must be counted before the reader role is checked. Publishing a frame is a full fence, but
+    // a frame that was queued is not published yet.
+    private void EnsureReader()
+    {
+        Interlocked.MemoryBarrier();
+        _coordinator.LookForReader();
+    }
+
+    /// <summary>
+    /// Starts a blocking call and returns when it is done, or at once if it did not start. The call's waiter is this
+    /// thread's.
+    /// </summary>
+    /// <param name="call">The call to start.</param>
     /// <param name="flags">The flags of its first frame.</param>
-    /// <param name="head">Its head.</param>
-    /// <param name="message">Its message, where the flags say that there is one.</param>
+    /// <param name="head">The head of the call.</param>
+    /// <param name="message">The message, if the flags announce one.</param>
     /// <param name="largeMessage">A message that is too large for the first frame; null for none.</param>
     public StartResult RunCall(
         ConnectionCall call,
@@ -174,8 +176,8 @@ internal sealed class Connection
     }
 
     /// <summary>
-    /// Sends the rest of the message of a call that was started with <see cref="StartCall"/>, and returns when the call
-    /// is done. The call has a waiter: that of this thread.
+    /// Sends the rest of the message of a call from <see cref="StartCall"/>, and returns when the call is done. The
+    /// call's waiter is this thread's.
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
@@ -191,80 +193,61 @@ internal sealed class Connection
         }
     }
 
-    /// <summary>Sends a frame of a call that has begun; see <see cref="FrameSender.Send"/>.</summary>
+    /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
+    public void WakeReaders() => _link.RaiseLocalEvent();
+
+    /// <summary>Sends a frame of a started call; see <see cref="FrameSender.Send"/>.</summary>
     public void Send(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body) =>
         _sender.Send(call, kind, flags, head, body);
 
-    /// <summary>Sends a message of a call that has begun; see <see cref="MessageSender.Send"/>.</summary>
+    /// <summary>Sends a message of a started call; see <see cref="MessageSender.Send"/>.</summary>
     public void SendMessage(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.Send(call, flags, message);
 
-    /// <summary>The same, for whoever waits for it; see <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>Sends a message and reports its end; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.SendAsync(call, flags, message);
 
     /// <summary>
-    /// Sends the one request of a call that has begun, or what was not sent of it; see
-    /// <see cref="MessageSender.Send"/>.
+    /// Sends the only request of a started call, or the unsent rest of it; see <see cref="MessageSender.Send"/>.
     /// </summary>
     public void SendRequest(ConnectionCall call, PooledBufferWriter request) =>
         SendMessage(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 
-    /// <summary>The same, for whoever waits for it; see <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>
+    /// Sends the only request of a started call and reports its end; see <see cref="MessageSender.SendAsync"/>.
+    /// </summary>
     public Task<bool> SendRequestAsync(ConnectionCall call, PooledBufferWriter request) =>
         SendMessageAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 
-    /// <summary>
-    /// Sends a part of a message of a call that has begun; see <see cref="MessageSender.SendPart"/>.
-    /// </summary>
+    /// <summary>Sends a part of a message of a started call; see <see cref="MessageSender.SendPart"/>.</summary>
     public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength) =>
         _sender.Messages.SendPart(call, flags, part, wholeLength);
 
-    /// <summary>See <see cref="MessageSender.BreakOff"/>.</summary>
-    public bool BreakOff(ConnectionCall call) => _sender.Messages.BreakOff(call);
-
     public void SendCredit(ConnectionCall call, uint bytes) => _sender.SendCredit(call, bytes);
 
-    /// <summary>Gives up a call that this side has started; see <see cref="FrameSender.Abandon"/>.</summary>
-    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(call, isCancel);
+    /// <summary>Ends the sending in parts, before a call ends; see <see cref="MessageSender.BreakOff"/>.</summary>
+    public bool BreakOff(ConnectionCall call) => _sender.Messages.BreakOff(call);
 
-    /// <summary>Sends no more messages of a call of the peer; see <see cref="FrameSender.CutShort"/>.</summary>
+    /// <summary>Stops sending messages of an incoming call; see <see cref="FrameSender.CutShort"/>.</summary>
     public void CutShort(ConnectionCall call) => _sender.CutShort(call);
 
-    /// <summary>Sends nothing more of a call, and lets go of what it had queued.</summary>
+    /// <summary>Abandons an outgoing call; see <see cref="FrameSender.Abandon"/>.</summary>
+    public void Abandon(ConnectionCall call, bool isCancel) => _sender.Abandon(call, isCancel);
+
+    /// <summary>Drops the queued frames of a call and sends nothing more for it.</summary>
     public void DropQueued(ConnectionCall call) => _sender.Drop(call);
 
-    /// <summary>See <see cref="FrameSender.TryLetGo"/>.</summary>
+    /// <summary>Releases a refused call for its transparent retry; see <see cref="FrameSender.TryLetGo"/>.</summary>
     public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
 
-    /// <summary>Wakes callers that sleep on the ring: one of their calls was completed by another thread.</summary>
-    public void WakeReaders() => _link.RaiseLocalEvent();
-
-    /// <summary>Tells the peer that this side takes and makes no new calls.</summary>
+    /// <summary>Tells the peer that this side accepts and starts no new calls.</summary>
     public void SendGoAway() => _sender.SendGoAway();
-
-    /// <summary>Closes the connection; calls that live end with the reason.</summary>
-    public void Close(CloseReason reason) => _link.Close(reason);
-
-    // The link is closed or its peer is gone: everybody who sleeps here looks again.
-    private void OnLinkEvent()
-    {
-        _coordinator.StandbyRequested.Signal();
-        _coordinator.SleepingCallers.SignalAll();
-        _standby.OnLinkEvent();
-    }
-
-    // The fence stands between the count of a call and the question who reads. A frame that was queued brought none.
-    private void EnsureReader()
-    {
-        Interlocked.MemoryBarrier();
-        _coordinator.LookForReader();
-    }
 
     private void OnGoAway()
     {
-        // Once: whatever is done about it is not to be done for each of a flood.
+        // Only the first GoAway counts, so that a flood of them costs nothing.
         if (!_link.IsPeerLeaving)
         {
             _link.IsPeerLeaving = true;
@@ -272,9 +255,29 @@ internal sealed class Connection
         }
     }
 
+    /// <summary>Completes when no outgoing call is live, or when the connection is closed.</summary>
+    public Task WhenOutgoingCallsEndAsync() => Task.WhenAny(_sender.Outgoing.Living.WhenEmptyAsync(), Closed);
+
+    /// <summary>Completes when no incoming call is live, or when the connection is closed.</summary>
+    public Task WhenIncomingCallsEndAsync() => Task.WhenAny(_sender.Incoming.Living.WhenEmptyAsync(), Closed);
+
+    /// <summary>Returns the incoming calls that have not ended.</summary>
+    public ConnectionCall[] IncomingSnapshot() => _sender.Incoming.Snapshot();
+
+    /// <summary>Closes the connection. Live calls end with the reason.</summary>
+    public void Close(CloseReason reason) => _link.Close(reason);
+
+    // The link is closed or the peer is gone: every sleeping thread must check its state.
+    private void OnLinkEvent()
+    {
+        _coordinator.StandbyRequested.Signal();
+        _coordinator.SleepingCallers.SignalAll();
+        _standby.OnLinkEvent();
+    }
+
     private void OnClosed()
     {
-        // The sender first: a call that it has entered is in the snapshot, and it enters no more.
+        // Closing the sender first makes the snapshots complete: no call can start afterwards.
         _sender.Close();
         CloseReason reason = _link.CloseReason!;
         IEnumerable<ConnectionCall> calls = _sender.Outgoing.Snapshot().Concat(_sender.Incoming.Snapshot());

@@ -7,13 +7,13 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Ring to frames to calls: takes one record, checks that it is a frame that may come now, and gives it to its call,
-/// which copies what it needs; then the space goes back to the peer. Used by the holder of the reader role only.
-/// Whatever is thrown here ends the connection.
+/// Receives the frames of one connection: reads a record, validates it as a frame, dispatches it to its call, which
+/// copies what it needs, and releases the record's space to the peer. Only the holder of the reader role may call.
+/// Every exception ends the connection.
 /// </summary>
 internal sealed class FrameReceiver
 {
-    // What a head holds besides metadata: method, host, codec and status detail, each with less than 64 KiB.
+    // The parts of a head besides its metadata: method, host, codec and status detail, each shorter than 64 KiB.
     private const int HeadBesidesMetadataBytes = 256 << 10;
 
     private readonly PeerLink _link;
@@ -27,9 +27,9 @@ internal sealed class FrameReceiver
     private byte[] _head = new byte[256];
 
     /// <param name="link">The link whose ring is read.</param>
-    /// <param name="sender">Has the calls, and takes the peer's credit.</param>
-    /// <param name="accept">Makes the object of a call that the peer starts; null where it may start none.</param>
-    /// <param name="onGoAway">The peer takes no new calls.</param>
+    /// <param name="sender">Owns the tables of calls, and takes the credit that the peer grants.</param>
+    /// <param name="accept">Creates the object of an incoming call; null if the peer may not start calls.</param>
+    /// <param name="onGoAway">Runs when the peer accepts no new calls.</param>
     public FrameReceiver(
         PeerLink link, FrameSender sender, Func<ConnectionCall>? accept, Action onGoAway)
     {
@@ -44,13 +44,13 @@ internal sealed class FrameReceiver
     }
 
     /// <summary>
-    /// A call whose end broke the protocol, and which therefore does not know of it yet. By the holder of the reader
-    /// role.
+    /// A call whose End frame violated the protocol; null for none. Its slot is free, so no table has it, but it still
+    /// has to hear of the end of the connection. Only the holder of the reader role may read it.
     /// </summary>
     public ConnectionCall? Ending { get; private set; }
 
-    /// <summary>Takes the next record. False when there is none.</summary>
-    /// <param name="call">The call that it was for; null for none or one that has ended.</param>
+    /// <summary>Receives the next record. Returns false if there is none.</summary>
+    /// <param name="call">The call that the record was for; null for none, or for a call that has ended.</param>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReceive(out ConnectionCall? call)
     {
@@ -104,7 +104,7 @@ internal sealed class FrameReceiver
     {
         ConnectionCall call = _outgoing.Find(id);
 
-        // A peer that guesses an id would free a slot that the sender still holds.
+        // A peer that guesses an id must not free a slot that the sender still holds.
         return call.Sending.Phase != CallSendPhase.New
             ? call
             : throw new ProtocolException($"A frame for call {id}, which was not sent yet.");
@@ -215,7 +215,8 @@ internal sealed class FrameReceiver
         _outgoing.Remove(call);
     }
 
-    // Heads are parsed, so they must lie where the peer cannot change them. Messages are copied by their calls.
+    // A head is copied before it is parsed, because the peer could change it meanwhile. Messages are copied by their
+    // calls.
     private ReadOnlySpan<byte> CopyHead(ReadOnlySpan<byte> head)
     {
         if (head.Length > _head.Length)
@@ -239,8 +240,8 @@ internal sealed class FrameReceiver
                 call.OnHeaders(head);
                 break;
             case FrameKind.End:
-                // The slot first: whoever is told of the end may start the next call at once. An end that is no legal
-                // one throws, and then the call is still to hear of the end of the connection.
+                // The slot is freed first, because a caller that sees the end may start its next call at once. If OnEnd
+                // throws for an invalid end, Ending keeps the call, which must still hear of the end of the connection.
                 Ending = call;
                 FreeSlot(call);
                 call.OnEnd(head, message, flags);

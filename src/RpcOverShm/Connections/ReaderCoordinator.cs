@@ -8,32 +8,32 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// What the threads that read one connection share: the reader role, who waits for it and how the standby sleeps, and
-/// the steps that all of them take. ARCHITECTURE.md, "Who reads", has the rules and what goes wrong without each of
-/// them. Members under "by the holder" are called by the thread that holds the role; the others by any.
+/// The state and the steps that the reading threads of one connection share: the reader role, its waiters, and the
+/// sleep of the standby reader. The rules, and the failure that each prevents, are in ARCHITECTURE.md, "Who reads".
+/// Members marked "holder only" are for the thread that holds the role; all others are thread-safe.
 /// </summary>
 internal sealed class ReaderCoordinator
 {
-    // With so many threads kept by user code, what comes next goes to the thread pool.
+    // The limit of threads stuck in user code that has lost the role. At the limit, user code runs on the thread pool.
     private const int MostStuckThreads = 2;
     private const int MostStuckThreadsInline = 8;
 
-    // Looks of the sentinel without anything happening before it turns away.
+    // The number of checks without activity after which the watchdog stops checking.
     private const int QuietChecks = 4;
 
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
     private readonly SchedulingMode _mode;
     private readonly Func<WatchdogCheck> _watchdogCheck;
-    private volatile int _blocked;      // callers that wait for the role or for their answer
+    private volatile int _blocked;      // callers that wait for the role or for their response
     private volatile int _standby;      // a StandbyState
-    private volatile int _isSilent;     // 1 while the standby sleeps for longer than calls may wait
-    private volatile int _isWatched;    // 1 when the sentinel will look
-    private volatile int _stuck;        // threads whose user code has lost the role and not returned
-    private long _takeOvers;              // roles taken from user code
-    private InlineBudget? _running;     // of the user code that runs inline, for whoever takes the role from it
-    private long _seenWord;             // of the role, at the sentinel's last look
-    private int _quietChecks;            // of the sentinel, since something happened
+    private volatile int _isSilent;     // 1 while the standby uses the long timeout of an idle connection
+    private volatile int _isWatched;    // 1 while the watchdog checks this connection
+    private volatile int _stuck;        // threads in user code that has lost the role
+    private long _takeOvers;            // roles taken over from user code
+    private InlineBudget? _running;     // of the running inline user code; read at a take-over
+    private long _seenWord;             // the role's word at the watchdog's last check
+    private int _quietChecks;           // watchdog checks since the last activity
 
     public ReaderCoordinator(
         PeerLink link, ReaderRole role, FrameReceiver receiver, FrameSender sender, SchedulingMode mode)
@@ -53,45 +53,49 @@ internal sealed class ReaderCoordinator
 
     public ReaderRole Role { get; }
 
-    /// <summary>What the standby sleeps on while somebody else reads.</summary>
+    /// <summary>The latch on which the standby reader sleeps while another thread reads.</summary>
     public AutoResetLatch StandbyRequested { get; } = new();
 
-    /// <summary>The blocking callers that sleep while somebody else reads.</summary>
+    /// <summary>The blocking callers that sleep while another thread reads.</summary>
     public SleepingCallers SleepingCallers { get; } = new();
 
-    /// <summary>Starts, or wakes, a thread that takes the standby's place; set by the standby's maker.</summary>
+    /// <summary>
+    /// Starts or wakes a thread that takes the standby reader's place; set by <see cref="StandbyReader"/>.
+    /// </summary>
     public Action? BringSpare { get; set; }
 
-    /// <summary>How often the role was taken from user code that kept it.</summary>
+    /// <summary>The number of times that the role was taken over from slow user code.</summary>
     public long TakeOvers => Interlocked.Read(ref _takeOvers);
 
-    /// <summary>How the standby sleeps; written by it alone.</summary>
+    /// <summary>The state of the standby reader's sleep. Only the standby reader writes it.</summary>
     public StandbyState Standby
     {
         get => (StandbyState)_standby;
         set => _standby = (int)value;
     }
 
-    /// <summary>True while callers wait for the role or for their answer.</summary>
+    /// <summary>Whether callers wait for the role or for their response.</summary>
     public bool HasBlockedCallers => _blocked > 0;
 
-    /// <summary>True while the standby sleeps, or is about to, for longer than it may while calls live.</summary>
+    /// <summary>
+    /// Whether the standby reader sleeps, or is about to sleep, with the longer timeout of a connection without calls.
+    /// </summary>
     public bool IsSilent
     {
         get => _isSilent != 0;
         set => _isSilent = value ? 1 : 0;
     }
 
-    /// <summary>The same, before a look at the calls: a full fence.</summary>
+    /// <summary>Sets <see cref="IsSilent"/> with a full fence, before the standby reader checks for calls.</summary>
     public void AnnounceSilence() => Interlocked.Exchange(ref _isSilent, 1);
 
-    /// <summary>True while calls of either side live.</summary>
+    /// <summary>Whether any outgoing or incoming call is live.</summary>
     public bool HasCalls => _sender.Outgoing.Living.Count > 0 || _sender.Incoming.Living.Count > 0;
 
-    // The side that is called must hear every frame; the other may leave the ring alone while it expects nothing.
+    // The acceptor must see every frame. The other side may leave the ring unread while it has no outgoing calls.
     private bool IsExpecting => Link.IsAcceptor || _sender.Outgoing.Living.Count > 0;
 
-    /// <summary>Announces how the standby sleeps, before a look at the role: a full fence.</summary>
+    /// <summary>Sets <see cref="Standby"/> with a full fence, before the standby reader checks the role.</summary>
     public void AnnounceStandby(StandbyState state) => Interlocked.Exchange(ref _standby, (int)state);
 
     public void CountBlocked() => Interlocked.Increment(ref _blocked);
@@ -99,8 +103,9 @@ internal sealed class ReaderCoordinator
     public void UncountBlocked() => Interlocked.Decrement(ref _blocked);
 
     /// <summary>
-    /// After the role was freed, or a call begun that nobody blocks for: sees to it that somebody reads, or is rung
-    /// when something comes. Comes after a full fence: that of the role's release, or of what was counted.
+    /// Ensures that a thread reads, or will be woken when data comes. Must follow every release of the role, and every
+    /// start of a call for which no caller blocks. The caller must have executed a full fence: releasing the role is
+    /// one.
     /// </summary>
     public void LookForReader()
     {
@@ -118,17 +123,17 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>Sees to it that the sentinel looks. Comes after a full fence.</summary>
+    /// <summary>Ensures that the watchdog checks this connection. The caller must have executed a full fence.</summary>
     public void EnsureWatched()
     {
-        // Once: a look that comes twice in a row would see every word twice.
+        // Registers only once. Two checks in direct succession would see the same word and take the role over at once.
         if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0)
         {
             Watchdog.Watch(_watchdogCheck);
         }
     }
 
-    /// <summary>Whether user code of this kind runs on the thread that reads.</summary>
+    /// <summary>Returns whether user code of this kind runs inline.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
         SchedulingMode.Inline => _stuck < MostStuckThreadsInline,
@@ -136,16 +141,16 @@ internal sealed class ReaderCoordinator
         _ => false,
     };
 
-    /// <summary>By the holder: user code of this kind is about to run inline.</summary>
+    /// <summary>Notes the kind of user code that is about to run inline. Holder only.</summary>
     public void SetRunning(InlineBudget budget) => _running = budget;
 
-    /// <summary>A thread is back from user code that had lost the role.</summary>
+    /// <summary>Counts a thread that is back from user code that had lost the role.</summary>
     public void OnReturned() => Interlocked.Decrement(ref _stuck);
 
-    /// <summary>Publishes what was written and held back while more was being read.</summary>
+    /// <summary>Publishes frames whose publish was deferred while more records were being read.</summary>
     public void FlushDeferred() => _sender.FlushDeferred();
 
-    /// <summary>A caller that sleeps is to take the role itself, if it is free.</summary>
+    /// <summary>Signals a sleeping caller to take the role, if the role is free.</summary>
     public void SignalCallersIfFree()
     {
         if (HasBlockedCallers && Role.IsFree)
@@ -155,7 +160,7 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>
-    /// By the holder: publishes the exact head and asks to be rung. False when there is data already.
+    /// Publishes the exact head and asks to be woken. Returns false if there is data already. Holder only.
     /// </summary>
     public bool Arm(out long position)
     {
@@ -170,9 +175,9 @@ internal sealed class ReaderCoordinator
         return Ring.Arm();
     }
 
-    /// <summary>By the holder: takes the next record. What is wrong with it closes the link.</summary>
-    /// <param name="call">The call that it was for; null for none or one that has ended.</param>
-    /// <returns>False when there is none.</returns>
+    /// <summary>Receives the next record. An invalid record closes the link. Holder only.</summary>
+    /// <param name="call">The call that the record was for; null for none, or for a call that has ended.</param>
+    /// <returns>False if there was no record, or an invalid one.</returns>
     public bool TryReceive(out ConnectionCall? call)
     {
         try
@@ -190,8 +195,8 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>By the holder: what the peer wrote before its end was read, so that the link may close.</summary>
-    /// <param name="isPeerGone">As it was before the last look at the ring.</param>
+    /// <summary>Closes the link if the peer is gone and all that it wrote was read. Holder only.</summary>
+    /// <param name="isPeerGone">Whether the peer was gone before the last check of the ring.</param>
     public bool CloseIfPeerGone(bool isPeerGone)
     {
         if (isPeerGone)
@@ -202,7 +207,9 @@ internal sealed class ReaderCoordinator
         return isPeerGone;
     }
 
-    /// <summary>Nobody reads and nobody is about to: has the standby read, or renews its request to be rung.</summary>
+    /// <summary>
+    /// Wakes the standby reader from its latch, or renews its request to be woken, if the role is free.
+    /// </summary>
     private void AskForStandby()
     {
         if (!Role.IsFree)
@@ -223,7 +230,7 @@ internal sealed class ReaderCoordinator
 
                 if (IsSilent && HasCalls)
                 {
-                    // A call has begun: the standby is to look after its peer as often as it does while calls live.
+                    // A call has started, so the standby reader must check its peer as often as calls require.
                     Link.RaiseLocalEvent();
                 }
 
@@ -233,7 +240,9 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>The standby sleeps on the tail, but a caller has read since and taken the request back.</summary>
+    /// <summary>
+    /// Renews the request of a standby reader that sleeps on the tail: a caller has read since and withdrawn it.
+    /// </summary>
     private void ArmForStandby()
     {
         if (!Role.TryTake(out ReaderRole.Token token))
@@ -250,7 +259,7 @@ internal sealed class ReaderCoordinator
             Link.Leave();
         }
 
-        // The role was freed once more: look at whoever came meanwhile.
+        // The role was released again, so check for threads that came meanwhile.
         SignalCallersIfFree();
         if (Standby == StandbyState.OnLatch || Link.IsClosed)
         {
@@ -259,8 +268,8 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>
-    /// The sentinel's look: takes the role from user code that has kept it since the last look, and when nothing has
-    /// happened for a while sees to it that somebody is rung.
+    /// Runs on the watchdog's thread. Takes the role over from user code that has kept it since the last check. After
+    /// several checks without activity, ensures that the standby reader reads or will be woken.
     /// </summary>
     private WatchdogCheck CheckAsWatchdog()
     {
@@ -283,8 +292,8 @@ internal sealed class ReaderCoordinator
 
     private WatchdogCheck TurnAway()
     {
-        // First the flag, then the look, with a fence between: whoever does something later sees the flag and asks
-        // again.
+        // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code, or leaves the ring
+        // unread, later sees the cleared flag and registers again.
         _quietChecks = 0;
         Interlocked.Exchange(ref _isWatched, 0);
         if (ReaderRole.IsInUserCode(Role.Word) && Interlocked.Exchange(ref _isWatched, 1) == 0)
@@ -302,7 +311,7 @@ internal sealed class ReaderCoordinator
 
     private void Rescue(long word)
     {
-        // Counted first: the thread that has lost the role counts itself back when it returns.
+        // Counted first, because the thread that has lost the role counts itself back when it returns.
         Interlocked.Increment(ref _stuck);
         if (!Role.TryTakeOver(word))
         {
@@ -316,15 +325,15 @@ internal sealed class ReaderCoordinator
     }
 }
 
-/// <summary>How a connection's own reader thread sleeps, for those who may have to wake it.</summary>
+/// <summary>The state of the standby reader's sleep, for threads that may have to wake it.</summary>
 internal enum StandbyState
 {
-    /// <summary>It runs, and will look for itself before it sleeps.</summary>
+    /// <summary>Running; it checks the ring and the role itself before it sleeps.</summary>
     Awake = 0,
 
-    /// <summary>It sleeps on the peer's tail, having asked to be rung.</summary>
+    /// <summary>Asleep on the peer's tail, armed.</summary>
     Armed = 1,
 
-    /// <summary>It sleeps on its own latch, because somebody else reads.</summary>
+    /// <summary>Asleep on its own latch, because another thread reads.</summary>
     OnLatch = 2,
 }

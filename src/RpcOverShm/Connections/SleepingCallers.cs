@@ -2,9 +2,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Connections;
 
-/// <summary>
-/// The blocking callers of one connection that sleep while another thread reads. Any thread may call.
-/// </summary>
+/// <summary>The blocking callers of one connection that sleep while another thread reads. Thread-safe.</summary>
 internal sealed class SleepingCallers
 {
     private readonly List<AutoResetLatch> _waiters = [];
@@ -26,8 +24,9 @@ internal sealed class SleepingCallers
     }
 
     /// <summary>
-    /// The role is free: signals one, which takes it, or is about to leave and then looks who else sleeps. To signal
-    /// all would wake many threads for what one of them can do. The last one to come has the warmest caches.
+    /// Signals one caller when the role is free. That caller takes the role, or leaves and then checks for other
+    /// sleepers. Signalling all callers would wake many threads for the work of one. The last one to arrive has the
+    /// warmest caches.
     /// </summary>
     public void SignalOne()
     {
@@ -40,7 +39,7 @@ internal sealed class SleepingCallers
         }
     }
 
-    /// <summary>Signals all: something has happened that concerns each.</summary>
+    /// <summary>Signals all callers, after an event that concerns each of them.</summary>
     public void SignalAll()
     {
         lock (_waiters)

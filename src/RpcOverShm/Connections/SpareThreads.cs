@@ -3,27 +3,28 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// The threads that may take the place of a connection's reader: at most one waits idle, others are started when they
-/// are wanted. Any thread may call.
+/// The threads that may take the place of a connection's standby reader. At most one waits idle; others start on
+/// request. Thread-safe.
 /// </summary>
 internal sealed class SpareThreads(Func<bool> tryStartThread)
 {
     private const int MostIdle = 1;
 
     private readonly object _gate = new();
-    private int _idle;    // threads that wait and are not wanted yet
-    private int _wanted;  // places that are to be taken by threads that wait
-    private int _unfilled; // places for which no thread could be started
+    private int _idle;    // waiting threads that were not requested yet
+    private int _wanted;  // requests that a waiting thread will take
+    private int _unfilled; // requests for which no thread could start
     private bool _isClosed;
 
-    /// <summary>A place is to be taken: wakes a thread that waits, or starts one.</summary>
+    /// <summary>Requests a replacement for the standby reader: wakes an idle thread, or starts one.</summary>
     public void Bring()
     {
         lock (_gate)
         {
             if (_idle > 0)
             {
-                // One is counted out here, not when it wakes: another that comes to wait meanwhile is not the one.
+                // The idle count drops here and not at the wake-up: another thread may come to wait before the woken
+                // one runs.
                 _idle--;
                 _wanted++;
                 Monitor.Pulse(_gate);
@@ -33,7 +34,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
 
         if (!tryStartThread())
         {
-            // The thread that user code keeps takes the place when it comes back.
+            // The thread that is stuck in user code takes the place when it returns.
             lock (_gate)
             {
                 _unfilled++;
@@ -41,7 +42,9 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
         }
     }
 
-    /// <summary>Waits until a place is to be taken (true). False when the thread is not needed: it goes home.</summary>
+    /// <summary>
+    /// Waits until this thread is requested. Returns false if the thread is not needed and must exit.
+    /// </summary>
     public bool WaitUntilRequested()
     {
         lock (_gate)
@@ -74,7 +77,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
     }
 
     /// <summary>
-    /// Sends home whoever waits idle. A place is still taken when it is to be: somebody must end the reading.
+    /// Lets idle threads exit. A pending request is still served, because one thread must end the reading side.
     /// </summary>
     public void Close()
     {

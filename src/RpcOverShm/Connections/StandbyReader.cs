@@ -7,14 +7,15 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// A connection's own thread: reads while no caller reads for itself and runs user code inline where it may; sleeps
-/// armed or on its latch otherwise; ends the reading side when the link is closed. When user code keeps the role for
-/// too long it is taken away, and a spare takes this thread's place: another thread of this class, of which at most one
-/// waits idle.
+/// The standby reader: a connection's own thread. It reads while no caller reads for itself, and runs user code inline
+/// if the scheduling mode allows. It sleeps armed on the ring, or on its latch while a caller reads. It ends the
+/// reading side when the link closes. If user code keeps the role for too long, the watchdog takes the role over and a
+/// spare, another thread of this class, takes this thread's place. At most one spare waits idle.
 /// </summary>
 internal sealed class StandbyReader
 {
-    // Of one stream: enough to make a wake-up cheap, and few enough that they stay in the first-level cache.
+    // For one stream. It is enough to make the wake-up cheap, and so few that the records stay in the first-level
+    // cache.
     private const int MostRecordsPerWake = 16;
 
     private const string ReaderName = "RpcOverShm reader";
@@ -27,10 +28,10 @@ internal sealed class StandbyReader
     private readonly Action _onClosed;
     private readonly SpareThreads _spares;
     private readonly SpinBudget _spin = new();
-    private int _silences; // sleeps in a row that ended by their bound
+    private int _silences; // consecutive sleeps that ended by their timeout
 
-    /// <param name="coordinator">What the reading threads share.</param>
-    /// <param name="onClosed">Runs once, on the thread that ends the reading, when nobody reads any more.</param>
+    /// <param name="coordinator">The state that the reading threads share.</param>
+    /// <param name="onClosed">Runs once, on the thread that ends the reading side, after the role was retired.</param>
     public StandbyReader(ReaderCoordinator coordinator, Action onClosed)
     {
         _coordinator = coordinator;
@@ -51,7 +52,7 @@ internal sealed class StandbyReader
         RoleLost,
     }
 
-    /// <summary>Starts the thread. Without one the connection ends at once.</summary>
+    /// <summary>Starts the thread. If no thread can start, the connection ends at once.</summary>
     public void Start()
     {
         if (TryStartThread())
@@ -59,7 +60,7 @@ internal sealed class StandbyReader
             return;
         }
 
-        // The link is closed, so a caller that reads already gives the role up.
+        // The link is closed, so a caller that already reads gives the role up soon.
         ReaderRole.Token token;
         while (!_role.TryTake(out token))
         {
@@ -69,7 +70,7 @@ internal sealed class StandbyReader
         End(token);
     }
 
-    /// <summary>The link is closed, or its peer is gone: spares go home.</summary>
+    /// <summary>Lets spares exit, if the event is the close of the link and not just the loss of the peer.</summary>
     public void OnLinkEvent()
     {
         if (_link.IsClosed)
@@ -78,7 +79,10 @@ internal sealed class StandbyReader
         }
     }
 
-    /// <summary>With the runtime's own stack: users' code runs on it. False when the link was closed instead.</summary>
+    /// <summary>
+    /// Starts a thread with the default stack size, because user code runs on it. Returns false after closing the link
+    /// if no thread can start.
+    /// </summary>
     private bool TryStartThread()
     {
         if (LinkThread.Start(Run, ReaderName, stackBytes: 0) is not { } reason)
@@ -105,7 +109,7 @@ internal sealed class StandbyReader
         while (WaitAsSpare());
     }
 
-    // The name is for whoever looks at the process from outside: only one thread of a connection reads.
+    // Debuggers and profilers show the thread's name: only the thread that is the standby reader is named reader.
     private bool WaitAsSpare()
     {
         Thread.CurrentThread.Name = SpareName;
@@ -126,7 +130,8 @@ internal sealed class StandbyReader
     }
 
     /// <summary>
-    /// Is the standby until the connection ends (true) or the role is lost to another thread (false).
+    /// Acts as the standby reader. Returns true when the connection must end, with the role held, and false when the
+    /// role was lost to another thread.
     /// </summary>
     private bool ReadUntilLost(InlineThread me)
     {
@@ -155,7 +160,7 @@ internal sealed class StandbyReader
     }
 
     /// <summary>
-    /// Reads until there is nothing to read, then gives the role up and sleeps. False when the role was lost.
+    /// Reads until the ring is empty, then releases the role and sleeps. Returns false if the role was lost.
     /// </summary>
     private bool Read(InlineThread me)
     {
@@ -199,7 +204,9 @@ internal sealed class StandbyReader
         return true;
     }
 
-    /// <summary>Takes records and runs or queues the user code that they make due, until there is none.</summary>
+    /// <summary>
+    /// Receives records until none is left, and runs or queues the user code that they make runnable.
+    /// </summary>
     private Outcome Receive(InlineThread me)
     {
         var outcome = Outcome.Nothing;
@@ -210,15 +217,16 @@ internal sealed class StandbyReader
             outcome = Outcome.Something;
             if (due is not null && due != call)
             {
-                // A peer that has changed a record since it was looked at.
+                // The next record is for another call after all: the peer has changed it since it was checked.
                 due.QueueUserCode();
                 due = null;
             }
 
             if (call is { HasUserCode: true })
             {
-                // The reader of a stream is woken once for messages that came together, if nothing of others is between
-                // them: no record of theirs may be taken by a thread that is then kept by this one's code.
+                // Messages of one stream that came together cause a single wake-up, if no record of another call lies
+                // between them. Such a record must not be received first: the woken code may block this thread before
+                // the other call is served.
                 records = due is null ? 1 : records + 1;
                 if (records < MostRecordsPerWake
                     && !MustStop
@@ -240,7 +248,7 @@ internal sealed class StandbyReader
                 call.Waiter?.Signal();
             }
 
-            // After user code, which takes its time, and may itself be what closes the link.
+            // Checked after user code, which may take long or close the link itself.
             if (MustStop)
             {
                 break;
@@ -250,7 +258,7 @@ internal sealed class StandbyReader
         return due is null || RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
     }
 
-    /// <summary>False when the role was lost meanwhile.</summary>
+    /// <summary>Runs or queues the pending user code of a call. Returns false if the role was lost meanwhile.</summary>
     private bool RunOrQueue(InlineThread me, ConnectionCall call)
     {
         if (_coordinator.IsInline(call.Budget))
@@ -264,7 +272,7 @@ internal sealed class StandbyReader
     }
 
     /// <summary>
-    /// Runs user code on this thread, holding nothing of ours. False when the role was lost meanwhile.
+    /// Runs the pending user code of a call inline, without locks. Returns false if the role was lost meanwhile.
     /// </summary>
     private bool RunInline(InlineThread me, ConnectionCall call)
     {
@@ -275,7 +283,7 @@ internal sealed class StandbyReader
         _role.EnterUserCode(ref me.Token);
         _coordinator.EnsureWatched();
 
-        // Only now: waking the sentinel takes its time, which is not the user code's.
+        // The time starts after the wake-up of the watchdog, which is not the user code's cost.
         long begun = budget.Begin();
         me.IsInUserCode = true;
         try
@@ -284,7 +292,7 @@ internal sealed class StandbyReader
         }
         catch (Exception exception)
         {
-            // Tasks keep their exceptions; this is a synchronization context or scheduler of the user's that throws.
+            // Tasks store their exceptions. This one comes from a user's synchronization context or task scheduler.
             _link.LogUserCodeFailed(exception);
         }
 
@@ -295,7 +303,7 @@ internal sealed class StandbyReader
             return false;
         }
 
-        // More of the same call waits for its own code only.
+        // More records of the same call wait only for that call's own code, so they do not count as waiting.
         budget.End(begun, messages, _ring.HasData && !_ring.IsNextOf(call.Id.Value));
         return true;
     }
@@ -306,7 +314,7 @@ internal sealed class StandbyReader
         _role.Release(token);
         _coordinator.SignalCallersIfFree();
 
-        // CRASH reader-armed: the peer rings a process that is gone, which harms nobody.
+        // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
         bool isSafetyTimeout = !_link.SleepForData(position, localEvents, NextBound());
         _silences = isSafetyTimeout ? _silences + 1 : 0;
@@ -329,12 +337,13 @@ internal sealed class StandbyReader
             return WaitBounds.SafetyTimeout;
         }
 
-        // A full fence between: whoever starts a call counts it and then looks at the announcement.
+        // StoreLoad: the announcement precedes the check for calls. A thread that starts a call counts it first and
+        // checks the announcement afterwards.
         _coordinator.AnnounceSilence();
         return WaitBounds.AfterSilence(_coordinator.HasCalls ? 0 : _silences);
     }
 
-    // A time-out that finds the ring as it was armed, but with data, is a ring that never came.
+    // If a sleep times out with the ring still armed at the same position, and there is data, a wake-up was lost.
     private void CheckSafetyTimeout(long position, uint localEvents)
     {
         if (_role.TryTake(out ReaderRole.Token token))
@@ -348,9 +357,7 @@ internal sealed class StandbyReader
         }
     }
 
-    /// <summary>
-    /// A caller wants to read for itself: the role goes to it, and the standby sleeps until it is wanted.
-    /// </summary>
+    /// <summary>Releases the role to a blocking caller that reads for itself, and sleeps until requested.</summary>
     private void HandOver(ReaderRole.Token token)
     {
         _coordinator.Standby = StandbyState.OnLatch;
@@ -362,7 +369,8 @@ internal sealed class StandbyReader
 
     private void SleepUntilRequested()
     {
-        // The fence orders the announcement before the look at the role: whoever frees it sees the one or is seen.
+        // StoreLoad: the announcement precedes the check of the role. A thread that frees the role sees the
+        // announcement, or the role is seen free here.
         _coordinator.AnnounceStandby(StandbyState.OnLatch);
         if (!_role.IsFree)
         {
