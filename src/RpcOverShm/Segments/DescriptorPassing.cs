@@ -6,8 +6,8 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// Sends bytes with one descriptor over a Unix socket, and receives bytes with whatever descriptors come (SCM_RIGHTS,
-/// for which .NET has no API: dotnet/runtime#932). Holds no state; a socket is used by one thread at a time.
+/// Passes file descriptors over a Unix socket (SCM_RIGHTS, for which .NET has no API: dotnet/runtime#932). The class
+/// has no state. One thread at a time may send or receive on a socket.
 /// </summary>
 internal static unsafe class DescriptorPassing
 {
@@ -23,15 +23,13 @@ internal static unsafe class DescriptorPassing
     // struct cmsghdr: length u64, level i32, type i32; descriptors of 4 bytes follow.
     private const int ControlHeaderBytes = 16;
 
-    /// <summary>
-    /// Room for more descriptors than any message may carry, so that surplus ones arrive here and are closed.
-    /// </summary>
+    /// <summary>More descriptors than any valid message carries: surplus ones are received and closed.</summary>
     public const int MaxDescriptors = 8;
 
     /// <summary>
-    /// Sends the whole message in one call, with the descriptor if there is one. The message is far smaller
-    /// than a socket buffer, so the call does not wait; a short write means that the peer has stuffed the
-    /// socket and is an error.
+    /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
+    /// message is far smaller than a socket buffer. If the buffer is full nevertheless, the call fails with
+    /// <see cref="IOException"/>.
     /// </summary>
     public static void Send(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle? descriptor)
     {
@@ -68,9 +66,10 @@ internal static unsafe class DescriptorPassing
     }
 
     /// <summary>
-    /// Receives what is there without waiting. Returns the number of bytes, 0 at the peer's close, -1 when nothing is
-    /// there yet. Every descriptor that came is added to <paramref name="descriptors"/>, which its owner disposes.
+    /// Receives the available bytes without waiting. Adds every received descriptor to <paramref name="descriptors"/>,
+    /// also when it throws; the caller disposes them.
     /// </summary>
+    /// <returns>The number of bytes; 0 if the peer has closed the socket; -1 if nothing is available yet.</returns>
     public static int Receive(Socket socket, Span<byte> buffer, List<SafeFileHandle> descriptors)
     {
         const int ControlBytes = ControlHeaderBytes + (MaxDescriptors * sizeof(int));
@@ -112,8 +111,8 @@ internal static unsafe class DescriptorPassing
     }
 
     /// <summary>
-    /// True when the peer has closed its end and nothing of it is left to be received. A look that neither waits nor
-    /// takes anything, beside a receive that another thread has under way.
+    /// Returns whether the peer has closed the socket, or the socket has failed, with no bytes left to receive. The
+    /// check neither waits nor consumes bytes, so it may run while another thread receives.
     /// </summary>
     public static bool IsAtEnd(Socket socket)
     {

@@ -4,9 +4,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace RpcOverShm.Segments;
 
-/// <summary>
-/// What the kernel says of a file: kind, owner, permissions, size, and which file it is. Taken by statx.
-/// </summary>
+/// <summary>The metadata of a file as statx reports it: kind, permissions, owner, size and identity.</summary>
 internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeBytes, ulong Inode, ulong Device)
 {
     private const int AtFdcwd = -100;
@@ -23,16 +21,16 @@ internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeByt
 
     public bool IsDirectory => (Mode & KindMask) == KindDirectory;
 
-    /// <summary>True for a file that just holds bytes: no link, no device, no directory.</summary>
+    /// <summary>Whether this is a regular file: no link, device or directory.</summary>
     public bool IsOrdinary => (Mode & KindMask) == KindOrdinary;
 
-    /// <summary>True when group or others may do anything with the file.</summary>
+    /// <summary>Whether group or others have any permission on the file.</summary>
     public bool IsOpenToOthers => (Mode & 0x3F) != 0;
 
-    /// <summary>True when both describe the same file, whatever its names.</summary>
+    /// <summary>Returns whether both describe the same file, under any name: equal inode and device.</summary>
     public bool IsSameFileAs(in FileFacts other) => Inode == other.Inode && Device == other.Device;
 
-    /// <summary>The facts of what stands at a path, links not followed; null when nothing stands there.</summary>
+    /// <summary>Queries a path without following a link at its end. Returns null if the path does not exist.</summary>
     public static FileFacts? OfPath(string path)
     {
         byte[] utf8 = Encoding.UTF8.GetBytes(path + '\0');
@@ -45,7 +43,7 @@ internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeByt
         return facts;
     }
 
-    /// <summary>The facts of an open descriptor.</summary>
+    /// <summary>Queries an open descriptor.</summary>
     public static FileFacts OfDescriptor(SafeFileHandle descriptor)
     {
         bool held = false;

@@ -4,9 +4,9 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The libc functions that .NET does not offer, with blittable signatures. Declarations only. Those that are variadic
-/// in C are declared with the arguments that are passed: on Linux x64 and arm64 variadic integers travel in registers
-/// like any other (not so on Apple arm64). None is marked SuppressGCTransition: all of them may block or take a lock.
+/// Declares the libc functions that .NET does not offer, with blittable signatures. Variadic C functions are declared
+/// with the arguments that are passed: Linux on x64 and arm64 passes variadic integers in registers like all others
+/// (Apple arm64 does not). No function has SuppressGCTransition, because they may block or take a kernel lock.
 /// </summary>
 internal static unsafe partial class LinuxNative
 {
@@ -80,7 +80,7 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "geteuid")]
     public static partial uint GetEffectiveUserId();
 
-    /// <summary>The text of the last error, with its number, for exception messages.</summary>
+    /// <summary>Returns the text and number of the last P/Invoke error, for exception messages.</summary>
     public static string LastErrorText()
     {
         int errno = Marshal.GetLastPInvokeError();
@@ -88,8 +88,8 @@ internal static unsafe partial class LinuxNative
     }
 
     /// <summary>
-    /// struct msghdr of 64-bit Linux. musl declares two of the lengths as 32 bits and padding; with the padding zero
-    /// the bytes are the same.
+    /// The struct msghdr of 64-bit Linux. musl declares two of the lengths as 32 bits with padding; the bytes are the
+    /// same while the padding is zero.
     /// </summary>
     [StructLayout(LayoutKind.Explicit, Size = 56)]
     public struct MessageHeader
@@ -117,7 +117,7 @@ internal static unsafe partial class LinuxNative
         public nuint Length;
     }
 
-    /// <summary>The part of struct statx that is used; the layout is the same on every processor.</summary>
+    /// <summary>The part of struct statx that is used. The layout is the same on every processor.</summary>
     [StructLayout(LayoutKind.Explicit, Size = 256)]
     public struct StatxBuffer
     {

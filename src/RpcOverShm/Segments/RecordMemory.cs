@@ -5,9 +5,9 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// A record in the peer's memory, as the memory that deserialisers read, for the time of one parse. What a deserialiser
-/// keeps of it is empty afterwards, and throws when it is looked at. Used by one thread, for one record: an object that
-/// was used again would show the next record to whoever has kept the last.
+/// Exposes a record in the peer's memory to a deserialiser during one in-place parse. Memory that the deserialiser
+/// keeps throws when it is accessed after the parse. One thread uses an instance, for one record: a reused instance
+/// would expose the next record through memory that was kept from the last one.
 /// </summary>
 internal sealed unsafe class RecordMemory : MemoryManager<byte>
 {
@@ -23,23 +23,22 @@ internal sealed unsafe class RecordMemory : MemoryManager<byte>
         _length = length;
     }
 
-    /// <summary>True while this thread looks at a record in place.</summary>
+    /// <summary>Whether the current thread is parsing a record in place.</summary>
     public static bool IsShownToThisThread => s_shown != 0;
 
-    /// <summary>The record as a sequence.</summary>
     public ReadOnlySequence<byte> Sequence => new(CreateMemory(_length));
 
-    /// <summary>Shows a record until <see cref="Forget"/>, on the same thread.</summary>
-    /// <param name="record">Memory that the collector does not move, and that stays until then.</param>
+    /// <summary>Exposes a record until <see cref="Forget"/>, which the same thread must call.</summary>
+    /// <param name="record">Memory that the GC does not move, and that stays valid until then.</param>
     public static RecordMemory Of(ReadOnlySpan<byte> record)
     {
         s_shown++;
 
-        // SAFETY: the memory is not the collector's, so that its address stays.
+        // SAFETY: the GC does not move the memory, so its address stays valid.
         return new RecordMemory((byte*)Unsafe.AsPointer(ref MemoryMarshal.GetReference(record)), record.Length);
     }
 
-    /// <summary>The record is given back: nobody reads it through this object any more.</summary>
+    /// <summary>Ends the access to the record, before its space is released.</summary>
     public void Forget()
     {
         _start = null;
@@ -47,14 +46,14 @@ internal sealed unsafe class RecordMemory : MemoryManager<byte>
         s_shown--;
     }
 
-    // SAFETY: between Of and Forget the record lies there; else the span is empty.
+    // SAFETY: the record stays valid between Of and Forget; afterwards the span is empty.
     public override Span<byte> GetSpan() => new(_start, _length);
 
     public override MemoryHandle Pin(int elementIndex = 0)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)elementIndex, (uint)_length);
 
-        // SAFETY: inside the record, which does not move.
+        // SAFETY: the index is inside the record, which does not move.
         return new MemoryHandle(_start + elementIndex);
     }
 

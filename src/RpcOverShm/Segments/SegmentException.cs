@@ -1,6 +1,6 @@
 namespace RpcOverShm.Segments;
 
-/// <summary>A segment could not be created, passed, checked or mapped. The message says which step and why.</summary>
+/// <summary>A failure to create, pass, check or map a segment. The message names the step and the reason.</summary>
 internal sealed class SegmentException : Exception
 {
     public SegmentException(string message)

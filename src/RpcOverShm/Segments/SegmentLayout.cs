@@ -3,33 +3,34 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// Where everything stands in a segment: the memory that one process writes and the other maps read-only.
+/// The layout of a segment: memory that one process, its owner, writes and the other maps read-only.
 /// <code>
 /// offset  size  word              written by    read by
-///      0     8  Magic             owner, once   people with a debugger
-///      8     4  Version           owner, once   people with a debugger
+///      0     8  Magic             owner, once   debuggers
+///      8     4  Version           owner, once   debuggers
 ///     12     4  (zero)
-///     16     8  RingCapacity      owner, once   people with a debugger
-///     24    16  ConnectionId      owner, once   people with a debugger
-///    128     8  Tail              owner         peer: how far the owner has written its ring
-///    256     8  ParkedForSpace    owner         peer: the owner sleeps until its ring has space
-///    384     8  Head              owner         peer: how far the owner has read the peer's ring
-///    512     8  ParkedForData     owner         peer: the owner sleeps until the peer's ring has data
+///     16     8  RingCapacity      owner, once   debuggers
+///     24    16  ConnectionId      owner, once   debuggers
+///    128     8  Tail              owner         peer: position up to which the owner has written its ring
+///    256     8  ParkedForSpace    owner         peer: whether the owner sleeps until its ring has space
+///    384     8  Head              owner         peer: position up to which the owner has read the peer's ring
+///    512     8  ParkedForData     owner         peer: whether the owner sleeps until the peer's ring has data
 ///   4096     n  ring data         owner         peer
 /// </code>
-/// The first line is for diagnosis only: capacity and version are agreed in the handshake and kept in private memory.
-/// Hot words are 128 bytes apart, because x64 prefetches lines in pairs and some arm64 processors have 128-byte lines.
+/// The first four fields are for diagnosis only: the handshake agrees on capacity and version, which each process keeps
+/// in private memory. Hot words are 128 bytes apart, because x64 prefetches cache lines in pairs and some arm64
+/// processors have 128-byte lines.
 /// </summary>
 [StructLayout(LayoutKind.Explicit, Size = HeaderSizeBytes)]
 internal struct SegmentLayout
 {
-    /// <summary>One page: ring data starts at a page boundary.</summary>
+    /// <summary>One page, so that ring data starts at a page boundary.</summary>
     public const int HeaderSizeBytes = 4096;
 
-    /// <summary>Space between two words that different processors touch.</summary>
+    /// <summary>The distance that prevents false sharing between two hot words.</summary>
     public const int HotWordSpacingBytes = 128;
 
-    /// <summary>"RPCOSHM" and the layout's number, as bytes in memory order.</summary>
+    /// <summary>The bytes "RPCOSHM" and the layout's number, in memory order.</summary>
     public const ulong MagicValue = 0x01_4D_48_53_4F_43_50_52;
 
     public const long MinRingCapacityBytes = 64L << 10;
@@ -60,10 +61,10 @@ internal struct SegmentLayout
     [FieldOffset(512)]
     public long ParkedForData;
 
-    /// <summary>The size of the whole segment in bytes.</summary>
+    /// <summary>Returns the size of the whole segment.</summary>
     public static long SizeBytes(long ringCapacity) => HeaderSizeBytes + ringCapacity;
 
-    /// <summary>True for a power of two between the smallest and the largest ring.</summary>
+    /// <summary>Returns whether the capacity is a power of two within the limits.</summary>
     public static bool IsValidRingCapacity(long bytes) =>
         bytes is >= MinRingCapacityBytes and <= MaxRingCapacityBytes && (bytes & (bytes - 1)) == 0;
 }

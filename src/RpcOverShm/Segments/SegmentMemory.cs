@@ -4,9 +4,9 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// Anonymous memory files: made, filled with pages and sealed by their owner; checked and mapped read-only by the peer.
-/// There is no name to squat on and nothing to clean up: the kernel frees the memory with its last descriptor and
-/// mapping. Holds no state.
+/// Creates and seals anonymous memory files (memfd) for their owner; checks and maps them read-only for the peer. They
+/// have no name that another process could squat, and need no cleanup: the kernel frees the memory with the last
+/// descriptor and mapping.
 /// </summary>
 internal static unsafe class SegmentMemory
 {
@@ -15,10 +15,10 @@ internal static unsafe class SegmentMemory
     private const int SealGrow = 0x4;
     private const int SealFutureWrite = 0x10;
 
-    // Without these a peer could cut the file short, and touching a missing page kills this process (SIGBUS).
+    // Without these seals a peer could truncate the file, and an access to a missing page kills this process (SIGBUS).
     private const int RequiredSeals = SealSeal | SealShrink | SealGrow;
 
-    /// <summary>Makes a memory file of the given size with all its pages present. Not sealed yet.</summary>
+    /// <summary>Creates a memory file with all its pages allocated. The file is not sealed yet.</summary>
     public static SafeFileHandle Create(long sizeBytes)
     {
         if (!OperatingSystem.IsLinux() || !SystemCallNumbers.AreKnown)
@@ -30,7 +30,7 @@ internal static unsafe class SegmentMemory
         SafeFileHandle descriptor = CreateEmpty();
         try
         {
-            // Reserving the pages here turns a shortage of memory into an error code; later it would be a SIGBUS.
+            // Allocating the pages here turns a shortage of memory into an error code. Later it would be a SIGBUS.
             if (LinuxNative.FTruncate(descriptor, sizeBytes) != 0
                 || LinuxNative.FAllocate(descriptor, 0, 0, sizeBytes) != 0)
             {
@@ -47,14 +47,14 @@ internal static unsafe class SegmentMemory
         }
     }
 
-    /// <summary>Maps a segment of this process, to be written.</summary>
+    /// <summary>Maps a segment of this process for writing.</summary>
     public static nint MapWritable(SafeFileHandle descriptor, long sizeBytes) =>
         Map(descriptor, sizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite);
 
     /// <summary>
-    /// Seals a segment after its owner has mapped it: from here on nobody can change its size or map it writable anew.
-    /// Kernels before 5.1 lack the seal against future writers; the segment is then writable by the peer, which the
-    /// protocol survives, since no word that this process relies on for safety is ever read back from its own segment.
+    /// Seals a segment after its owner has mapped it: its size is fixed, and it cannot be mapped writable again.
+    /// Linux before 5.1 lacks the seal against future writers. The peer can then write to the segment, which is safe:
+    /// the owner never reads a word that its safety depends on back from its own segment.
     /// </summary>
     public static void Seal(SafeFileHandle descriptor)
     {
@@ -70,8 +70,8 @@ internal static unsafe class SegmentMemory
     }
 
     /// <summary>
-    /// Checks a descriptor that came from the peer and maps it read-only. Nothing of it is trusted: it must be a memory
-    /// file, sealed against changing its size, and exactly as large as the peer has announced.
+    /// Checks a descriptor that the peer passed and maps it read-only. The descriptor is not trusted: it must be a
+    /// memory file, sealed against size changes, and exactly as large as the peer announced.
     /// </summary>
     public static nint CheckAndMapReadOnly(SafeFileHandle descriptor, long announcedSizeBytes)
     {
@@ -105,8 +105,8 @@ internal static unsafe class SegmentMemory
         ReadOnlySpan<byte> name = "rpcovershm\0"u8;
         fixed (byte* namePointer = name)
         {
-            // The no-exec seal came with Linux 6.3; kernels can be set to refuse memory files without it, older
-            // ones refuse files with it.
+            // Linux 6.3 introduced the no-exec seal. It can be configured to refuse memory files without the flag;
+            // older kernels refuse the flag.
             uint flags = LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing;
             nint result = LinuxNative.MemfdCreate(
                 SystemCallNumbers.MemfdCreate, namePointer, flags | LinuxNative.MfdNoexecSeal);
@@ -123,7 +123,7 @@ internal static unsafe class SegmentMemory
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection)
     {
-        // Populating costs a tenth of what the same pages cost when they are touched one by one.
+        // Populating costs a tenth of faulting the same pages in one by one.
         int flags = LinuxNative.MapShared | LinuxNative.MapPopulate;
         nint address = LinuxNative.MMap(0, (nuint)sizeBytes, protection, flags, descriptor, 0);
         if (address == -1)
@@ -132,7 +132,7 @@ internal static unsafe class SegmentMemory
                 $"Cannot map {sizeBytes} bytes of shared memory: {LinuxNative.LastErrorText()}.");
         }
 
-        // A forked child has no business with a connection of its parent.
+        // A forked child must not use its parent's connections.
         _ = LinuxNative.MAdvise(address, (nuint)sizeBytes, LinuxNative.MadvDontfork);
         return address;
     }

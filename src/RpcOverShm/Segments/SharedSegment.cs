@@ -5,9 +5,9 @@ using Microsoft.Win32.SafeHandles;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// One mapped segment and the sole holder of its address. Owned by a connection, which counts the users of its memory
-/// and disposes the segment when the last has left: after that every access would fault, and nothing here could stop
-/// it. Does not know rings: it hands out words and the start of the data.
+/// One mapped segment, the sole owner of its address. The link counts the users of the memory and disposes the segment
+/// after the last one has left. An access after that faults; this class cannot prevent it. The class does not know
+/// rings: it exposes words and the start of the ring data.
 /// </summary>
 internal sealed unsafe class SharedSegment : IDisposable
 {
@@ -23,24 +23,25 @@ internal sealed unsafe class SharedSegment : IDisposable
         RingCapacity = ringCapacity;
     }
 
-    /// <summary>Bytes of ring data: a private copy of what was agreed, never read back from the mapping.</summary>
+    /// <summary>Bytes of ring data: a private copy of the agreed value, never read back from the mapping.</summary>
     public long RingCapacity { get; }
 
-    /// <summary>Written by the owner, read by the peer: how far the owner's ring is written.</summary>
+    /// <summary>The position up to which the owner has written its ring. Only the owner writes it.</summary>
     public ref long Tail => ref Header->Tail;
 
-    /// <summary>Written by the owner, read by the peer: how far the owner has read the peer's ring.</summary>
+    /// <summary>The position up to which the owner has read the peer's ring. Only the owner writes it.</summary>
     public ref long Head => ref Header->Head;
 
-    /// <summary>Written by the owner, read by the peer: head | 1 while the owner sleeps for data, else 0.</summary>
+    /// <summary>The owner's head | 1 while the owner is parked for data, else 0. Only the owner writes it.</summary>
     public ref long ParkedForData => ref Header->ParkedForData;
 
     /// <summary>
-    /// Written by the owner, read by the peer: head seen | 1 while the owner sleeps for space, else 0.
+    /// The peer's head as the owner last read it | 1 while the owner is parked for space, else 0. Only the owner writes
+    /// it.
     /// </summary>
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
-    /// <summary>The first byte of the ring's data.</summary>
+    /// <summary>The first byte of the ring data.</summary>
     public byte* Data => (byte*)_address + SegmentLayout.HeaderSizeBytes;
 
     private SegmentLayout* Header
@@ -52,11 +53,11 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>Makes a segment of this process: sized, filled with pages, mapped, sealed.</summary>
-    /// <exception cref="SegmentException">The system refused a step.</exception>
+    /// <summary>Creates a segment of this process: sized, with all pages allocated, mapped and sealed.</summary>
+    /// <exception cref="SegmentException">A system call failed.</exception>
     public static SharedSegment Create(long ringCapacity, Guid connectionId)
     {
-        // Any power of two works here, however small; which sizes may be asked for is checked where they are set.
+        // Any power of two works here, even below the minimum. The options enforce the limits.
         Debug.Assert(BitOperations.IsPow2(ringCapacity), "Positions are masked into the ring.");
         long sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
         SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes);
@@ -84,8 +85,8 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>Maps a segment of the peer read-only, after checking the descriptor. Closes the descriptor.</summary>
-    /// <exception cref="SegmentException">The descriptor is not what the peer announced.</exception>
+    /// <summary>Checks a descriptor of the peer, maps its segment read-only, and closes the descriptor.</summary>
+    /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
     public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity)
     {
         using (descriptor)
@@ -95,13 +96,11 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>
-    /// The descriptor to pass to the peer. Only a segment of this process has one, until it is released.
-    /// </summary>
+    /// <summary>The descriptor to pass to the peer. A segment of this process has it until it is released.</summary>
     public SafeFileHandle Descriptor =>
         _descriptor ?? throw new InvalidOperationException("The descriptor was passed and released, or is the peer's.");
 
-    /// <summary>Closes the descriptor; the mapping stays.</summary>
+    /// <summary>Closes the descriptor; the mapping remains.</summary>
     public void ReleaseDescriptor()
     {
         _descriptor?.Dispose();
@@ -112,7 +111,7 @@ internal sealed unsafe class SharedSegment : IDisposable
     {
         ReleaseDescriptor();
 
-        // This process's own field, not shared memory: only one of two that dispose at once unmaps.
+        // A private field, not shared memory: if two threads dispose concurrently, only one of them unmaps.
         nint address = Interlocked.Exchange(ref _address, 0);
         if (address != 0)
         {

@@ -3,25 +3,26 @@ using System.Runtime.CompilerServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The low half of a 64-bit word in a segment: what a thread can sleep on. A value, so that rooms without pointers can
-/// hand it to a signal. It keeps nothing alive: whoever uses one holds a reference to the segment.
+/// The low half of a 64-bit word in a segment: the futex word that a thread can sleep on. A struct without visible
+/// pointers, so that namespaces without unsafe code can pass it to a signal. It does not keep the segment alive: its
+/// user must hold a reference to the segment.
 /// </summary>
 internal readonly unsafe struct SharedWord
 {
-    // Both supported processors are little-endian: the low half is at the word's own address.
+    // Both supported processors are little-endian, so the low half is at the address of the word.
     private readonly uint* _address;
 
     public SharedWord(ref long word) => _address = (uint*)Unsafe.AsPointer(ref word);
 
     public uint* Address => _address;
 
-    /// <summary>The low 32 bits of a position, as compared by a sleeping thread.</summary>
+    /// <summary>Returns the low 32 bits of a position, which a sleeping thread compares.</summary>
     public static uint LowHalf(long value) => unchecked((uint)value);
 
-    /// <summary>Reads the word as a sleeper would compare it.</summary>
+    /// <summary>Reads the value that a sleeping thread compares.</summary>
     public uint Read()
     {
-        // SYNC ring-tail: only compared; whoever wakes up reads the whole word anew.
+        // SYNC ring-tail: only compared; a woken thread reads the whole word again.
         // SYNC ring-head: likewise.
         return SharedMemoryOrder.ReadAcquire(ref *_address);
     }

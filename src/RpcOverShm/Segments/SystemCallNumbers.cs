@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The kernel's numbers for the calls that libc may not wrap, for the two processors that this library runs on.
-/// From the kernel's tables arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+/// The numbers of the system calls that libc may not wrap, for the two supported processors. They come from the
+/// kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
 /// </summary>
 internal static class SystemCallNumbers
 {
@@ -14,10 +14,10 @@ internal static class SystemCallNumbers
 
     public static nint Statx { get; } = ForProcessor(x64: 332, arm64: 291);
 
-    /// <summary>Since Linux 5.16; system calls as young as this have the same number on every processor.</summary>
+    /// <summary>futex_waitv (Linux 5.16). Recent system calls have the same number on every processor.</summary>
     public static nint FutexWaitv => 449;
 
-    /// <summary>True where the numbers above are known.</summary>
+    /// <summary>Whether the numbers are known for this processor.</summary>
     public static bool AreKnown =>
         RuntimeInformation.ProcessArchitecture is Architecture.X64 or Architecture.Arm64;
 
