@@ -3,15 +3,13 @@ using System.Diagnostics;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// The named moments between two steps that another process can see. The test peer arms one of them and the process
-/// kills itself there, as kill -9 would; the survivor must come to the state that the comment at the point promises. In
-/// a process that arms none, the compiled code has nothing left of this.
+/// The named points between two steps that another process can see. If the test peer arms a point, the process kills
+/// itself there, as kill -9 would; the survivor must reach the state that the CRASH comment at the point describes. In
+/// a process that arms no point, the JIT removes the check.
 /// </summary>
 internal static class CrashPoint
 {
-    /// <summary>
-    /// The switch (AppContext data) that names the armed point. Only code of the process itself can set it.
-    /// </summary>
+    /// <summary>The AppContext data that names the armed point. Only code of the process itself can set it.</summary>
     public const string Switch = "RpcOverShm.CrashAt";
 
     public const string RendezvousLocked = "rendezvous-locked";
@@ -24,7 +22,7 @@ internal static class CrashPoint
     public const string HeadPublished = "head-published";
     public const string ReaderArmed = "reader-armed";
 
-    // Read once: a constant for the compiler from then on.
+    // Read once, so that the JIT treats it as a constant.
     private static readonly string? s_armed = AppContext.GetData(Switch) as string;
 
     /// <summary>All points, for the test peer and the tests.</summary>
@@ -34,7 +32,7 @@ internal static class CrashPoint
         HeadPublished, ReaderArmed,
     ];
 
-    /// <summary>Kills this process if this point is the armed one.</summary>
+    /// <summary>Kills this process if the point is armed.</summary>
     public static void Reach(string point)
     {
         if (s_armed is not null && s_armed == point)

@@ -3,18 +3,19 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// Writes log entries on the thread pool, for threads that read for others: a user's logger may take its time. Entries
-/// that wait for a slow logger are limited, because a peer causes them; the next one says how many were dropped.
+/// Writes log entries on the thread pool, because the user's logger may block and the reading thread must not. The
+/// number of pending entries is limited, because a peer causes them; further ones are dropped, and the next entry that
+/// is written is followed by one with their number.
 /// </summary>
 internal static class DeferredLog
 {
-    /// <summary>The most entries of this process that wait, or are being written, at a time.</summary>
+    /// <summary>The maximum number of entries in this process that wait or are being written.</summary>
     public const int MaxPending = 256;
 
     private static int s_pending;
     private static int s_dropped;
 
-    /// <summary>Has an entry written soon, unless too many wait.</summary>
+    /// <summary>Queues an entry, or drops it if too many are pending.</summary>
     public static void Write(ILogger logger, Action<ILogger> entry)
     {
         if (Interlocked.Increment(ref s_pending) > MaxPending)
@@ -29,7 +30,7 @@ internal static class DeferredLog
 
     private static void WriteNow(ILogger logger, Action<ILogger> entry)
     {
-        // The logger is a GuardedLogger, which throws nothing.
+        // The logger is a GuardedLogger, which never throws.
         entry(logger);
         int dropped = Interlocked.Exchange(ref s_dropped, 0);
         if (dropped > 0)

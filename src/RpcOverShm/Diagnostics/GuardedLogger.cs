@@ -3,8 +3,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// The user's logger, whose failures stay here: things are logged in the middle of closing links and ending calls, on
-/// threads whose exceptions nobody catches.
+/// Wraps the user's logger and swallows its exceptions. The library logs while it closes links and ends calls, on
+/// threads on which no code catches an exception.
 /// </summary>
 internal sealed class GuardedLogger(ILogger inner) : ILogger
 {
@@ -36,7 +36,7 @@ internal sealed class GuardedLogger(ILogger inner) : ILogger
         }
         catch (Exception)
         {
-            // There is nowhere left to say it.
+            // A failing logger leaves no place to report this.
         }
     }
 }

@@ -4,8 +4,8 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// Everything that is logged, in one place. Ids are never used again: 1-99 rendezvous and handshake, 100-199
-/// connections, 200-299 client calls, 300-399 server calls, 400-499 byte streams.
+/// All log messages. An event id is never reused: 1-99 rendezvous and handshake, 100-199 connections, 200-299 outgoing
+/// calls, 300-399 incoming calls and the server, 400-499 byte streams.
 /// </summary>
 internal static partial class ShmLog
 {
@@ -72,7 +72,7 @@ internal static partial class ShmLog
     [LoggerMessage(201, LogLevel.Debug, "Call of {Method} exceeded its deadline.")]
     public static partial void DeadlineExceeded(ILogger logger, string method);
 
-    /// <summary>A call ended because of a message that this side may not send, or does not take.</summary>
+    /// <summary>Logs that a call ended because a message exceeds the limit for sending or receiving.</summary>
     [LoggerMessage(
         202,
         LogLevel.Information,
@@ -90,7 +90,7 @@ internal static partial class ShmLog
     [LoggerMessage(302, LogLevel.Information, "{Method} ended after its call was cancelled.")]
     public static partial void MethodEndedAfterCancel(ILogger logger, string method, Exception exception);
 
-    /// <summary>A served method ended with an exception: which of the three above it is. Throws nothing.</summary>
+    /// <summary>Logs a method's exception with the fitting one of the three messages above. Never throws.</summary>
     public static void MethodFailed(
         ILogger logger, string method, Exception exception, StatusCode statusCode, bool isEnded)
     {
@@ -111,7 +111,8 @@ internal static partial class ShmLog
         }
         catch (Exception)
         {
-            // The exception's words are code of users too, and loggers ask for them. The client must hear all the same.
+            // A logger formats the exception, which runs user code (Message, ToString) that may throw. The client must
+            // get its status all the same.
         }
     }
 
