@@ -4,11 +4,11 @@ using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>One try at a call: a call of its own below.</summary>
-/// <param name="Call">The call.</param>
-/// <param name="Response">Its one response; null where responses are a stream.</param>
-/// <param name="Responses">Its responses; null where there is one.</param>
-/// <param name="Requests">Where its requests go; null where there is one, which it has.</param>
+/// <summary>An attempt at a retried call. The attempt is a complete outgoing call of its own.</summary>
+/// <param name="Call">The outgoing call.</param>
+/// <param name="Response">The single response; null for a response stream.</param>
+/// <param name="Responses">The response stream; null for a single response.</param>
+/// <param name="Requests">The request stream; null for a single request, which the call already has.</param>
 internal sealed record Attempt<TResponse>(
     ClientCall Call,
     Task<TResponse>? Response,
@@ -17,19 +17,18 @@ internal sealed record Attempt<TResponse>(
     where TResponse : class
 {
     /// <summary>
-    /// True where the headers say long before the response that a method has answered: while a stream of requests is
-    /// being written, which is kept until then.
+    /// Whether the headers can show long before the response that a method has answered. This is so for a client
+    /// stream, whose requests are kept until then.
     /// </summary>
     public bool IsAnsweredByHeaders => Response is not null && Requests is not null;
 
-    /// <summary>
-    /// Waits until it is known what the attempt has come to: an answer of a method, or an end. Does not throw.
-    /// </summary>
+    /// <summary>Waits until a method has answered the attempt, or the attempt has ended. Does not throw.</summary>
     public async Task SettleAsync()
     {
         if (Response is not null)
         {
-            // One hop less than by way of the headers; who asks for them is told by another way.
+            // Awaiting the response costs one thread switch less than awaiting the headers. RetriedCall watches the
+            // headers separately when the caller asks for them.
             await ((Task)Response).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             return;
         }
@@ -37,13 +36,13 @@ internal sealed record Attempt<TResponse>(
         await ((Task)Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
-    /// <summary>Waits until the attempt has ended for its user. Does not throw.</summary>
+    /// <summary>Waits until the attempt has ended for its caller. Does not throw.</summary>
     public Task EndAsync() =>
         Call is StreamResponseCall<TResponse> stream ? stream.WhenFinishedAsync() : SettleAsync();
 }
 
 /// <summary>Makes an attempt at a call.</summary>
-/// <param name="options">Its options.</param>
-/// <param name="end">How it has ended already, and is not to be sent; null for one that is.</param>
+/// <param name="options">The options of the attempt.</param>
+/// <param name="end">The outcome of an attempt that has already ended and is not sent; null to send it.</param>
 internal delegate Attempt<TResponse> AttemptFactory<TResponse>(CallOptions options, CallOutcome? end)
     where TResponse : class;

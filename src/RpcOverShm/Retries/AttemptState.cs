@@ -3,14 +3,14 @@ using RpcOverShm.Clients;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// Where a call with several attempts stands. At any moment one attempt is in flight, or none is, in a pause; in the
-/// end one is committed, which is the call from then on. Who gives the call up commits what is in flight, and in a
-/// pause an attempt that is made as it has ended: so a call has one outcome, that of one attempt. Every step is taken
-/// under one lock, and with it what becomes of the requests. Any thread may use it; no user code runs in here.
+/// The state of a retried call. One attempt is in flight, or none during back-off; finally one attempt is committed and
+/// is the call from then on. Giving up the call commits the attempt in flight, or, during back-off, a new attempt that
+/// has already ended. So a call has exactly one outcome, that of one attempt. One lock covers each transition together
+/// with its effect on the retry buffer. Thread-safe; no user code runs under the lock.
 /// </summary>
-/// <param name="policy">The method's.</param>
-/// <param name="requests">Kept while another attempt may follow.</param>
-/// <param name="begin">Makes the attempt of a call that is given up in a pause.</param>
+/// <param name="policy">The retry policy of the method.</param>
+/// <param name="requests">The requests, kept while another attempt may follow.</param>
+/// <param name="begin">Makes the ended attempt of a call that is given up during back-off.</param>
 internal sealed class AttemptState<TResponse>(
     RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
@@ -19,17 +19,17 @@ internal sealed class AttemptState<TResponse>(
     private readonly TaskCompletionSource<Attempt<TResponse>> _whenCommitted =
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    private Attempt<TResponse>? _inFlight; // null in a pause, and for good when one is committed
+    private Attempt<TResponse>? _inFlight; // null during back-off and after the commit
     private Attempt<TResponse>? _committed;
     private volatile bool _isGivenUp;
 
-    /// <summary>The attempt that has become the call; null before.</summary>
+    /// <summary>The committed attempt; null before the commit.</summary>
     public Attempt<TResponse>? Committed => Volatile.Read(ref _committed);
 
-    /// <summary>True when its user has ended the call, or its time or the channel's, if it had not ended.</summary>
+    /// <summary>Whether the caller, the deadline or the channel's shutdown has given up the call.</summary>
     public bool IsGivenUp => _isGivenUp;
 
-    /// <summary>The attempt that is under way; null in a pause, and when one is committed.</summary>
+    /// <summary>The attempt in flight; null during back-off and after the commit.</summary>
     public Attempt<TResponse>? InFlight
     {
         get
@@ -41,11 +41,12 @@ internal sealed class AttemptState<TResponse>(
         }
     }
 
-    /// <summary>The attempt that has become the call.</summary>
+    /// <summary>Returns the committed attempt, once there is one.</summary>
     public Task<Attempt<TResponse>> WhenCommittedAsync() => _whenCommitted.Task;
 
     /// <summary>
-    /// An attempt is under way now. False when the call was given up while it was made: then nobody wants it.
+    /// Puts an attempt in flight. Returns false if the call was given up meanwhile: the caller must then dispose the
+    /// attempt.
     /// </summary>
     public bool TryBegin(Attempt<TResponse> attempt)
     {
@@ -62,8 +63,8 @@ internal sealed class AttemptState<TResponse>(
     }
 
     /// <summary>
-    /// The attempt under way has failed, and another is to follow. False when none can: it is committed, or the
-    /// requests are not all there any more.
+    /// Takes a failed attempt out of flight, so that another one can follow. Returns false if none can: the attempt is
+    /// committed, or the retry buffer is incomplete.
     /// </summary>
     public bool TryPause(Attempt<TResponse> attempt)
     {
@@ -79,7 +80,7 @@ internal sealed class AttemptState<TResponse>(
         }
     }
 
-    /// <summary>No other attempt follows this one, if it is the one that is under way.</summary>
+    /// <summary>Commits an attempt if it is the one in flight.</summary>
     public void Commit(Attempt<TResponse> attempt)
     {
         lock (_gate)
@@ -91,7 +92,7 @@ internal sealed class AttemptState<TResponse>(
         }
     }
 
-    /// <summary>Ends the call from this side, unless it has ended.</summary>
+    /// <summary>Ends the call from this side, unless it has ended. Commits an attempt in any case.</summary>
     public void GiveUp(CallOutcome end)
     {
         Attempt<TResponse> attempt;
@@ -109,13 +110,14 @@ internal sealed class AttemptState<TResponse>(
         attempt.Call.Finish(end, isCancel: true);
     }
 
-    // Where it had ended before, that stays as it is; but a failure that is tried again was not the last word.
+    // Whether the attempt in flight supplies the call's outcome. An attempt that ended earlier keeps its own outcome,
+    // unless that is a retryable failure: then the call had not ended.
     private bool IsEndedBy(CallOutcome end, Attempt<TResponse> attempt) =>
         attempt.Call.Finish(end, isCancel: true)
         || attempt.Call.IsAnswered
         || !policy.IsRetryable(attempt.Call.Status);
 
-    // It is never sent: nothing but its objects is made.
+    // Makes an attempt that has ended. Nothing is sent.
     private Attempt<TResponse> MakeEnded(CallOutcome end)
     {
         Attempt<TResponse> attempt = begin(default, end);

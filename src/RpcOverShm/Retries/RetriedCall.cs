@@ -5,9 +5,9 @@ using RpcOverShm.Clients;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// One call of a method with a retry policy: attempts, one after the other, until one is answered by a method, ends in
-/// a way that is final, or no further one is allowed. That attempt is the call from then on (gRFC A6: it is committed).
-/// Where the call stands is in its <see cref="AttemptState{TResponse}"/>. Any thread may use it.
+/// A call of a method with a retry policy. Makes one attempt after another until a method answers one, one fails for
+/// good, or no further one is allowed. That attempt is committed (gRFC A6) and is the call from then on.
+/// <see cref="AttemptState{TResponse}"/> holds the state. Thread-safe.
 /// </summary>
 internal sealed class RetriedCall<TResponse>
     where TResponse : class
@@ -22,12 +22,12 @@ internal sealed class RetriedCall<TResponse>
     private volatile bool _areHeadersRequested;
     private volatile bool _isDisposed;
 
-    /// <param name="settings">The channel's.</param>
-    /// <param name="policy">The method's.</param>
-    /// <param name="options">The caller's.</param>
-    /// <param name="requests">The requests, where they are a stream or may be sent again.</param>
+    /// <param name="settings">The retry settings of the channel.</param>
+    /// <param name="policy">The retry policy of the method.</param>
+    /// <param name="options">The options of the caller.</param>
+    /// <param name="requests">The retry buffer: a stream of requests, or the size of a single one.</param>
     /// <param name="begin">Makes an attempt.</param>
-    /// <param name="end">How the call has ended already; null for a call that is to be made.</param>
+    /// <param name="end">The outcome of a call that has already ended; null to make the call.</param>
     public RetriedCall(
         RetrySettings settings,
         RetryPolicy policy,
@@ -42,7 +42,7 @@ internal sealed class RetriedCall<TResponse>
         _begin = begin;
         _state = new AttemptState<TResponse>(policy, requests, begin);
 
-        // The caller's metadata is the caller's again when this returns; later attempts want what it was.
+        // The caller may change its metadata after this returns, and later attempts need the original.
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
         try
         {
@@ -65,7 +65,7 @@ internal sealed class RetriedCall<TResponse>
         ResponseAsync = TakeResponseAsync().Observed();
     }
 
-    /// <summary>Of a call with one response.</summary>
+    /// <summary>The response of a call with a single response; completes with null for a response stream.</summary>
     public Task<TResponse> ResponseAsync { get; }
 
     public Status Status => _state.Committed?.Call.Status
@@ -75,15 +75,15 @@ internal sealed class RetriedCall<TResponse>
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.");
 
-    /// <summary>True when its user has disposed the call, whether it had ended before or not.</summary>
+    /// <summary>Whether the caller has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed;
 
-    /// <summary>The attempt that has become the call.</summary>
+    /// <summary>Returns the committed attempt, once there is one.</summary>
     public Task<Attempt<TResponse>> WhenCommittedAsync() => _state.WhenCommittedAsync();
 
     public Task<Metadata> GetHeadersAsync() => TakeHeadersAsync().Observed();
 
-    /// <summary>Writes a request. Completes when an attempt has taken it, or fails with the call.</summary>
+    /// <summary>Writes a request. Completes when an attempt has taken the request, or fails with the call.</summary>
     public Task WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         Task written = _requests.WriteAsync(message, options);
@@ -91,7 +91,7 @@ internal sealed class RetriedCall<TResponse>
         return written;
     }
 
-    /// <summary>No more requests follow.</summary>
+    /// <summary>Half-closes the call.</summary>
     public void CompleteRequests() => _requests.Complete();
 
     public void Dispose()
@@ -100,10 +100,10 @@ internal sealed class RetriedCall<TResponse>
         _state.GiveUp(CallOutcome.Disposed);
     }
 
-    /// <summary>A token of the user was cancelled, and with it the call.</summary>
+    /// <summary>Ends the call because a token of the caller was cancelled.</summary>
     public void Cancel(CancellationToken by) => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientCancelled, by));
 
-    /// <summary>Ends the call because of a request that can't be sent; returns what to throw.</summary>
+    /// <summary>Ends the call because a request can't be sent. Returns the exception for the caller to throw.</summary>
     public RpcException Fail(in Status status)
     {
         _state.GiveUp(CallOutcome.Local(status));
@@ -118,7 +118,7 @@ internal sealed class RetriedCall<TResponse>
 
     private async Task<Metadata> TakeHeadersAsync()
     {
-        // In this order: an attempt that begins later finds the flag.
+        // The flag is set before InFlight is read, so that an attempt that begins later finds it.
         _areHeadersRequested = true;
         if (_state.InFlight is { } current)
         {
@@ -129,7 +129,7 @@ internal sealed class RetriedCall<TResponse>
         return await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
     }
 
-    // Of a call with one response nothing else says that it was answered before that has come.
+    // RunAsync waits for the response of a call with a single one. Only the headers show an earlier answer.
     private async Task WatchHeadersAsync(Attempt<TResponse> attempt)
     {
         await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -152,14 +152,14 @@ internal sealed class RetriedCall<TResponse>
                 return;
             }
 
-            // Nobody reads a stream that has failed to its end, but its timer and its place at a token are to go.
+            // Nobody reads a failed stream to its end. Finishing the call releases its timer and token registration.
             attempt.Call.Finish(attempt.Call.WaitForEnd()!, isCancel: false);
             await PauseAsync(pause).ConfigureAwait(false);
             attempt = BeginNext(attempts);
         }
     }
 
-    /// <summary>Null when the attempt is the last one, however it has ended.</summary>
+    /// <summary>Returns the back-off before the next attempt; null if this attempt is the last one.</summary>
     private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts)
     {
         bool isGivenUp = _state.IsGivenUp || _options.CancellationToken.IsCancellationRequested
@@ -169,7 +169,7 @@ internal sealed class RetriedCall<TResponse>
             : RetryDecision.GetBackoff(_policy, _settings.Throttle, failure, attempts);
     }
 
-    // Ends early when the call is given up: by its user, because its time is up, or with its channel.
+    // Ends early if the call is given up: by a token of the caller, its deadline, Dispose or the channel's shutdown.
     private async Task PauseAsync(TimeSpan pause)
     {
         using CancellationTokenRegistration cancellation = _options.CancellationToken.UnsafeRegister(
@@ -182,7 +182,7 @@ internal sealed class RetriedCall<TResponse>
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
-    /// <summary>Null when the call was given up in the pause.</summary>
+    /// <summary>Begins the next attempt. Returns null if the call was given up during the back-off.</summary>
     private Attempt<TResponse>? BeginNext(int attempts)
     {
         if (_state.Committed is not null)
@@ -196,13 +196,13 @@ internal sealed class RetriedCall<TResponse>
         }
         catch (Exception exception)
         {
-            // The channel was shut down in the pause, or what the call is made from can't be used any more.
+            // The channel was shut down during the back-off, or an input of the call is unusable by now.
             _state.GiveUp(CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
             return null;
         }
     }
 
-    // Not under a lock: user code runs in here.
+    // Runs user code, so the caller must hold no lock.
     private Attempt<TResponse>? Begin(in CallOptions options)
     {
         Attempt<TResponse> attempt = _begin(options, end: null);
@@ -231,7 +231,8 @@ internal sealed class RetriedCall<TResponse>
         Exception? failure = await _requests.SendAsync(to).ConfigureAwait(false);
         if (failure is not null && ReferenceEquals(await WhenCommittedAsync().ConfigureAwait(false), attempt))
         {
-            // What a write of the attempt says when its user has disposed it is nothing to those who have waited.
+            // Pending writes fail with the call's outcome: a write on a disposed attempt throws
+            // ObjectDisposedException, which is not theirs.
             _requests.End(attempt.Call.IsOver ? attempt.Call.ToException() : failure);
         }
     }
@@ -264,9 +265,7 @@ internal sealed class RetriedCall<TResponse>
     }
 }
 
-/// <summary>
-/// What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.
-/// </summary>
+/// <summary>The delegates that gRPC's call objects need. They take the call as state, so each is made once.</summary>
 internal static class RetriedAccess<TResponse>
     where TResponse : class
 {
@@ -281,9 +280,9 @@ internal static class RetriedAccess<TResponse>
     private static RetriedCall<TResponse> Of(object call) => (RetriedCall<TResponse>)call;
 }
 
-/// <summary>A method's policy, and the method with requests that are serialised already.</summary>
-/// <param name="Policy">Null where failures are final.</param>
-/// <param name="Raw">What attempts call.</param>
+/// <summary>A method with its retry policy.</summary>
+/// <param name="Policy">The retry policy; null if failures are final.</param>
+/// <param name="Raw">The method that attempts call, whose requests are already serialised.</param>
 internal sealed record RetriedMethod<TResponse>(RetryPolicy? Policy, Method<SerializedMessage, TResponse> Raw)
     where TResponse : class
 {

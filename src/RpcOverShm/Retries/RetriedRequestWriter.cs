@@ -4,12 +4,12 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// The requests of a streaming call that may need more than one attempt. One write at a time; a write completes when an
-/// attempt has taken the message.
+/// Writes the request stream of a retried call, one write at a time. A write completes when an attempt has taken the
+/// message.
 /// </summary>
 /// <param name="call">The call.</param>
-/// <param name="marshaller">Writes the requests.</param>
-/// <param name="limitBytes">The largest request that may be sent; null for any.</param>
+/// <param name="marshaller">The marshaller of the requests.</param>
+/// <param name="limitBytes">The maximum size of a request in bytes; null for no limit.</param>
 internal sealed class RetriedRequestWriter<TRequest, TResponse>(
     RetriedCall<TResponse> call, Marshaller<TRequest> marshaller, int? limitBytes)
     : IClientStreamWriter<TRequest>

@@ -2,9 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>
-/// The responses of a streaming call that may need more than one attempt: those of the one that counts.
-/// </summary>
+/// <summary>Reads the response stream of a retried call: the responses of the committed attempt.</summary>
 internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> call) : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
@@ -16,7 +14,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
         ObjectDisposedException.ThrowIf(call.IsDisposed, call);
-        // Asked first: the attempt may be done with a read whose caller has not looked at the message yet.
+        // Checked before _responses: the attempt may have completed the first read while its caller still awaits it.
         if (_firstRead is { IsCompleted: false })
         {
             return Task.FromException<bool>(new InvalidOperationException(
@@ -42,7 +40,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
         }
         catch (ObjectDisposedException)
         {
-            // This read was there before: it ends as the call has.
+            // The read began before the call was disposed, so it fails with the call's outcome.
             throw attempt.Call.ToException();
         }
     }

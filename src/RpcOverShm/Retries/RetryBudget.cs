@@ -1,20 +1,18 @@
 namespace RpcOverShm.Retries;
 
-/// <summary>
-/// How many bytes of requests a channel keeps for further attempts, in all and for one call. Any thread may use it.
-/// </summary>
-/// <param name="wholeBytes">Of all calls; null for any.</param>
-/// <param name="callBytes">Of one call; null for any.</param>
+/// <summary>The budget of a channel for the requests that its retry buffers keep. Thread-safe.</summary>
+/// <param name="wholeBytes">The limit of all calls together, in bytes; null for no limit.</param>
+/// <param name="callBytes">The limit of one call, in bytes; null for no limit.</param>
 internal sealed class RetryBudget(long? wholeBytes, long? callBytes)
 {
     private long _kept;
 
-    /// <summary>How many bytes are kept now.</summary>
+    /// <summary>The bytes that all calls keep now.</summary>
     public long Kept => Interlocked.Read(ref _kept);
 
-    /// <summary>Takes room for bytes. False when there is none.</summary>
-    /// <param name="bytes">How many.</param>
-    /// <param name="ofCall">How many the call keeps already.</param>
+    /// <summary>Takes bytes from the budget. Returns false if that exceeds a limit.</summary>
+    /// <param name="bytes">The bytes to take.</param>
+    /// <param name="ofCall">The bytes that the call keeps already.</param>
     public bool TryTake(long bytes, long ofCall)
     {
         if (ofCall + bytes > callBytes)

@@ -4,28 +4,28 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// The requests of one call, kept for as long as another attempt may need them. Each attempt is sent all of them from
-/// the first one on; a write is done when any attempt has taken its message. One writer, one sending attempt at a time;
-/// any thread may end it.
+/// The requests of one call, kept while another attempt may need them. Each attempt is sent all of them, beginning with
+/// the first; a write completes when any attempt has taken its message. Supports one writer and one sending attempt at
+/// a time; any thread may end the buffer.
 /// </summary>
 internal sealed class RetryBuffer(RetryBudget budget)
 {
     private readonly Lock _gate = new();
     private readonly List<Entry> _entries = [];
-    private TaskCompletionSource? _more; // of an attempt that has sent all
+    private TaskCompletionSource? _more; // wakes an attempt that has sent all entries
     private long _keptBytes;
-    private int _dropped;                // entries that were dropped from the front
-    private int _sent;                   // entries that the attempt has taken
-    private int _sender;                 // which attempt is sending; earlier ones have nothing to say any more
+    private int _dropped;                // entries dropped from the front
+    private int _sent;                   // entries that the sending attempt has taken
+    private int _sender;                 // number of the sending attempt; results of earlier ones are ignored
     private bool _isComplete;
     private bool _isFinal;               // no other attempt follows
     private bool _isOverflowing;
     private Exception? _end;
 
-    /// <summary>True when the requests are too many to be kept: the next attempt, or this one, is the last.</summary>
+    /// <summary>Whether the requests exceed the budget: the attempt in flight or the next one is the last.</summary>
     public bool IsOverflowing => Volatile.Read(ref _isOverflowing);
 
-    /// <summary>Keeps the one request of a call that has no stream of them.</summary>
+    /// <summary>Charges the single request of a call without a request stream to the budget.</summary>
     public void Keep(SerializedMessage message)
     {
         lock (_gate)
@@ -34,7 +34,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    /// <summary>Adds a request. Completes when an attempt has taken it, or fails with the call.</summary>
+    /// <summary>Adds a request. Completes when an attempt has taken the request, or fails with the call.</summary>
     public Task WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         var entry = new Entry(message, options);
@@ -55,7 +55,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         return entry.Written.Task;
     }
 
-    /// <summary>No more requests follow.</summary>
+    /// <summary>Marks the end of the requests.</summary>
     public void Complete()
     {
         TaskCompletionSource? more;
@@ -69,8 +69,8 @@ internal sealed class RetryBuffer(RetryBudget budget)
     }
 
     /// <summary>
-    /// The attempt has failed, and the next one begins anew with the first request. Nothing is dropped from now on, and
-    /// what the failed one still says counts for nothing. False when the requests are not all there.
+    /// Rewinds to the first request for the next attempt; results of the failed attempt are ignored from here on.
+    /// Returns false if no attempt may follow: one is committed, or the requests exceed the budget.
     /// </summary>
     public bool TryRestart()
     {
@@ -91,7 +91,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         return true;
     }
 
-    /// <summary>No other attempt follows: what this one was sent need not be kept.</summary>
+    /// <summary>Marks the current attempt as the last one, and drops the requests that it has taken.</summary>
     public void MarkFinal()
     {
         lock (_gate)
@@ -103,7 +103,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    /// <summary>The call has ended: writes that no attempt has taken fail, as do later ones.</summary>
+    /// <summary>Ends the call: pending and later writes fail.</summary>
     public void End(Exception end)
     {
         Entry[] waiting;
@@ -127,9 +127,9 @@ internal sealed class RetryBuffer(RetryBudget budget)
     }
 
     /// <summary>
-    /// Sends an attempt all requests, those that are still to come too, until it takes no more or another one follows.
+    /// Sends all requests to an attempt, including later ones, until the attempt ends or another one follows.
     /// </summary>
-    /// <returns>What has kept the attempt from taking more; null for nothing.</returns>
+    /// <returns>The exception with which the attempt refused a request; null if it refused none.</returns>
     public async Task<Exception?> SendAsync(IClientStreamWriter<SerializedMessage> to)
     {
         int sender = CurrentSender;
@@ -152,7 +152,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
         catch (Exception exception)
         {
-            // The attempt has ended; whatever it says, those who write are to hear of it, if it is the last one.
+            // The attempt has ended. If it is the last one, the caller fails the pending writes.
             return exception;
         }
     }
@@ -176,7 +176,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    /// <summary>Null when there are no more.</summary>
+    /// <summary>Waits for the next entry of an attempt; returns null if none follows.</summary>
     private async Task<Entry?> NextAsync(int sender, int index)
     {
         while (true)
@@ -215,7 +215,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate. What no other attempt will need is let go of.
+    // Under the gate.
     private void DropSent()
     {
         if (_isFinal)
@@ -226,7 +226,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate. What does not fit into the budget is not counted: its attempt is the last one.
+    // Under the gate. A request beyond the budget is not counted: it makes the attempt the last one.
     private void Charge(int bytes)
     {
         if (_isFinal || _isOverflowing)

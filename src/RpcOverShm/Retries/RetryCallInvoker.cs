@@ -6,11 +6,12 @@ using RpcOverShm.Clients;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// The five call shapes of a channel whose service config has retry policies. Methods without one go straight through.
+/// The call invoker of a channel whose service config has retry policies. A method without a policy goes straight to
+/// the inner invoker.
 /// </summary>
-/// <param name="invoker">The channel's own.</param>
-/// <param name="retries">What the service config says.</param>
-/// <param name="limitBytes">The largest request that may be sent; null for any.</param>
+/// <param name="invoker">The inner invoker.</param>
+/// <param name="retries">The retry settings of the channel.</param>
+/// <param name="limitBytes">The maximum size of a request in bytes; null for no limit.</param>
 internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings retries, int? limitBytes) : CallInvoker
 {
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
@@ -45,7 +46,8 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
             ? RetryDuplex(retried, method, host, options)
             : invoker.AsyncDuplexStreamingCall(method, host, options);
 
-    // Each by itself: what a lambda captures is allocated where its method begins, also for what is not retried.
+    // Separate methods: the closure of a lambda is allocated when its method begins, which would burden calls that are
+    // not retried.
     private AsyncUnaryCall<TResponse> RetryUnary<TRequest, TResponse>(
         RetriedMethod<TResponse> retried,
         Method<TRequest, TResponse> method,
@@ -186,7 +188,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         where TResponse : class =>
         new(call, marshaller, limitBytes) { WriteOptions = options.WriteOptions };
 
-    /// <summary>The request as all attempts send it; null when it can't be sent.</summary>
+    /// <summary>Serialises the request for all attempts. Returns null, and a failure, if it can't be sent.</summary>
     private SerializedMessage? Serialize<TRequest, TResponse>(
         Method<TRequest, TResponse> method, TRequest request, out RetryBuffer log, out CallOutcome? failure)
         where TRequest : class
@@ -208,7 +210,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
     }
 
-    /// <summary>Null for a method whose failures are final.</summary>
+    /// <summary>Returns the method with its retry policy; null if it has none.</summary>
     private RetriedMethod<TResponse>? Find<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
         where TResponse : class

@@ -3,19 +3,19 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// When the time of a call with several attempts is up: one moment of the monotonic clock for all of them, so that
-/// setting the wall clock moves no deadline.
+/// The deadline of a retried call: one point on the monotonic clock for all attempts, so that setting the wall clock
+/// does not move it.
 /// </summary>
-/// <param name="timeout">From now; zero or less for a call whose time was up before it began.</param>
-/// <param name="clock">What the time is.</param>
+/// <param name="timeout">The time from now; zero or less if the deadline has passed.</param>
+/// <param name="clock">The clock.</param>
 internal sealed class RetryDeadline(TimeSpan timeout, TimeProvider clock)
 {
     private readonly long _begin = clock.GetTimestamp();
 
-    /// <summary>What is left; zero or less when the time is up.</summary>
+    /// <summary>The remaining time; zero or less after the deadline.</summary>
     public TimeSpan Remaining => timeout - clock.GetElapsedTime(_begin);
 
-    /// <summary>The same moment as the wall clock has it now: the deadline of an attempt that begins now.</summary>
+    /// <summary>The deadline as wall-clock time (UTC), for an attempt that begins now.</summary>
     public DateTime Deadline
     {
         get

@@ -3,17 +3,17 @@ using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>Whether what has failed is tried again: gRFC A6. Holds nothing of a call.</summary>
+/// <summary>Decides whether a failed attempt is retried (gRFC A6). Stateless.</summary>
 internal static class RetryDecision
 {
     /// <summary>
-    /// The pause after an attempt that no method has answered; null when its failure is final. Counts it for the
-    /// channel's throttle.
+    /// Returns the back-off after an attempt that no method has answered; null if its failure is final. Records a
+    /// retryable failure, or one whose server refuses a retry, with the throttle.
     /// </summary>
-    /// <param name="policy">The method's.</param>
-    /// <param name="throttle">The channel's; null for none.</param>
-    /// <param name="failure">How the attempt has ended.</param>
-    /// <param name="attempts">How many there were, with this one.</param>
+    /// <param name="policy">The retry policy of the method.</param>
+    /// <param name="throttle">The throttle of the channel; null for none.</param>
+    /// <param name="failure">The outcome of the attempt.</param>
+    /// <param name="attempts">The number of attempts so far, including this one.</param>
     public static TimeSpan? GetBackoff(RetryPolicy policy, RetryThrottle? throttle, CallOutcome failure, int attempts)
     {
         string? pushback = failure.KnownTrailers?.GetValue(RetryPolicy.PushbackKey);

@@ -2,14 +2,12 @@ using Grpc.Core;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>
-/// Which failures of a method are tried again, how often and after what pauses. Checked where it is made.
-/// </summary>
-/// <param name="MaxAttempts">With the first one.</param>
-/// <param name="InitialBackoff">The longest first pause.</param>
-/// <param name="MaxBackoff">The longest pause.</param>
-/// <param name="Multiplier">How much longer each further pause may be.</param>
-/// <param name="Codes">The statuses that are tried again.</param>
+/// <summary>The retry policy of a method. The channel checks the values before it makes one.</summary>
+/// <param name="MaxAttempts">The maximum number of attempts, including the first one.</param>
+/// <param name="InitialBackoff">The maximum first back-off.</param>
+/// <param name="MaxBackoff">The maximum of any back-off.</param>
+/// <param name="Multiplier">The growth of the maximum from one back-off to the next.</param>
+/// <param name="Codes">The retryable status codes.</param>
 internal sealed record RetryPolicy(
     int MaxAttempts,
     TimeSpan InitialBackoff,
@@ -17,15 +15,15 @@ internal sealed record RetryPolicy(
     double Multiplier,
     IReadOnlySet<StatusCode> Codes)
 {
-    /// <summary>Trailer by which a server says when to come again, in milliseconds, or not to.</summary>
+    /// <summary>The trailer with which a server sets the back-off in milliseconds, or refuses a retry.</summary>
     public const string PushbackKey = "grpc-retry-pushback-ms";
 
-    /// <summary>True for a status that is not final while there may be another attempt.</summary>
+    /// <summary>Returns whether a failure with this status may be retried.</summary>
     public bool IsRetryable(in Status status) => Codes.Contains(status.StatusCode);
 
-    /// <summary>The pause after so many attempts have failed: gRFC A6, with any part of what it allows.</summary>
-    /// <param name="attempts">1 or more.</param>
-    /// <param name="random">A random number from 0 up to 1, without it.</param>
+    /// <summary>Returns the back-off after failed attempts: a random part of the maximum (gRFC A6).</summary>
+    /// <param name="attempts">The number of failed attempts; 1 or more.</param>
+    /// <param name="random">A random number in [0, 1).</param>
     public TimeSpan GetBackoff(int attempts, double random)
     {
         double grown = InitialBackoff.TotalMilliseconds * Math.Pow(Multiplier, attempts - 1);

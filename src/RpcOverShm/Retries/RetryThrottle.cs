@@ -1,8 +1,8 @@
 namespace RpcOverShm.Retries;
 
 /// <summary>
-/// The bucket of tokens of gRFC A6: failures take one out, successes put a part of one in, and what has failed is tried
-/// again only while more than half are left. One for a channel; any thread may use it.
+/// The token bucket of gRFC A6. A failure takes one token, a success returns a part of one, and calls are retried only
+/// while more than half of the tokens are left. One per channel; thread-safe.
 /// </summary>
 internal sealed class RetryThrottle
 {
@@ -11,8 +11,8 @@ internal sealed class RetryThrottle
     private readonly double _tokenRatio;
     private double _tokens;
 
-    /// <param name="maxTokens">What the bucket holds, and has at first.</param>
-    /// <param name="tokenRatio">What a success puts in.</param>
+    /// <param name="maxTokens">The capacity of the bucket, which starts full.</param>
+    /// <param name="tokenRatio">The tokens that a success returns.</param>
     public RetryThrottle(double maxTokens, double tokenRatio)
     {
         _maxTokens = maxTokens;
@@ -20,7 +20,7 @@ internal sealed class RetryThrottle
         _tokens = maxTokens;
     }
 
-    /// <summary>A call ended well.</summary>
+    /// <summary>Records a call that succeeded.</summary>
     public void RecordSuccess()
     {
         lock (_gate)
@@ -29,7 +29,7 @@ internal sealed class RetryThrottle
         }
     }
 
-    /// <summary>An attempt failed in a way that would be tried again. False when it must not be.</summary>
+    /// <summary>Records a retryable failure of an attempt. Returns whether it may be retried.</summary>
     public bool RecordFailure()
     {
         lock (_gate)
