@@ -10,17 +10,17 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// One outgoing call, whatever its shape: how it begins, and how it ends exactly once. Everything that can end it (the
-/// server's End, a cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the
-/// outcome. Tasks that users await are completed as work of the call: by the thread that reads the ring, where that may
-/// run user code, or on the thread pool; never by the thread that cancels.
+/// One outgoing call of any shape, from its start to its single end. Everything that can end it (the server's End, a
+/// cancel, the deadline, Dispose, a lost connection, an unreadable message) races to settle the outcome. Tasks that
+/// users await complete as pending user code of the call: on the reading thread if it may run user code, otherwise on
+/// the thread pool, and never on the thread that cancels.
 /// </summary>
 internal abstract partial class ClientCall : ConnectionCall
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 
-    private CallOutcome? _outcome;                // how the call has ended for its user; set once
-    private volatile CallOutcome? _serverOutcome; // how the server, or the connection, has ended it
+    private CallOutcome? _outcome;                // the end that the user sees; set once
+    private volatile CallOutcome? _serverOutcome; // the end by the server or with the connection
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
     private Connection? _connection;
@@ -41,53 +41,52 @@ internal abstract partial class ClientCall : ConnectionCall
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
-    // A call that is being taken to another connection has none for a moment.
+    // A call that is moving to another connection briefly has none.
     public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
 
-    /// <summary>True when its user has disposed the call, whether it had ended before or not.</summary>
+    /// <summary>Whether the user has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed || ReferenceEquals(Volatile.Read(ref _outcome), CallOutcome.Disposed);
 
-    /// <summary>True once headers or a message came: a method has seen the call.</summary>
+    /// <summary>Whether headers or a message have arrived, which proves that a method has seen the call.</summary>
     public bool IsAnswered => _isAnswered;
 
-    /// <summary>True when nothing more can be sent: the call has ended, though its user may not know yet.</summary>
+    /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
     public bool IsOver => IsFinished || _serverOutcome is not null;
 
-    /// <summary>What is left until the deadline; null without one.</summary>
+    /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public TimeSpan? Remaining => _cancellation?.Remaining;
 
-    /// <summary>Fires when the call has ended; none where nothing but its user can end it.</summary>
+    /// <summary>Cancelled when the call has ended; none if <see cref="TryArm"/> had nothing to arm.</summary>
     public CancellationToken Ended => Volatile.Read(ref _cancellation)?.Ended ?? CancellationToken.None;
 
     protected abstract ClientSettings Settings { get; }
 
-    /// <summary>The connection, once the call was started on one.</summary>
+    /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>
-    /// How the server, or the connection, has ended the call; null before. The user may not have come to it yet.
-    /// </summary>
+    /// <summary>The end by the server or with the connection, perhaps not yet seen by the user; null before.</summary>
     protected CallOutcome? ServerOutcome => _serverOutcome;
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
     protected CallOutcome Outcome => Volatile.Read(ref _outcome)!;
 
     /// <summary>
-    /// True for a call that a thread blocks for and nothing else can end: only the holder of the reader role and, once
-    /// that has said that the call is done, this thread touch it, so neither has to race.
+    /// Whether this is a blocking call that only the server or the connection can end. Only the holder of the reader
+    /// role touches it until the call is done, and only the blocked thread afterwards, so neither needs an interlocked
+    /// operation.
     /// </summary>
     protected bool IsPrivate => Waiter is not null && _cancellation is null && !_isStartedAhead;
 
-    /// <summary>True when the answer has begun, if only by an end.</summary>
+    /// <summary>Whether the answer has begun, even with an End alone.</summary>
     protected bool HasHeaders => _headers.HasCome;
 
-    /// <summary>True while no deadline, token or task hangs on the call besides what its thread holds.</summary>
+    /// <summary>Whether no deadline, token or headers task refers to the call.</summary>
     protected bool IsPlain => _cancellation is null && !_headers.IsAwaited;
 
-    /// <summary>The exception of a call that is over, or is about to be over with its connection.</summary>
+    /// <summary>Returns the exception of a call that is over, or is about to end with its connection.</summary>
     public Exception ToException()
     {
-        // A write may be refused because the end is being read: the reader is about to say how, or to close for it.
+        // A write may be refused while the reader processes the end: it is about to store it or to close the link.
         var spin = default(SpinWait);
         while (true)
         {
@@ -106,8 +105,8 @@ internal abstract partial class ClientCall : ConnectionCall
     }
 
     /// <summary>
-    /// How the call has ended, for whoever has seen its headers complete; null when it was answered before. The reader
-    /// may be about to say.
+    /// Returns the end of a call whose headers task has completed; null if the server answered first. Spins while the
+    /// reader is about to store it.
     /// </summary>
     public CallOutcome? WaitForEnd()
     {
@@ -128,7 +127,7 @@ internal abstract partial class ClientCall : ConnectionCall
         }
     }
 
-    /// <summary>The response's metadata: with the first frame of the answer, or failed where none came.</summary>
+    /// <summary>Returns the response's metadata with the answer's first frame; fails if there was no answer.</summary>
     public Task<Metadata> GetHeadersAsync()
     {
         Task<Metadata> headers = _headers.GetAsync();
@@ -136,11 +135,9 @@ internal abstract partial class ClientCall : ConnectionCall
         return headers;
     }
 
-    /// <summary>
-    /// Arms the deadline and the cancellation. False when the call has ended with that: it is not to be started.
-    /// </summary>
-    /// <param name="options">The caller's.</param>
-    /// <param name="isLongBegun">Whether the call may be long in being started: then its end must be heard of.</param>
+    /// <summary>Arms the deadline and the token. Returns false if the call has ended and must not be started.</summary>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="isLongBegun">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
     public bool TryArm(in CallOptions options, bool isLongBegun = false)
     {
@@ -161,7 +158,7 @@ internal abstract partial class ClientCall : ConnectionCall
             guards.Arm(timeout, cancellationToken);
             if (IsFinished)
             {
-                // Whoever has ended it meanwhile may have released what was not armed yet.
+                // The thread that ended the call meanwhile may have released guards that were not armed yet.
                 guards.Release();
             }
         }
@@ -169,25 +166,23 @@ internal abstract partial class ClientCall : ConnectionCall
         return !IsFinished;
     }
 
-    /// <summary>The user has lost interest: an unfinished call is cancelled.</summary>
+    /// <summary>Cancels the call if it has not ended. Called by its user.</summary>
     public void Dispose()
     {
         _isDisposed = true;
         Finish(CallOutcome.Disposed, isCancel: true);
     }
 
-    /// <summary>A token of the user was cancelled, and with it the call.</summary>
+    /// <summary>Ends the call because a token of the user was cancelled.</summary>
     public void Cancel(CancellationToken by) =>
         Finish(CallOutcome.Local(StatusMapping.ClientCancelled, by), isCancel: true);
 
-    /// <summary>
-    /// Ends the call with a status that this side has found, unless it has ended, and tells whoever waits.
-    /// </summary>
-    /// <param name="status">How.</param>
-    /// <param name="isCancel">Whether the server must hear of it, if it knows the call and has not ended it.</param>
+    /// <summary>Ends the call with a status of this side, unless it has ended, and notifies its waiters.</summary>
+    /// <param name="status">The status.</param>
+    /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
     public bool Finish(in Status status, bool isCancel) => !IsFinished && Finish(CallOutcome.Local(status), isCancel);
 
-    /// <summary>The same with an end that says more than a status.</summary>
+    /// <summary>Ends the call with an outcome, unless it has ended, and notifies its waiters.</summary>
     public bool Finish(CallOutcome end, bool isCancel)
     {
         if (IsFinished || !TrySettle(end, isCancel))
@@ -199,15 +194,15 @@ internal abstract partial class ClientCall : ConnectionCall
         return true;
     }
 
-    /// <summary>The request could not be sent: ends the call.</summary>
+    /// <summary>Ends a call whose request could not be sent, and logs that.</summary>
     public void FinishUnsent(in Status status)
     {
-        // The server may know of a call whose request was to follow in parts.
+        // The server may already know a call whose request follows in parts.
         Finish(status, isCancel: true);
         ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
     }
 
-    /// <summary>The deadline has passed.</summary>
+    /// <summary>Ends the call because its deadline has passed.</summary>
     public void OnDeadline()
     {
         ConnectException? failure = Connection is null ? Settings.Connectivity.LastFailure : null;
@@ -217,12 +212,12 @@ internal abstract partial class ClientCall : ConnectionCall
         }
     }
 
-    /// <summary>The call is about to be started while its request is still being serialised, which may fail.</summary>
+    /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
     public void MarkStartedAhead() => _isStartedAhead = true;
 
     /// <summary>
-    /// Notes the connection before the call is started on it. False when the call has ended: then it must not be
-    /// started. A call that ends later finds the connection, and is given up there.
+    /// Notes the connection before the call is started on it. Returns false if the call has ended and must not be
+    /// started. If the call ends later, the thread that ends it finds the connection and gives the call up there.
     /// </summary>
     public bool TryAttach(Connection connection)
     {
@@ -232,8 +227,8 @@ internal abstract partial class ClientCall : ConnectionCall
         }
         else
         {
-            // A full fence: whoever ends the call looks for the connection after that, and this thread for the end
-            // after this.
+            // A full fence (StoreLoad): a thread that ends the call stores the outcome and then reads the connection;
+            // this thread stores the connection and then reads the outcome.
             Interlocked.Exchange(ref _connection, connection);
         }
 
@@ -242,15 +237,13 @@ internal abstract partial class ClientCall : ConnectionCall
 
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
-    /// <summary>What the end of the call throws.</summary>
+    /// <summary>Returns the exception of this end, under the channel's settings.</summary>
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 
-    /// <summary>The outcome is settled; frees what the shape of the call holds.</summary>
+    /// <summary>Frees what the shape of the call holds, once the outcome is settled.</summary>
     protected virtual void OnFinished() => ForgetSnapshot();
 
-    /// <summary>Settles the outcome, unless it is settled, and frees what the call holds.</summary>
-    /// <param name="outcome">How the call has ended.</param>
-    /// <param name="isCancel">Whether the server must hear of it.</param>
+    /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
     protected bool TrySettle(CallOutcome outcome, bool isCancel)
     {
         if (!TrySetOutcome(outcome))
@@ -263,13 +256,14 @@ internal abstract partial class ClientCall : ConnectionCall
     }
 
     /// <summary>
-    /// Settles the outcome, unless it is settled. A call that has settled it calls <see cref="Release"/> next.
+    /// Settles the outcome; returns false if it was settled before. After true the caller must call
+    /// <see cref="Release"/>.
     /// </summary>
     protected bool TrySetOutcome(CallOutcome outcome)
     {
         if (!IsPrivate)
         {
-            return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence: see TryAttach.
+            return Interlocked.CompareExchange(ref _outcome, outcome, null) is null; // A full fence; see TryAttach.
         }
 
         if (IsFinished)
@@ -281,8 +275,8 @@ internal abstract partial class ClientCall : ConnectionCall
         return true;
     }
 
-    /// <summary>Frees what the call holds, now that its outcome is settled.</summary>
-    /// <param name="isCancel">Whether the server must hear of it.</param>
+    /// <summary>Frees what the call holds, once its outcome is settled.</summary>
+    /// <param name="isCancel">Whether to send a cancel if the server knows the call and has not ended it.</param>
     protected void Release(bool isCancel)
     {
         Volatile.Read(ref _cancellation)?.Release();
@@ -300,7 +294,7 @@ internal abstract partial class ClientCall : ConnectionCall
         OnFinished();
     }
 
-    /// <summary>Wakes the caller that blocks, or has completed what users await, on the thread pool.</summary>
+    /// <summary>Wakes the blocking caller, or completes the tasks that users await on the thread pool.</summary>
     protected void NotifyWaiters()
     {
         if (Waiter is null)
@@ -315,9 +309,7 @@ internal abstract partial class ClientCall : ConnectionCall
         }
     }
 
-    /// <summary>
-    /// Makes the call as new, for its thread's next call of the same kind. It is finished, plain and all sent.
-    /// </summary>
+    /// <summary>Resets a finished, plain call with nothing left to send, for its thread's next blocking call.</summary>
     protected virtual void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
@@ -332,16 +324,16 @@ internal abstract partial class ClientCall : ConnectionCall
         ResetForReuse();
     }
 
-    /// <summary>True for whoever comes first to take what the server has ended the call with.</summary>
+    /// <summary>Returns true to the first thread that asks: it alone processes the server outcome.</summary>
     protected bool TryTakeServerOutcome() => !Interlocked.Exchange(ref _isOutcomeTaken, true);
 
-    /// <summary>True for whoever comes first to complete what the user awaits.</summary>
+    /// <summary>Returns true to the first thread that asks: it alone completes the user's task.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);
 
-    /// <summary>The response's metadata has come, or the answer without any.</summary>
+    /// <summary>Sets the response's metadata; empty for an answer without headers.</summary>
     protected void SetHeaders(Metadata headers) => _headers.Set(headers, IsPrivate);
 
-    /// <summary>Fails the task of whoever has asked for the metadata of a call that has ended without.</summary>
+    /// <summary>Fails a pending headers task if the call is over.</summary>
     protected void FailHeadersIfFinished()
     {
         if (IsOver && _headers.IsAwaited)

@@ -8,8 +8,8 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A method as one channel calls it: its name as bytes and its marshallers with the channel's codec. Made once for each
-/// method object and kept as long as that lives; interceptors may make method objects by the call.
+/// A method as one channel calls it: its name as bytes and its marshallers with the channel's codec. Created once for
+/// each method object and kept while that lives; an interceptor may create a method object for each call.
 /// </summary>
 internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TResponse>
     where TRequest : class
@@ -43,17 +43,12 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     public Marshaller<TRequest> RequestMarshaller { get; }
 
     /// <summary>
-    /// True when the last request was large enough to be sent while it is serialised: a guess about the next one, so
-    /// that small ones need not prepare for it. Any thread may use it.
+    /// Whether the last request was large enough to be sent while it is serialised. This predicts the next request, so
+    /// that small ones skip the preparation. Any thread may use it.
     /// </summary>
     private bool IsLarge { get; set; }
 
-    /// <summary>The method of a channel.</summary>
-    /// <param name="last">The one that the channel has called last, which most often is called next.</param>
-    /// <param name="cache">All that it has called.</param>
-    /// <param name="method">As the generated client knows it.</param>
-    /// <param name="starter">The channel's.</param>
-    /// <param name="settings">The channel's.</param>
+    /// <summary>Returns the method of a channel: the last one it called, a cached one or a new one.</summary>
     public static ClientMethod<TRequest, TResponse> Get(
         ref object? last,
         ConditionalWeakTable<IMethod, object> cache,
@@ -73,11 +68,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         return found;
     }
 
-    /// <summary>Starts a call with one request, for which nobody blocks.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="target">What its head is made of.</param>
-    /// <param name="request">The request.</param>
-    /// <param name="isDeferred">Whether others follow, with which it may be published.</param>
+    /// <summary>Starts an awaited call with one request. A deferred call may be published with later calls.</summary>
     /// <returns>Completes when the call is on its way or has ended.</returns>
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, TRequest request, bool isDeferred = false)
@@ -111,7 +102,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         _ = Start(call, from.Target, (TRequest)from.Request);
     }
 
-    /// <summary>Starts a call and returns when it is done. The call has a waiter: that of this thread.</summary>
+    /// <summary>Starts a blocking call, whose waiter is this thread's latch, and returns when it is done.</summary>
     public void Run(ClientCall call, in RequestHeadInputs target, TRequest request)
     {
         do
@@ -130,11 +121,11 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         while (call.TryResetForRetry());
     }
 
-    /// <summary>Serialises a request; null when the call has ended with that.</summary>
+    /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
     /// <param name="call">The call.</param>
-    /// <param name="target">Whose encoding it has.</param>
-    /// <param name="request">What to serialise.</param>
-    /// <param name="parts">Where parts of it may go meanwhile; null for nowhere.</param>
+    /// <param name="target">The head inputs, which name the encoding.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="parts">The sink for parts that are ready before the rest; null for none.</param>
     public FrameSerializationContext? TrySerialize(
         ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
     {
@@ -158,7 +149,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
     private void RecordSize(bool isLarge)
     {
-        // Compared first: all cores share the line.
+        // Compared first: an unconditional write would invalidate a cache line that all cores share.
         if (IsLarge != isLarge)
         {
             IsLarge = isLarge;
@@ -174,12 +165,10 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             method, _ => new ClientMethod<TRequest, TResponse>(method, starter, settings));
 }
 
-/// <summary>
-/// What a call needs of its method when the answer comes: one object for all calls of a channel's method.
-/// </summary>
-/// <param name="settings">The channel's.</param>
-/// <param name="name">The full name, for logging.</param>
-/// <param name="responses">Reads the responses.</param>
+/// <summary>The part of a channel's method that its calls need for the answer; shared by all of them.</summary>
+/// <param name="settings">The channel's settings.</param>
+/// <param name="name">The full name, for logging and credentials.</param>
+/// <param name="responses">The marshaller of the responses.</param>
 internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
     where TResponse : class
 {
@@ -189,6 +178,6 @@ internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, strin
 
     public Marshaller<TResponse> ResponseMarshaller => responses;
 
-    /// <summary>Starts a call once more, from what was kept of it.</summary>
+    /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);
 }

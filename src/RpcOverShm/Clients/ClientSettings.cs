@@ -5,40 +5,38 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>What all calls of one channel have in common. Made by the channel from its checked options.</summary>
+/// <summary>The settings of all calls of one channel, created by the channel from its checked options.</summary>
 internal sealed record ClientSettings
 {
-    /// <summary>Null for any size.</summary>
+    /// <summary>The largest response, in bytes; null for no limit.</summary>
     public required int? MaxReceiveMessageBytes { get; init; }
 
-    /// <summary>Null for any size.</summary>
+    /// <summary>The largest request, in bytes; null for no limit.</summary>
     public required int? MaxSendMessageBytes { get; init; }
 
-    /// <summary>
-    /// Bytes of messages that a call takes before it has given credit: what the channel announces to servers.
-    /// </summary>
+    /// <summary>The initial credit of each call, in bytes of messages; the channel announces it to servers.</summary>
     public required uint CallWindow { get; init; }
 
-    /// <summary>Null for the generated marshallers.</summary>
+    /// <summary>The codec; null for the generated marshallers.</summary>
     public required MarshallerProvider? Codec { get; init; }
 
-    /// <summary>Whether responses are parsed where the server wrote them.</summary>
+    /// <summary>Whether in-place parsing of responses is allowed.</summary>
     public required bool AllowInPlaceParsing { get; init; }
 
-    /// <summary>Whether a call that this side has given up throws as a cancelled operation.</summary>
+    /// <summary>Whether a cancelled or expired call throws <see cref="OperationCanceledException"/>.</summary>
     public required bool ThrowsOperationCanceled { get; init; }
 
-    /// <summary>Asked for metadata of every call, after the call's own. Empty for none.</summary>
+    /// <summary>The channel's call credentials, asked for metadata after the call's own. Empty for none.</summary>
     public required IReadOnlyList<AsyncAuthInterceptor> Credentials { get; init; }
 
-    /// <summary>What credentials are told of the server, without a method.</summary>
+    /// <summary>The server's address; with the service appended, call credentials receive it as their URL.</summary>
     public required string Authority { get; init; }
 
-    /// <summary>Where continuations run.</summary>
+    /// <summary>The scheduling mode of continuations.</summary>
     public required SchedulingMode Scheduling { get; init; }
 
     public required ILogger Logger { get; init; }
 
-    /// <summary>How the channel stands to its server.</summary>
+    /// <summary>The channel's connectivity state.</summary>
     public Connectivity Connectivity { get; init; } = new();
 }

@@ -3,19 +3,19 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>A channel's state, and those who wait for it to change. Any thread may use it.</summary>
+/// <summary>The connectivity state of a channel and the waiters for its change. Any thread may use it.</summary>
 internal sealed class Connectivity
 {
     private readonly Lock _gate = new();
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private TaskCompletionSource? _change; // made when somebody waits
+    private TaskCompletionSource? _change; // created for the first waiter
 
     public ConnectivityState State => _state;
 
-    /// <summary>The failure of the last attempt to connect; null without one, or when one has come about.</summary>
+    /// <summary>The failure of the last attempt to connect; null if there was none or the attempt succeeded.</summary>
     public ConnectException? LastFailure { get; set; }
 
-    /// <summary>Changes the state, unless it is final.</summary>
+    /// <summary>Changes the state, unless the channel is shut down.</summary>
     public void Set(ConnectivityState state)
     {
         TaskCompletionSource? change;
@@ -34,7 +34,7 @@ internal sealed class Connectivity
         change?.SetResult();
     }
 
-    /// <summary>Completes when the state is, or has been, another one than this.</summary>
+    /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
     public Task WhenNotAsync(ConnectivityState last, CancellationToken cancellationToken)
     {
         Task change;

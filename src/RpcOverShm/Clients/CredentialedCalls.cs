@@ -5,30 +5,26 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Starts calls that have credentials: those are asked for metadata first, the call's own before the channel's, one
-/// after the other. The call's deadline and token run meanwhile. Holds nothing of a call.
+/// Starts calls that have credentials. First asks the call's own credentials for metadata and then the channel's, one
+/// after the other, while the call's deadline and token are armed. Keeps no state of a call.
 /// </summary>
-/// <param name="settings">The channel's.</param>
-/// <param name="shutdown">Fires when the channel is shut down.</param>
+/// <param name="settings">The channel's settings.</param>
+/// <param name="shutdown">Cancelled when the channel is shut down.</param>
 internal sealed class CredentialedCalls(ClientSettings settings, CancellationToken shutdown)
 {
     public bool AreNeeded(in CallOptions options) => options.Credentials is not null || settings.Credentials.Count > 0;
 
-    /// <summary>Makes a call and blocks for its response, whatever context the thread has.</summary>
+    /// <summary>Makes a call and blocks for its response, also on a thread with a synchronization context.</summary>
     public static TResponse Block<TResponse>(Func<AsyncUnaryCall<TResponse>> make)
     {
-        // The user's code that is asked for metadata may want to go on in this thread's context, which waits for it.
+        // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
         bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
         using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(make).GetAwaiter().GetResult() : make();
         return call.ResponseAsync.GetAwaiter().GetResult();
     }
 
-    /// <summary>Gathers the metadata and starts the call with it.</summary>
-    /// <param name="call">The call; armed.</param>
-    /// <param name="target">What its head is made of.</param>
-    /// <param name="own">The call's own credentials; null for none.</param>
-    /// <param name="start">Starts the call.</param>
-    /// <returns>What <paramref name="start"/> returns; null when the call has ended before.</returns>
+    /// <summary>Gathers the metadata for an armed call and starts the call with it.</summary>
+    /// <returns>The result of <paramref name="start"/>; null if the call has ended before.</returns>
     public async Task<Connection?> StartAsync(
         ClientCall call,
         RequestHeadInputs target,
@@ -51,20 +47,17 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
         }
     }
 
-    /// <summary>Gathers the metadata. Never fails: what goes wrong becomes the call's status.</summary>
-    /// <param name="call">The call; armed.</param>
-    /// <param name="target">What its head is made of.</param>
-    /// <param name="own">The call's own credentials; null for none.</param>
-    /// <returns>The target with the metadata; null when the call has ended.</returns>
+    /// <summary>Gathers the metadata for an armed call. Never fails: a failure becomes the call's status.</summary>
+    /// <returns>The target with the metadata; null if the call has ended.</returns>
     public async Task<RequestHeadInputs?> AddAsync(ClientCall call, RequestHeadInputs target, CallCredentials? own)
     {
         try
         {
-            // No connection knows of the call yet, which would end it with the channel.
+            // No connection knows the call yet, so none would end it when the channel is shut down.
             using CancellationTokenRegistration ending = shutdown.UnsafeRegister(
                 static state => ((ClientCall)state!).Finish(StatusMapping.Disposed, isCancel: false), call);
 
-            // Whoever answers too late, or never, keeps nobody from learning how the call has ended.
+            // Credentials that answer late or never must not delay the end of the call.
             Metadata headers = await GatherAsync(call, target.Headers, own).Observed()
                 .WaitAsync(call.Ended).ConfigureAwait(false);
             return call.IsFinished ? null : target with { Headers = headers };

@@ -6,17 +6,20 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Encodes the heads of calls. What cannot be sent ends the call, and nothing else.</summary>
+/// <summary>Encodes the heads of calls. A head that cannot be sent ends only its own call.</summary>
 internal static class RequestHeads
 {
-    // Its length has 16 bits on the wire.
+    // The length of the host has 16 bits on the wire.
     private const int LongestHostBytes = ushort.MaxValue;
     private const int LongestUtf8Char = 3;
 
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
-    /// <summary>Encodes a head into a buffer of this thread, which is used before the next one is encoded.</summary>
+    /// <summary>
+    /// Encodes a head into a buffer of this thread, which the next head overwrites. If that fails, ends the call and
+    /// returns false.
+    /// </summary>
     public static bool TryEncode(
         Connection connection, ClientCall call, in RequestHeadInputs target, string? codec, out PooledBufferWriter head)
     {

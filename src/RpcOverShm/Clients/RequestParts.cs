@@ -5,8 +5,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The one request of a call, as far as it goes out while it is being serialised: its first part starts the call. Used
-/// by one thread; kept for each thread and used again, unless a serialiser itself calls.
+/// Sends the parts of a call's single request while it is being serialised; the first part starts the call. Used by one
+/// thread. Each thread keeps one for reuse; a serialiser that itself makes a call gets another one.
 /// </summary>
 internal sealed class RequestParts : IMessageChunkSink
 {
@@ -22,10 +22,10 @@ internal sealed class RequestParts : IMessageChunkSink
     {
     }
 
-    /// <summary>The connection that the call was started on; null while it was not.</summary>
+    /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection { get; private set; }
 
-    /// <summary>For a call that is to be started; given back by <see cref="Release"/>.</summary>
+    /// <summary>Takes this thread's object, or a new one, for a call; <see cref="Release"/> returns it.</summary>
     public static RequestParts For(CallStarter starter, ClientCall call, in RequestHeadInputs target)
     {
         RequestParts parts = s_spare ?? new RequestParts();

@@ -7,8 +7,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The requests of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
-/// server that does not read is felt here.
+/// Writes the requests of a streaming call, one at a time. A write completes when the message is in the ring, so a
+/// server that does not read stalls the writer.
 /// </summary>
 internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TRequest>, IMessageChunkSink
     where TRequest : class
@@ -24,10 +24,10 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     private bool _isCompleted;
 
     /// <param name="call">The call.</param>
-    /// <param name="marshaller">Writes the requests.</param>
-    /// <param name="limitBytes">The largest request that may be sent; null for any.</param>
-    /// <param name="started">The connection that the call was started on; null when it never was.</param>
-    /// <param name="isEncoded">Whether requests may be compressed.</param>
+    /// <param name="marshaller">The marshaller of the requests.</param>
+    /// <param name="limitBytes">The largest request, in bytes; null for no limit.</param>
+    /// <param name="started">The connection that the call was started on; null if the call ended before.</param>
+    /// <param name="isEncoded">Whether each request begins with a mark of its encoding.</param>
     public RequestStreamWriter(
         ClientCall call,
         Marshaller<TRequest> marshaller,
@@ -114,7 +114,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         return FinishWriteAsync(write);
     }
 
-    /// <summary>Completes with whether the message was sent, or dropped with its call.</summary>
+    /// <summary>Starts a write. The task returns false if the message was dropped with its call.</summary>
     private Task<bool> StartWrite(TRequest message)
     {
         if (_isCompleted)
@@ -152,9 +152,9 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
     private Marshaller<TRequest> EncodedMarshaller() => MessageEncoding.Writing(
         _marshaller, MessageEncoding.MayCompress(WriteOptions), CompressionLevel.Fastest, _limitBytes);
 
-    // A message that was sent was written, even if the call has ended meanwhile: it may be what has ended it. A write
-    // that is refused reports the server's status, also when messages before that are unread. Grpc.Core then reports a
-    // write that was done, and grpc-dotnet Cancelled for a call that nobody has cancelled.
+    // The write of a sent message succeeds even if the call has ended meanwhile: the message itself may have ended it.
+    // A refused write reports the server's status, even while earlier responses are unread. In that case Grpc.Core
+    // reports success, and grpc-dotnet reports Cancelled for a call that was not cancelled.
     private async Task FinishWriteAsync(Task<bool> write)
     {
         try
@@ -198,7 +198,7 @@ internal sealed class RequestStreamWriter<TRequest> : IClientStreamWriter<TReque
         connection?.Send(_call, FrameKind.HalfClose, FrameFlags.None, default, default);
     }
 
-    // The context is the thread's; what outlives this call needs bytes of its own.
+    // The bytes lie in a context of this thread, so a later send needs a copy.
     private static PooledBufferWriter TakeOver(PooledBufferWriter bytes)
     {
         var own = new PooledBufferWriter();

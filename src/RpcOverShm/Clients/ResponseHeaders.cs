@@ -3,16 +3,16 @@ using Grpc.Core;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The response's metadata of one call, and the task of whoever asked for it before it came. Any thread may ask; the
-/// holder of the reader role sets it, once.
+/// The response's metadata of one call, and the task of callers that asked for it early. Any thread may ask; the holder
+/// of the reader role sets it once.
 /// </summary>
 internal struct ResponseHeaders
 {
-    private object? _known; // the metadata, or the task source of whoever asked for it early
+    private object? _known; // the metadata, or the task source of early callers
 
     public readonly bool HasCome => Volatile.Read(in _known) is Metadata;
 
-    /// <summary>True while a task hangs on the metadata.</summary>
+    /// <summary>Whether a task waits for the metadata.</summary>
     public readonly bool IsAwaited => _known is TaskCompletionSource<Metadata>;
 
     public Task<Metadata> GetAsync()
@@ -27,9 +27,7 @@ internal struct ResponseHeaders
         return known is Metadata headers ? Task.FromResult(headers) : ((TaskCompletionSource<Metadata>)known).Task;
     }
 
-    /// <summary>The metadata has come.</summary>
-    /// <param name="headers">The metadata.</param>
-    /// <param name="isPrivate">True where no other thread can be asking.</param>
+    /// <summary>Sets the metadata. If the call is private, no other thread can ask meanwhile.</summary>
     public void Set(Metadata headers, bool isPrivate)
     {
         if (isPrivate)
@@ -42,14 +40,14 @@ internal struct ResponseHeaders
         }
     }
 
-    /// <summary>The call has ended without: fails the task of whoever has asked.</summary>
+    /// <summary>Fails the pending task of a call that has ended without metadata.</summary>
     public readonly void Fail(Exception exception)
     {
         if (Volatile.Read(in _known) is TaskCompletionSource<Metadata> source)
         {
             source.TrySetException(exception);
 
-            // Whoever never looks at the headers is not to be punished with an unobserved exception.
+            // Marks the exception as observed: a user may never await the headers.
             _ = source.Task.Exception;
         }
     }
