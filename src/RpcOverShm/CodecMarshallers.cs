@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm;
 
-/// <summary>A public codec as the calls see it.</summary>
+/// <summary>Presents a <see cref="ShmCodec"/> as the <see cref="MarshallerProvider"/> that calls use.</summary>
 internal sealed class CodecMarshallers(ShmCodec codec, string name) : MarshallerProvider
 {
     public override string Name => name;

@@ -13,12 +13,14 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm;
 
-/// <summary>Turns public options into the settings of the rooms; refuses what is not allowed, saying what is.</summary>
+/// <summary>
+/// Validates the public options and turns them into the internal settings; error messages name the allowed values.
+/// </summary>
 internal static class OptionChecks
 {
-    // Half of the default ring, of which one half is on its way back while the other is used up: a single call streams
-    // at full speed, and one that is not read keeps half a MiB. Measured: with half of that a message of 1 MiB takes a
-    // tenth longer, with twice that nothing is faster.
+    // Half of the default ring. Half of the credit is on its way back while the other half is used, so a single call
+    // streams at full speed, and an unread call keeps at most half a MiB. Measured: with half of this window, a message
+    // of 1 MiB takes a tenth longer; with twice the window, nothing is faster.
     public const uint CallWindow = 512 << 10;
 
     private const int LongestCodecName = 64;
@@ -157,7 +159,7 @@ internal static class OptionChecks
                 Short(name), level, $"One of {string.Join(", ", Enum.GetNames<CompressionLevel>())}, or null.")
             : level ?? CompressionLevel.Fastest;
 
-    /// <summary>Null for none.</summary>
+    /// <summary>Returns the name of the message encoding; null for no compression.</summary>
     public static string? Encoding(string? name, [CallerArgumentExpression(nameof(name))] string optionName = "") =>
         name switch
         {
@@ -170,6 +172,6 @@ internal static class OptionChecks
     public static Interceptor[] Interceptors(IEnumerable<Interceptor> interceptors) =>
         [.. interceptors.Select(one => one ?? throw new ArgumentException("An interceptor is null."))];
 
-    // "options.RingCapacity" names the option as its user knows it.
+    // The user knows the argument "options.RingCapacity" as "RingCapacity".
     private static string Short(string expression) => expression[(expression.LastIndexOf('.') + 1)..];
 }

@@ -4,12 +4,12 @@ using RpcOverShm.Retries;
 
 namespace RpcOverShm;
 
-/// <summary>Turns a public service config into the settings of retries; refuses what is not allowed.</summary>
+/// <summary>Validates a public service config and turns it into the retry settings.</summary>
 internal static class RetryChecks
 {
     private const int MostTokens = 1000;
 
-    /// <summary>Null when nothing is to be tried again.</summary>
+    /// <summary>Returns the retry settings; null if no method has a retry policy.</summary>
     public static RetrySettings? Settings(ShmChannelOptions options)
     {
         if (options.MaxRetryAttempts < 1)

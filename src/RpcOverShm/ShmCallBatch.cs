@@ -4,11 +4,18 @@ using RpcOverShm.Clients;
 namespace RpcOverShm;
 
 /// <summary>
-/// Unary calls that go to the server together: they are recorded through an ordinary generated client. The first call
-/// goes out at once and wakes the server; those behind it follow in groups, while the server works. So calls may run
-/// before <see cref="SendAsync"/>, which sends those that are left. Each call has its own status, deadline and
-/// metadata, and the failure of one touches no other. No call of a batch is retried by the channel's service config.
-/// Recording is thread-safe. Its owner disposes it.
+/// A group of unary calls that the channel sends together.
+/// <para>
+/// A generated client records the calls through <see cref="CallInvoker"/>; <see cref="SendAsync"/> sends the rest.
+/// </para>
+/// </summary>
+/// <remarks>
+/// <para>
+/// The first call is sent at once and wakes the server. The calls after it follow in groups while the server works, so
+/// the server may run them before <see cref="SendAsync"/>. Each call has its own status, deadline and metadata; if one
+/// fails, the others are not affected. The channel does not retry a call of a batch by its service config.
+/// </para>
+/// <para>Thread-safe. The code that creates a batch disposes it.</para>
 /// <code>
 /// using ShmCallBatch batch = channel.CreateBatch();
 /// var client = new Greeter.GreeterClient(batch.CallInvoker);
@@ -16,7 +23,7 @@ namespace RpcOverShm;
 /// await batch.SendAsync();
 /// foreach (var call in calls) { HelloReply reply = await call; }
 /// </code>
-/// </summary>
+/// </remarks>
 public sealed class ShmCallBatch : IDisposable
 {
     private readonly CallBatch _batch;
@@ -27,19 +34,20 @@ public sealed class ShmCallBatch : IDisposable
         CallInvoker = invoker;
     }
 
-    /// <summary>
-    /// Records asynchronous unary calls. Requests are serialised, and deadlines run, from then on. A blocking or
-    /// streaming call, or any call after the batch was sent or disposed, throws <see cref="InvalidOperationException"/>
-    /// at once.
-    /// </summary>
+    /// <summary>Gets the invoker that records asynchronous unary calls.</summary>
+    /// <remarks>
+    /// A call is serialised, and its deadline starts, when it is recorded. The invoker throws
+    /// <see cref="InvalidOperationException"/> for a blocking or streaming call, and for any call after the batch was
+    /// sent or disposed.
+    /// </remarks>
     public CallInvoker CallInvoker { get; }
 
-    /// <summary>
-    /// Sends the recorded calls that were not sent yet; once. The task completes when all calls are on their way or
-    /// have ended, except those that wait for credentials: they follow by themselves. It does not fail for what happens
-    /// to a call: each call reports its own end.
-    /// </summary>
-    /// <exception cref="InvalidOperationException">The batch was sent or disposed before.</exception>
+    /// <summary>Sends the recorded calls that have not been sent yet; may be called once.</summary>
+    /// <returns>
+    /// A task that completes when every call was sent or has ended. A call that still waits for its credentials is sent
+    /// afterwards. The task does not fail if a call fails: each call reports its own status.
+    /// </returns>
+    /// <exception cref="InvalidOperationException">The batch was already sent or disposed.</exception>
     public async Task SendAsync()
     {
         if (!await _batch.TrySendAsync().ConfigureAwait(false))
@@ -48,9 +56,9 @@ public sealed class ShmCallBatch : IDisposable
         }
     }
 
-    /// <summary>
-    /// Cancels the calls that have not ended, whether they run already or not: they end
-    /// <see cref="StatusCode.Cancelled"/>. Does nothing after <see cref="SendAsync"/>.
-    /// </summary>
+    /// <summary>Cancels the calls that have not ended, whether the server runs them or not.</summary>
+    /// <remarks>
+    /// The calls fail with <see cref="StatusCode.Cancelled"/>. Does nothing after <see cref="SendAsync"/>.
+    /// </remarks>
     public void Dispose() => _batch.Dispose();
 }

@@ -8,12 +8,16 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// A gRPC channel to a server in another process of this machine, over shared memory. It takes the place of any other
-/// channel: generated clients are made with it and need no change. Connects when the first call needs it, connects anew
-/// after the server was restarted, and carries all calls on one connection. Thread-safe; meant to be made once and
-/// shared. Its owner disposes it.
-/// </summary>
+/// <summary>A gRPC channel to a server in another process of the same machine, over shared memory.</summary>
+/// <remarks>
+/// <para>
+/// Replaces any other gRPC channel: generated clients are created with it and need no change. The channel connects when
+/// the first call needs a connection, carries all calls on one connection, and reconnects after the server restarted.
+/// </para>
+/// <para>
+/// Thread-safe. An application creates one channel per server and shares it; the code that creates it disposes it.
+/// </para>
+/// </remarks>
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
     private readonly Subchannel _connections;
@@ -65,14 +69,15 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             : _direct;
     }
 
-    /// <summary>Makes a channel. Does not connect yet, so it does not fail for a server that is not there.</summary>
+    /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>
     /// <param name="address">
-    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most
-    /// 200 characters in all; or <c>shm:///path</c> for the server's socket file itself.
+    /// <c>shm://name</c>, where the name consists of segments of letters, digits, '.', '-' and '_', separated by '/',
+    /// with at most 200 characters in all; or <c>shm:///path</c> for the path of the server's socket file.
     /// </param>
-    /// <param name="options">Settings; null for the defaults.</param>
+    /// <param name="options">The settings; null for the defaults.</param>
+    /// <exception cref="ArgumentNullException">The address is null.</exception>
     /// <exception cref="ArgumentException">
-    /// The address or an option is not allowed; the message says what is.
+    /// The address or an option is invalid; the message says what is allowed.
     /// </exception>
     public static ShmChannel ForAddress(string address, ShmChannelOptions? options = null)
     {
@@ -80,14 +85,14 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         return new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
     }
 
-    /// <summary>
-    /// How the channel stands to its server now. It may have changed when the caller looks at it; to follow it, use
-    /// <see cref="WaitForStateChangedAsync"/>.
-    /// </summary>
+    /// <summary>Gets the current state of the connection to the server.</summary>
+    /// <remarks>
+    /// The state may have changed when the caller reads it; <see cref="WaitForStateChangedAsync"/> reports changes.
+    /// </remarks>
     public ConnectivityState State => _connections.Connectivity.State;
 
     /// <summary>
-    /// Makes the invoker that generated clients call through. All invokers of a channel share its connection.
+    /// Returns the invoker that generated clients call through; all invokers of a channel share its connection.
     /// </summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public override CallInvoker CreateCallInvoker()
@@ -96,37 +101,39 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         return _invoker;
     }
 
-    /// <summary>
-    /// Connects, if there is no connection. Completes when there is one, through failures: it is tried again until
-    /// then, with the pauses that the options say. Calls do not need this; it takes the time of connecting out of the
-    /// first one.
-    /// </summary>
-    /// <param name="cancellationToken">Ends the waiting; the channel goes on trying.</param>
+    /// <summary>Connects to the server, if the channel is not connected.</summary>
+    /// <param name="cancellationToken">Stops waiting; the channel keeps trying to connect.</param>
+    /// <returns>A task that completes when the channel is connected.</returns>
     /// <exception cref="PlatformNotSupportedException">
-    /// This system is not Linux. Calls end <see cref="StatusCode.Internal"/> with it.
+    /// The system is not Linux. Calls fail with <see cref="StatusCode.Internal"/> and this exception.
     /// </exception>
-    /// <exception cref="ObjectDisposedException">The channel was shut down, or is meanwhile.</exception>
+    /// <exception cref="ObjectDisposedException">The channel was shut down, before or during the wait.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    /// <remarks>
+    /// Calls connect by themselves; this method takes the time to connect out of the first call. If an attempt fails,
+    /// the channel tries again, with the back-off of its options, until it is connected.
+    /// </remarks>
     public async Task ConnectAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
         await _connections.GetAsync(isWaitForReady: true).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
-    /// <summary>
-    /// Completes when the state is another one than this, at once if it is so already. The state may have changed back
-    /// when the caller looks at it.
-    /// </summary>
-    /// <param name="lastObservedState">The state that the caller knows of.</param>
+    /// <summary>Waits until the channel's state differs from <paramref name="lastObservedState"/>.</summary>
+    /// <param name="lastObservedState">The state that the caller has seen last.</param>
     /// <param name="cancellationToken">
-    /// Ends the waiting. <see cref="ConnectivityState.Shutdown"/> is final: nothing else ends a wait for its change.
+    /// Stops waiting. <see cref="ConnectivityState.Shutdown"/> is final, so only this token ends a wait for its change.
     /// </param>
+    /// <returns>
+    /// A task that completes when the state has changed, at once if it differs already. The state may have changed back
+    /// by then.
+    /// </returns>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public Task WaitForStateChangedAsync(
         ConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
         _connections.Connectivity.WhenNotAsync(lastObservedState, cancellationToken);
 
-    /// <summary>Makes a batch: unary calls that go to the server together. The caller disposes it.</summary>
+    /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ShmCallBatch CreateBatch()
     {
@@ -135,16 +142,19 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
     }
 
-    /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits for it.</summary>
+    /// <summary>
+    /// Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits until that is done.
+    /// </summary>
     public void Dispose() => Shutdown().GetAwaiter().GetResult();
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does.</summary>
     public ValueTask DisposeAsync() => new(Shutdown());
 
-    /// <summary>
-    /// Cancels the calls that live, which end <see cref="StatusCode.Cancelled"/>, and closes the connection. Calls that
-    /// are made later throw <see cref="ObjectDisposedException"/>. Shutting down twice does nothing.
-    /// </summary>
+    /// <summary>Cancels the running calls and closes the connection.</summary>
+    /// <remarks>
+    /// The cancelled calls fail with <see cref="StatusCode.Cancelled"/>. Later calls throw
+    /// <see cref="ObjectDisposedException"/>. A second shutdown does nothing.
+    /// </remarks>
     protected override Task ShutdownAsyncCore() => Shutdown();
 
     private Task Shutdown()
@@ -169,7 +179,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         Connection[] connections = _connections.ShutDown();
         foreach (Connection connection in connections)
         {
-            // The server then knows that this end is no loss.
+            // Tells the server that the client closes the connection on purpose.
             connection.SendGoAway();
             connection.Close(Subchannel.ChannelDisposed);
         }

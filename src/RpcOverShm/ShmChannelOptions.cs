@@ -3,125 +3,181 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// Settings of a <see cref="ShmChannel"/>. Read when the channel is made; later changes have no effect. Values that are
-/// not allowed are refused then, with an <see cref="ArgumentException"/>.
-/// </summary>
+/// <summary>The settings of a <see cref="ShmChannel"/>.</summary>
+/// <remarks>
+/// <para>
+/// The channel reads the options when it is created; later changes have no effect. <see cref="ShmChannel.ForAddress"/>
+/// throws <see cref="ArgumentException"/> if a value is not allowed.
+/// </para>
+/// <para>Not thread-safe. Nothing to dispose.</para>
+/// </remarks>
 public sealed class ShmChannelOptions
 {
-    /// <summary>Where the channel logs. Default null: nowhere.</summary>
+    /// <summary>
+    /// Gets or sets the factory of the channel's logger.
+    /// <para>Null disables logging.</para>
+    /// </summary>
+    /// <remarks>Defaults to null. The channel does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>
-    /// The largest message, in bytes, that the channel receives; a larger one ends its call
-    /// <see cref="StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a server
-    /// can make this process use as much memory as it likes. 0 allows empty messages only.
+    /// Gets or sets the maximum size, in bytes, of a received message.
+    /// <para>
+    /// Null removes the limit: a server can then make this process use any amount of memory. 0 allows only empty
+    /// messages.
+    /// </para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to 4 MiB, as in gRPC. If a message is larger, its call fails with
+    /// <see cref="StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int? MaxReceiveMessageSize { get; set; } = ShmDefaults.MaxReceiveMessageSize;
 
     /// <summary>
-    /// The largest message, in bytes, that the channel sends; a larger one ends its call
-    /// <see cref="StatusCode.ResourceExhausted"/>. Default null: any size.
+    /// Gets or sets the maximum size, in bytes, of a sent message.
+    /// <para>Null removes the limit. 0 allows only empty messages.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null. If a message is larger, its call fails with <see cref="StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int? MaxSendMessageSize { get; set; }
 
     /// <summary>
-    /// The most response metadata, in bytes, that the channel takes in one block, headers or trailers; more ends the
-    /// call <see cref="StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for
-    /// each entry. Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// Gets or sets the maximum size, in bytes, of one block of received metadata: response headers or trailers.
+    /// <para>0 allows no metadata. The maximum is 16 MiB.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to 64 KiB. Each entry counts its key, its value and 32 bytes, as in gRPC. If a block is larger, its
+    /// call fails with <see cref="StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
-    /// Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory, and more time to
-    /// connect, for each connection.
+    /// Gets or sets the size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
     /// </summary>
+    /// <remarks>
+    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. A larger ring costs memory, and more time
+    /// to connect, for each connection.
+    /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
-    /// <summary>
-    /// How long connecting may take before calls that wait for it end <see cref="StatusCode.Unavailable"/>. A
-    /// server that is not there is noticed at once. Default 5 s; above zero.
-    /// </summary>
+    /// <summary>Gets or sets the time limit for an attempt to connect; above zero.</summary>
+    /// <remarks>
+    /// Defaults to 5 seconds. After that, the calls that wait for the attempt fail with
+    /// <see cref="StatusCode.Unavailable"/>. If no server is running, the attempt fails at once.
+    /// </remarks>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
-    /// <summary>
-    /// How long the channel waits after a failed attempt to connect before it tries again. Each further failure makes
-    /// it 1.6 times as long, up to <see cref="MaxReconnectBackoff"/>; a fifth more or less is left to chance. Default
-    /// 10 ms; above zero. A call that comes in a pause fails with the last attempt's failure, unless it waits for
-    /// ready; where nobody listened, which takes no time to find out, it makes the next attempt at once.
-    /// </summary>
+    /// <summary>Gets or sets the pause after the first failed attempt to connect; above zero.</summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to 10 milliseconds. Each further failure multiplies the pause by 1.6, up to
+    /// <see cref="MaxReconnectBackoff"/>; a random jitter of 20 % is added or subtracted (gRPC's
+    /// doc/connection-backoff.md, with times for one machine).
+    /// </para>
+    /// <para>
+    /// A call that starts during a pause fails with the failure of the last attempt, unless it waits for ready. If the
+    /// last attempt found no server, which takes no time to find out, the call starts the next attempt at once.
+    /// </para>
+    /// </remarks>
     public TimeSpan InitialReconnectBackoff { get; set; } = ShmDefaults.InitialReconnectBackoff;
 
     /// <summary>
-    /// The longest that the channel waits between attempts to connect, before chance. Default 1 s; not below
+    /// Gets or sets the maximum pause between two attempts to connect, before jitter; at least
     /// <see cref="InitialReconnectBackoff"/>.
     /// </summary>
+    /// <remarks>Defaults to 1 second.</remarks>
     public TimeSpan MaxReconnectBackoff { get; set; } = ShmDefaults.MaxReconnectBackoff;
 
     /// <summary>
-    /// The channel's credentials. Default null, which is <see cref="ChannelCredentials.Insecure"/>. Call credentials
-    /// that are composed into them are applied to every call, after the call's own. What protects the transport is not
-    /// a matter of credentials here: only the server's user and root can open the memory, and the kernel says who the
-    /// peer is; so <see cref="ChannelCredentials.SecureSsl"/> is accepted and changes nothing.
+    /// Gets or sets the channel's credentials.
+    /// <para>Null means <see cref="ChannelCredentials.Insecure"/>.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null. Call credentials that are composed into the channel's credentials apply to every call, after
+    /// the call's own. Credentials do not protect the transport: only the server's user and root can open the memory,
+    /// and the kernel names the peer's process. <see cref="ChannelCredentials.SecureSsl"/> is therefore accepted and
+    /// has no effect.
+    /// </remarks>
     public ChannelCredentials? Credentials { get; set; }
 
     /// <summary>
-    /// How methods are treated: which of their failures are tried again. Default null: none is. Calls that a leaving
-    /// server has refused before a method saw them go to the next server in any case.
+    /// Gets or sets the service config: which failures of which methods the channel retries.
+    /// <para>Null disables retries by policy.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null. Calls that a stopping server refused before a method saw them are always sent to the next
+    /// server (transparent retry, gRFC A6).
+    /// </remarks>
     public ShmServiceConfig? ServiceConfig { get; set; }
 
     /// <summary>
-    /// The most attempts at a call, with the first one, whatever the service config says. Default 5; 1 or more; null
-    /// for any number.
+    /// Gets or sets the maximum number of attempts of a call, including the first; 1 or more. Limits the service
+    /// config.
+    /// <para>Null removes the limit.</para>
     /// </summary>
+    /// <remarks>Defaults to 5.</remarks>
     public int? MaxRetryAttempts { get; set; } = ShmDefaults.MaxRetryAttempts;
 
     /// <summary>
-    /// How many bytes of requests the channel keeps for further attempts, of all calls. A call for which there is no
-    /// room has no further attempts. Default 16 MiB; 0 for none; null for any.
+    /// Gets or sets the maximum number of request bytes that the channel keeps for retries, over all calls.
+    /// <para>Null removes the limit. 0 keeps nothing.</para>
     /// </summary>
+    /// <remarks>Defaults to 16 MiB. A call whose requests do not fit is not retried.</remarks>
     public long? MaxRetryBufferSize { get; set; } = ShmDefaults.MaxRetryBufferSize;
 
     /// <summary>
-    /// How many bytes of requests the channel keeps for further attempts of one call. Default 1 MiB; 0 for none; null
-    /// for any.
+    /// Gets or sets the maximum number of request bytes that the channel keeps for retries of one call.
+    /// <para>Null removes the limit. 0 keeps nothing.</para>
     /// </summary>
+    /// <remarks>Defaults to 1 MiB. A call whose requests do not fit is not retried.</remarks>
     public long? MaxRetryBufferPerCallSize { get; set; } = ShmDefaults.MaxRetryBufferPerCallSize;
 
     /// <summary>
-    /// Whether a call that was cancelled or disposed on this side, or whose deadline has passed, throws
-    /// <see cref="OperationCanceledException"/>, with the token that was cancelled, in place of
-    /// <see cref="RpcException"/>, which is then its inner exception. Default false.
+    /// Gets or sets whether a cancelled, disposed or timed-out call throws <see cref="OperationCanceledException"/>
+    /// instead of <see cref="RpcException"/>.
     /// </summary>
+    /// <remarks>
+    /// Defaults to false. The exception carries the token that was cancelled, and the <see cref="RpcException"/> as its
+    /// inner exception. Applies only to calls that this side cancelled or disposed, or whose deadline has passed.
+    /// </remarks>
     public bool ThrowOperationCanceledOnCancellation { get; set; }
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is looked up. Default null:
-    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else a directory of the user's own under the temporary files. Both sides
-    /// must mean the same directory.
+    /// Gets or sets the directory in which the channel looks up a name (<c>shm://name</c>).
+    /// <para>
+    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>, or, without that variable, a directory of the user under the
+    /// temporary files.
+    /// </para>
     /// </summary>
+    /// <remarks>Defaults to null. Client and server must use the same directory.</remarks>
     public string? RuntimeDirectory { get; set; }
 
     /// <summary>
-    /// The serialiser of all messages. Default null: the marshallers that were generated with the service.
+    /// Gets or sets the codec of all messages.
+    /// <para>Null means the marshallers that were generated with the service.</para>
     /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public ShmCodec? Codec { get; set; }
 
     /// <summary>
-    /// Whether the single response of a call of up to 16 KiB is parsed where the server wrote it, in memory that both
-    /// processes map, instead of being copied out first. Default false. Only for a server that is trusted as this
-    /// process itself is: it can change the bytes while they are parsed, and a parser that looks twice at what it has
-    /// checked once can be led astray. The marshaller then runs on the thread that reads the connection, for as long as
-    /// the server's memory is held: it must neither block nor make calls, and what it keeps must be its own copy.
-    /// Streams and larger messages are not affected.
+    /// Gets or sets whether a small response is parsed in the shared memory to which the server wrote it, without a
+    /// copy.
     /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to false. Enable it only for a server that is trusted like this process itself: the server can change
+    /// the bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
+    /// </para>
+    /// <para>
+    /// The marshaller runs on the reading thread and keeps the server's memory occupied, so it must not block, must not
+    /// make calls, and must copy what it keeps. Applies to the single response of a call, up to 16 KiB; streams and
+    /// larger messages are always copied.
+    /// </para>
+    /// </remarks>
     public bool AllowInPlaceParsing { get; set; }
 
-    /// <summary>
-    /// Where the continuations of awaited calls run. Default <see cref="ShmSchedulingMode.Adaptive"/>.
-    /// </summary>
+    /// <summary>Gets or sets the threads on which continuations of awaited calls run.</summary>
+    /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
 }

@@ -3,29 +3,36 @@ using Grpc.Core;
 namespace RpcOverShm;
 
 /// <summary>
-/// A serialiser for all messages of a channel or server, in place of the marshallers that were generated with the
-/// service. The channel's codec travels with each call by its name; the server answers in the same one, and ends a call
-/// whose codec it does not offer <see cref="StatusCode.Unimplemented"/>. Implementations are thread-safe.
+/// A serialiser for all messages of a channel or server, instead of the marshallers generated with the service.
 /// </summary>
+/// <remarks>
+/// <para>
+/// Each call carries the name of the channel's codec. The server answers with the same codec; if it does not offer the
+/// codec, the call fails with <see cref="StatusCode.Unimplemented"/>.
+/// </para>
+/// <para>Implementations must be thread-safe. Channels and servers do not dispose them.</para>
+/// </remarks>
 public abstract class ShmCodec
 {
     /// <summary>
-    /// The name by which client and server mean the same serialiser: 1 to 64 letters, digits, '.', '-' or '_'. The name
-    /// "proto" stands for the generated marshallers and is not allowed. Does not change.
+    /// Gets the name that identifies the codec to client and server: 1 to 64 letters, digits, '.', '-' or '_'.
     /// </summary>
+    /// <remarks>
+    /// The name "proto" stands for the generated marshallers and is not allowed. The name must not change.
+    /// </remarks>
     public abstract string Name { get; }
 
-    /// <summary>
-    /// Makes the marshaller for a message type. Called once for each method and direction; the result is kept and
-    /// used from many threads. What it throws comes out of <see cref="ShmServer.StartAsync"/>, and out of each call of
-    /// the method on a channel.
-    /// </summary>
+    /// <summary>Creates the marshaller of a message type.</summary>
     /// <typeparam name="T">The message type.</typeparam>
-    /// <param name="generated">The marshaller that was generated with the service, to fall back on.</param>
+    /// <param name="generated">The marshaller that was generated with the service; the codec may use it.</param>
     /// <returns>
-    /// The marshaller to use; null where the codec has no form for this type. A server then does not offer the codec
-    /// for methods with such messages, and a channel's call of one throws <see cref="InvalidOperationException"/>.
+    /// The marshaller; null if the codec does not support the type. A server then does not offer the codec for methods
+    /// with this type, and a call of such a method on a channel throws <see cref="InvalidOperationException"/>.
     /// </returns>
+    /// <remarks>
+    /// Called once for each method and direction. The result is kept and used from many threads. An exception is thrown
+    /// by <see cref="ShmServer.StartAsync"/>, or by each call of the method on a channel.
+    /// </remarks>
     public abstract Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated)
         where T : class;
 }

@@ -1,6 +1,6 @@
 namespace RpcOverShm;
 
-/// <summary>The defaults of the public options, each in one place.</summary>
+/// <summary>The defaults of the public options.</summary>
 internal static class ShmDefaults
 {
     public const int MaxReceiveMessageSize = 4 << 20;

@@ -1,14 +1,20 @@
 namespace RpcOverShm;
 
-/// <summary>How some methods are treated; a part of a <see cref="ShmServiceConfig"/>.</summary>
+/// <summary>The settings of a group of methods; a part of a <see cref="ShmServiceConfig"/>.</summary>
+/// <remarks>The channel reads it when it is created. Not thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmMethodConfig
 {
-    /// <summary>
-    /// The methods that this is for. A method's own name goes before its service's, and that before
-    /// <see cref="ShmMethodName.Default"/>. At least one; no name may occur twice in a service config.
-    /// </summary>
+    /// <summary>Gets the names of the methods that this config applies to; at least one.</summary>
+    /// <remarks>
+    /// The name of a method takes precedence over the name of its service, and that over
+    /// <see cref="ShmMethodName.Default"/>. A name must occur only once in a service config.
+    /// </remarks>
     public IList<ShmMethodName> Names { get; } = [];
 
-    /// <summary>Which failures are tried again. Default null: none is.</summary>
+    /// <summary>
+    /// Gets or sets which failures are retried.
+    /// <para>Null disables retries for these methods.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public ShmRetryPolicy? RetryPolicy { get; set; }
 }

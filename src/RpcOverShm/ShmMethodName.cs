@@ -1,17 +1,23 @@
 namespace RpcOverShm;
 
-/// <summary>The name of a method, of all methods of a service, or of all methods.</summary>
+/// <summary>The name of one method, of all methods of a service, or of all methods.</summary>
+/// <remarks>Immutable and thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmMethodName
 {
-    /// <summary>All methods that no other name is for.</summary>
+    /// <summary>Gets the name that matches all methods without a more specific name.</summary>
     public static ShmMethodName Default { get; } = new();
 
     /// <summary>
-    /// The full name of the service, with its package, such as <c>greet.Greeter</c>. Default null: all services; then
-    /// there is no method either.
+    /// Gets the full name of the service, including its package, such as <c>greet.Greeter</c>.
+    /// <para>Null matches all services; <see cref="Method"/> must then be null too.</para>
     /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public string? Service { get; init; }
 
-    /// <summary>The method's name without its service. Default null: all methods of the service.</summary>
+    /// <summary>
+    /// Gets the name of the method, without its service.
+    /// <para>Null matches all methods of the service.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public string? Method { get; init; }
 }

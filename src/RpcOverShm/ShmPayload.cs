@@ -5,23 +5,31 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// A message of raw bytes in pooled memory, for proxies, routers and files: a received one is copied once, out of the
-/// ring (one that is decompressed, once more), and none of its arrays is a large object (85,000 bytes). Methods have it
-/// as a type with <see cref="Marshaller"/>, where the bytes are those of the service's own serialiser, or with
-/// <see cref="ShmRawCodec"/>.
+/// <summary>A message of raw bytes in pooled memory, for proxies, routers and files.</summary>
+/// <remarks>
 /// <para>
-/// Whoever receives one owns it, may keep it, and disposes it; nothing of <see cref="Bytes"/> may be used after that.
-/// One that is never disposed costs the pool its arrays and nothing else. A request stays its caller's: it is disposed
-/// when the call has ended, since a call that a leaving server has refused unseen is serialised again; a message that
-/// was written to a stream when its write has completed. What a method returns is disposed by the server: each call
-/// returns one of its own, also where <see cref="Wrap(ReadOnlyMemory{byte})"/> makes them of the same bytes.
+/// Methods use this message type with <see cref="Marshaller"/>, if the bytes are those of the service's own serialiser,
+/// or with <see cref="ShmRawCodec"/>. A received payload is copied once, out of the ring, and once more if it is
+/// decompressed. None of its arrays is large enough for the large object heap (85,000 bytes).
 /// </para>
-/// <para>Not thread-safe: disposing it while another thread reads it gives that thread somebody else's bytes.</para>
-/// </summary>
+/// <para>
+/// The receiver owns a payload, may keep it, and disposes it; <see cref="Bytes"/> must not be used after that. If the
+/// receiver never disposes it, the pool loses its arrays and nothing else happens.
+/// </para>
+/// <para>
+/// The caller keeps ownership of a request. It disposes the request when the call has ended, because a call that a
+/// stopping server refused is serialised again (transparent retry). It disposes a message of a request stream when the
+/// write has completed. The server disposes the payload that a method returns, so each call must return its own
+/// payload, even if <see cref="Wrap(ReadOnlyMemory{byte})"/> creates them from the same bytes.
+/// </para>
+/// <para>
+/// Not thread-safe: if one thread disposes a payload while another reads it, the reader sees the bytes of another
+/// message.
+/// </para>
+/// </remarks>
 public sealed class ShmPayload : IDisposable, IPooledMessage
 {
-    private ReceivedMessage _owned;            // empty where the bytes are somebody else's
+    private ReceivedMessage _owned;            // empty if the bytes were wrapped
     private ReadOnlySequence<byte> _bytes;
     private bool _isDisposed;
 
@@ -33,17 +41,16 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
 
     private ShmPayload(in ReadOnlySequence<byte> bytes) => _bytes = bytes;
 
-    /// <summary>
-    /// Sends and receives payloads as they are. Thread-safe. With a channel or server of this library received bytes
-    /// are taken over; elsewhere they are copied once more.
-    /// </summary>
+    /// <summary>Gets the marshaller that sends and receives payloads unchanged.</summary>
+    /// <remarks>
+    /// Thread-safe. A channel or server of this library hands its pooled memory over; other transports copy the
+    /// received bytes once more.
+    /// </remarks>
     public static Marshaller<ShmPayload> Marshaller { get; } = Marshallers.Create(Write, Read);
 
-    /// <summary>
-    /// The bytes, in one piece or in several; valid until <see cref="Dispose"/>. At most <see cref="int.MaxValue"/>
-    /// can be sent.
-    /// </summary>
+    /// <summary>Gets the bytes, in one or more segments; valid until <see cref="Dispose"/>.</summary>
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
+    /// <remarks>At most <see cref="int.MaxValue"/> bytes can be sent.</remarks>
     public ReadOnlySequence<byte> Bytes
     {
         get
@@ -53,34 +60,37 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
         }
     }
 
-    /// <summary>How many bytes there are.</summary>
+    /// <summary>Gets the number of bytes.</summary>
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
     public long Length => Bytes.Length;
 
     /// <summary>
-    /// A payload of bytes that stay their owner's: not copied, and not touched by <see cref="Dispose"/>. They must not
-    /// change while they are being sent.
+    /// Creates a payload of bytes that the caller keeps: they are not copied, and <see cref="Dispose"/> does not touch
+    /// them.
     /// </summary>
-    /// <param name="bytes">Any number of bytes.</param>
+    /// <param name="bytes">The bytes, which must not change while they are sent. Any number.</param>
     public static ShmPayload Wrap(in ReadOnlySequence<byte> bytes) => new(bytes);
 
     /// <inheritdoc cref="Wrap(in ReadOnlySequence{byte})"/>
     public static ShmPayload Wrap(ReadOnlyMemory<byte> bytes) => new(new ReadOnlySequence<byte>(bytes));
 
-    /// <summary>A payload of its own, with a copy of bytes.</summary>
-    /// <param name="bytes">At most <see cref="int.MaxValue"/>.</param>
-    /// <exception cref="ArgumentOutOfRangeException">There are more.</exception>
+    /// <summary>Creates a payload with a copy of bytes.</summary>
+    /// <param name="bytes">The bytes; at most <see cref="int.MaxValue"/>.</param>
+    /// <exception cref="ArgumentOutOfRangeException">There are more than <see cref="int.MaxValue"/> bytes.</exception>
     public static ShmPayload CopyOf(in ReadOnlySequence<byte> bytes)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan(bytes.Length, int.MaxValue, nameof(bytes));
         return new ShmPayload(ReceivedMessage.InChunks(bytes));
     }
 
-    /// <summary>Reads the next piece of a stream, a file for example.</summary>
-    /// <param name="stream">Is left behind the bytes that were read.</param>
-    /// <param name="maxLength">The most bytes to read, 1 or more. Fewer come only where the stream ends.</param>
-    /// <param name="cancellationToken">Gives up; what was read by then is lost.</param>
-    /// <returns>The payload; of length 0 where the stream was at its end.</returns>
+    /// <summary>Reads the next bytes of a stream, such as a file, into a payload.</summary>
+    /// <param name="stream">The stream, which is left after the bytes that were read.</param>
+    /// <param name="maxLength">
+    /// The maximum number of bytes to read; 1 or more. Fewer are returned only at the end of the stream.
+    /// </param>
+    /// <param name="cancellationToken">Stops reading; the bytes read so far are lost.</param>
+    /// <returns>The payload, which the caller disposes; its length is 0 at the end of the stream.</returns>
+    /// <exception cref="ArgumentNullException">The stream is null.</exception>
     /// <exception cref="ArgumentOutOfRangeException"><paramref name="maxLength"/> is less than 1.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static async ValueTask<ShmPayload> ReadAsync(
@@ -113,9 +123,12 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
     }
 
     /// <summary>Writes the bytes to a stream.</summary>
-    /// <param name="stream">Where to.</param>
-    /// <param name="cancellationToken">Gives up; some bytes may have been written.</param>
-    /// <returns>Completes when the stream has taken them; until then the payload must not be disposed.</returns>
+    /// <param name="stream">The stream to write to.</param>
+    /// <param name="cancellationToken">Stops writing; some bytes may have been written.</param>
+    /// <returns>
+    /// A task that completes when the stream has taken the bytes; the payload must not be disposed before.
+    /// </returns>
+    /// <exception cref="ArgumentNullException">The stream is null.</exception>
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask CopyToAsync(Stream stream, CancellationToken cancellationToken = default)
@@ -127,14 +140,14 @@ public sealed class ShmPayload : IDisposable, IPooledMessage
         }
     }
 
-    /// <summary>A copy of the bytes, in one array.</summary>
+    /// <summary>Returns a copy of the bytes in one array.</summary>
     /// <exception cref="ObjectDisposedException">The payload was disposed.</exception>
     public byte[] ToArray() => Bytes.ToArray();
 
-    /// <summary>Gives the memory back to the pool. More than once is allowed, by any thread.</summary>
+    /// <summary>Returns the memory to the pool; safe to call repeatedly and from any thread.</summary>
     public void Dispose()
     {
-        // Two threads that both gave the arrays back would have the pool lend each of them twice.
+        // If two threads returned the arrays, the pool would rent each array to two users.
         if (!Interlocked.Exchange(ref _isDisposed, true))
         {
             _bytes = default;

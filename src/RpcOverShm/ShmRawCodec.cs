@@ -4,18 +4,24 @@ using RpcOverShm.Calls;
 namespace RpcOverShm;
 
 /// <summary>
-/// Bytes as they are, for methods whose messages are <c>byte[]</c> or <see cref="ShmPayload"/>. Other types have no
-/// raw form: on a server their methods go without this codec, on a channel calls of them fail. Thread-safe.
-/// <para>
-/// An array that is received is its receiver's. One that is sent stays its owner's, who must not change it before the
-/// call has ended, since a call that a leaving server has refused unseen is sent again; of a stream, before its write
-/// has completed. A method may return the same array any number of times.
-/// </para>
+/// A codec that carries raw bytes, for methods whose messages are <c>byte[]</c> or <see cref="ShmPayload"/>.
 /// </summary>
 /// <remarks>
-/// Files and other bytes go under the codec's own name, <see cref="Instance"/>. A proxy or router whose bytes are
-/// another codec's messages passes them on under that codec's name, <c>new ShmRawCodec("msgpack")</c>; those of the
-/// generated marshallers need no codec at all: such methods are made with <see cref="ShmPayload.Marshaller"/>.
+/// <para>
+/// Other message types are not supported: a server does not offer the codec for their methods, and calls of them fail
+/// on a channel.
+/// </para>
+/// <para>
+/// The receiver owns a received array. The sender keeps ownership of an array that it sends, and must not change it
+/// before the call has ended, because a call that a stopping server refused is sent again (transparent retry); in a
+/// stream, before the write has completed. A method may return the same array any number of times.
+/// </para>
+/// <para>
+/// For files and other bytes, use <see cref="Instance"/>. A proxy or router that forwards messages of another codec
+/// uses that codec's name: <c>new ShmRawCodec("msgpack")</c>. To forward messages of the generated marshallers, no
+/// codec is needed: create the methods with <see cref="ShmPayload.Marshaller"/>.
+/// </para>
+/// <para>Thread-safe. Nothing to dispose.</para>
 /// </remarks>
 public sealed class ShmRawCodec : ShmCodec
 {
@@ -23,9 +29,9 @@ public sealed class ShmRawCodec : ShmCodec
         Write,
         static context => context.PayloadAsNewBuffer());
 
-    /// <summary>A codec of another name: that of the serialiser whose messages are passed on.</summary>
+    /// <summary>Creates a codec with the name of the codec whose messages are forwarded.</summary>
     /// <param name="name">
-    /// The name to go by, as <see cref="ShmCodec.Name"/> allows; checked where the codec is used.
+    /// The name, as <see cref="ShmCodec.Name"/> describes it; the channel or server validates it.
     /// </param>
     /// <exception cref="ArgumentNullException">The name is null.</exception>
     public ShmRawCodec(string name)
@@ -34,7 +40,7 @@ public sealed class ShmRawCodec : ShmCodec
         Name = name;
     }
 
-    /// <summary>The codec of the name "raw".</summary>
+    /// <summary>Gets the codec with the name "raw".</summary>
     public static ShmRawCodec Instance { get; } = new("raw");
 
     /// <inheritdoc/>

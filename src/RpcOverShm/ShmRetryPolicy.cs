@@ -2,29 +2,45 @@ using Grpc.Core;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// Which failures of a call are tried again by the channel (gRFC A6). Only failures before a method has answered are:
-/// as soon as headers or a message came, the call is what it is. Before a further attempt the channel waits for a
-/// random part of the back-off, or for as long as the server says in the trailer <c>grpc-retry-pushback-ms</c>. The
-/// call's deadline covers all attempts.
-/// </summary>
+/// <summary>The conditions under which the channel retries a failed call (gRFC A6).</summary>
+/// <remarks>
+/// <para>
+/// The channel retries only before the server has answered: headers or a message commit the call. Before a retry the
+/// channel waits for a random part of the back-off, or for the time in the server's trailer
+/// <c>grpc-retry-pushback-ms</c>. The call's deadline covers all attempts.
+/// </para>
+/// <para>The channel reads the policy when it is created. Not thread-safe. Nothing to dispose.</para>
+/// </remarks>
 public sealed class ShmRetryPolicy
 {
     /// <summary>
-    /// The most attempts, with the first one. Required: 2 or more; more than
-    /// <see cref="ShmChannelOptions.MaxRetryAttempts"/> count as that many.
+    /// Gets or sets the maximum number of attempts, including the first; 2 or more.
+    /// <para>Null is not allowed: the value is required.</para>
     /// </summary>
+    /// <remarks>Defaults to null. <see cref="ShmChannelOptions.MaxRetryAttempts"/> limits the value.</remarks>
     public int? MaxAttempts { get; set; }
 
-    /// <summary>The longest pause before the second attempt. Required: above zero.</summary>
+    /// <summary>
+    /// Gets or sets the maximum pause before the second attempt; above zero.
+    /// <para>Null is not allowed: the value is required.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public TimeSpan? InitialBackoff { get; set; }
 
-    /// <summary>The longest pause before any attempt. Required: above zero.</summary>
+    /// <summary>
+    /// Gets or sets the maximum pause before any attempt; above zero and below 24 days.
+    /// <para>Null is not allowed: the value is required.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public TimeSpan? MaxBackoff { get; set; }
 
-    /// <summary>How many times as long each further pause may be as the one before. Required: above zero.</summary>
+    /// <summary>
+    /// Gets or sets the factor by which the maximum pause grows after each attempt; above zero.
+    /// <para>Null is not allowed: the value is required.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public double? BackoffMultiplier { get; set; }
 
-    /// <summary>The statuses that are tried again. Required: at least one, and not OK.</summary>
+    /// <summary>Gets the status codes that are retried: at least one, and not <see cref="StatusCode.OK"/>.</summary>
     public IList<StatusCode> RetryableStatusCodes { get; } = [];
 }

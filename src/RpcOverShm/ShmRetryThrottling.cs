@@ -1,15 +1,20 @@
 namespace RpcOverShm;
 
-/// <summary>
-/// Keeps a channel from trying again when the server fails most calls (gRFC A6): a count that each failure lowers by
-/// one and each success raises by a part of one. While it is not above half of its largest value, nothing is tried
-/// again.
-/// </summary>
+/// <summary>A token bucket that stops the channel's retries while most calls fail (gRFC A6).</summary>
+/// <remarks>
+/// <para>
+/// Each failure that the policy would retry takes one token, and each success adds <see cref="TokenRatio"/>. The
+/// channel retries only while the bucket is more than half full.
+/// </para>
+/// <para>The channel reads the settings when it is created. Not thread-safe. Nothing to dispose.</para>
+/// </remarks>
 public sealed class ShmRetryThrottling
 {
-    /// <summary>The largest value of the count, and its first one. Required: above 0 and at most 1000.</summary>
+    /// <summary>Gets or sets the capacity of the bucket, which is full at first: above 0 and at most 1000.</summary>
+    /// <remarks>Defaults to 0, which is not allowed: the value is required.</remarks>
     public int MaxTokens { get; set; }
 
-    /// <summary>What a success adds to the count. Required: above 0.</summary>
+    /// <summary>Gets or sets the number of tokens that a success adds; above 0.</summary>
+    /// <remarks>Defaults to 0, which is not allowed: the value is required.</remarks>
     public double TokenRatio { get; set; }
 }

@@ -9,12 +9,18 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// Serves gRPC services to other processes of this machine, over shared memory. Add services, start, and stop or
-/// dispose; a server is started once. One live server holds an address; one that was killed is replaced at once by the
-/// next. Thread-safe. Its owner disposes it. The <see cref="ServerCallContext.Peer"/> of its methods is
-/// <c>shm:pid=26001;connection=3</c>: the client's process, and the number of the connection among the server's.
-/// </summary>
+/// <summary>A server of gRPC services for other processes of the same machine, over shared memory.</summary>
+/// <remarks>
+/// <para>
+/// Add services to <see cref="Services"/>, start the server, and stop or dispose it; a server starts once. One live
+/// server holds an address; if it was killed, the next server takes the address over at once.
+/// </para>
+/// <para>
+/// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;connection=3</c>: the client's process, and
+/// the number of the connection on this server.
+/// </para>
+/// <para>Thread-safe. The code that creates a server disposes it.</para>
+/// </remarks>
 public sealed class ShmServer : IAsyncDisposable
 {
     private readonly RendezvousAddress _address;
@@ -31,14 +37,16 @@ public sealed class ShmServer : IAsyncDisposable
     private ServerCore? _running;
     private Task? _stop;
 
-    /// <summary>Makes a server. It does not listen yet.</summary>
+    /// <summary>Creates a server that does not listen yet.</summary>
     /// <param name="address">
-    /// <c>shm://name</c>, where the name has segments of letters, digits, '.', '-' and '_', separated by '/', at most
-    /// 200 characters in all; or <c>shm:///path</c> for the socket file itself, in a directory that exists.
+    /// <c>shm://name</c>, where the name consists of segments of letters, digits, '.', '-' and '_', separated by '/',
+    /// with at most 200 characters in all; or <c>shm:///path</c> for the path of the socket file, in a directory that
+    /// exists.
     /// </param>
-    /// <param name="options">Settings; null for the defaults.</param>
+    /// <param name="options">The settings; null for the defaults.</param>
+    /// <exception cref="ArgumentNullException">The address is null.</exception>
     /// <exception cref="ArgumentException">
-    /// The address or an option is not allowed; the message says what is.
+    /// The address or an option is invalid; the message says what is allowed.
     /// </exception>
     public ShmServer(string address, ShmServerOptions? options = null)
     {
@@ -71,32 +79,33 @@ public sealed class ShmServer : IAsyncDisposable
         Services = new ShmServiceCollection(this);
     }
 
-    /// <summary>The services. Complete before the server is started.</summary>
+    /// <summary>Gets the services; they must be added before the server starts.</summary>
     public ShmServiceCollection Services { get; }
 
-    /// <summary>The address as it was given.</summary>
+    /// <summary>Gets the address that was passed to the constructor.</summary>
     public string Address => _address.Text;
 
     /// <summary>
-    /// Token that fires when the server begins to stop or to be disposed, before it waits for running calls.
+    /// Gets a token that is cancelled when the server begins to stop or to be disposed, before it waits for running
+    /// calls.
     /// </summary>
     /// <remarks>
     /// <para>
-    /// A method whose call lasts as long as its client likes, a watch for example, ends when this token or that of its
-    /// call fires; otherwise it holds up the stop for the whole grace. The services of ASP.NET Core watch
-    /// <c>IHostApplicationLifetime.ApplicationStopping</c> for the same purpose. The token of a call fires only when
-    /// the grace is over.
+    /// A method whose duration depends on the client, such as a watch, should end when this token or the token of its
+    /// call is cancelled. Otherwise it delays the stop for the whole grace period: a stop cancels the tokens of calls only
+    /// after that. Services of ASP.NET Core use <c>IHostApplicationLifetime.ApplicationStopping</c> for the same
+    /// purpose.
     /// </para>
     /// <para>
-    /// It is requested by the time that the method which stops the server returns its task, also for a server that was
-    /// never started. Callbacks run on the thread pool, one after the other. The stop does not wait for them: one that
-    /// blocks delays the callbacks after it and nothing else, and the exception of one that throws is logged.
+    /// The token is cancelled before the method that stops the server returns its task, even if the server was never
+    /// started. Callbacks run on the thread pool, one after the other, and the stop does not wait for them: a callback
+    /// that blocks delays only the callbacks after it, and the server logs the exception of a callback that throws.
     /// Thread-safe; the token may be used after the server was disposed.
     /// </para>
     /// </remarks>
     public CancellationToken Stopping => _stopping.Token;
 
-    /// <summary>True once the server was started, whether or not it has been stopped since.</summary>
+    /// <summary>Whether the server was started, even if it has stopped since.</summary>
     internal bool IsStarted
     {
         get
@@ -108,19 +117,22 @@ public sealed class ShmServer : IAsyncDisposable
         }
     }
 
-    /// <summary>The server at work; null before it is started. For tests.</summary>
+    /// <summary>The running server; null before the start. For tests.</summary>
     internal ServerCore? Running => _running;
 
-    /// <summary>Takes the address and serves from here on.</summary>
-    /// <param name="cancellationToken">Cancels the start, as long as it has not happened.</param>
+    /// <summary>Takes the address and starts to serve calls.</summary>
+    /// <param name="cancellationToken">Cancels the start; checked once, before the server takes the address.</param>
+    /// <returns>A task that completes when the server listens; exceptions are reported by the task.</returns>
     /// <exception cref="ShmTransportException">
-    /// The address is held by a live server (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made. The
-    /// server may be started again later.
+    /// A live server holds the address (<see cref="ShmTransportError.AddressInUse"/>), or the address cannot be
+    /// created. The server may be started again later.
     /// </exception>
-    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
-    /// <exception cref="InvalidOperationException">The server was started before.</exception>
+    /// <exception cref="PlatformNotSupportedException">The system is not Linux.</exception>
+    /// <exception cref="InvalidOperationException">The server was already started.</exception>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
     /// <exception cref="ObjectDisposedException">The server was stopped or disposed.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    /// <remarks>An exception of <see cref="ShmCodec.CreateMarshaller{T}"/> is reported as well.</remarks>
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
         if (cancellationToken.IsCancellationRequested)
@@ -139,26 +151,33 @@ public sealed class ShmServer : IAsyncDisposable
         }
     }
 
-    /// <summary>
-    /// Fires <see cref="Stopping"/>, stops taking clients and calls, and waits until the running calls have ended,
-    /// however long that takes: a call that never ends, such as a watch of health, must end with that token. Stopping a
-    /// server that was stopped does nothing; nor does stopping one that was never started, but for the token.
-    /// </summary>
+    /// <summary>Stops the server and waits for the running calls without a time limit.</summary>
+    /// <returns>A task that completes when the running calls have ended and the address is free.</returns>
+    /// <remarks>
+    /// Cancels <see cref="Stopping"/> and refuses new clients and calls. A call that does not end by itself, such as a
+    /// health watch, must end when that token is cancelled. If the server was already stopped, does nothing; if it
+    /// was never started, only cancels the token.
+    /// </remarks>
     public Task ShutdownAsync() => StopAsync(Timeout.InfiniteTimeSpan);
 
-    /// <summary>
-    /// Fires <see cref="Stopping"/>, stops taking clients and calls, gives the running calls time to end, then cancels
-    /// them: their methods see their token cancelled, their clients <see cref="Grpc.Core.StatusCode.Unavailable"/>. New
-    /// calls of connected clients are <see cref="Grpc.Core.StatusCode.Unavailable"/> at once. Afterwards no file of the
-    /// address is left.
-    /// </summary>
+    /// <summary>Stops the server: gives the running calls time to end, then cancels them.</summary>
     /// <param name="grace">
-    /// How long running calls may take: zero for no time, <see cref="Timeout.InfiniteTimeSpan"/> for any. A stop that
-    /// is under way keeps its own. A method that neither ends by itself nor heeds <see cref="Stopping"/> takes all of
-    /// it.
+    /// The time that running calls may take. Zero cancels them at once; <see cref="Timeout.InfiniteTimeSpan"/> sets no
+    /// limit. Without effect if a stop is already in progress.
     /// </param>
-    /// <param name="cancellationToken">Ends the time early.</param>
+    /// <param name="cancellationToken">Ends the grace period early.</param>
+    /// <returns>A task that completes when the server has stopped and the files of its address are removed.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
+    /// <remarks>
+    /// <para>
+    /// Cancels <see cref="Stopping"/> and refuses new clients. New calls of connected clients fail with
+    /// <see cref="StatusCode.Unavailable"/> at once. After the grace period the tokens of the running calls are
+    /// cancelled, and their clients see <see cref="StatusCode.Unavailable"/>.
+    /// </para>
+    /// <para>
+    /// A method that neither ends by itself nor observes <see cref="Stopping"/> uses the whole grace period.
+    /// </para>
+    /// </remarks>
     public Task StopAsync(TimeSpan grace, CancellationToken cancellationToken = default)
     {
         if (grace < TimeSpan.Zero && grace != Timeout.InfiniteTimeSpan)
@@ -166,7 +185,7 @@ public sealed class ShmServer : IAsyncDisposable
             throw new ArgumentOutOfRangeException(nameof(grace), grace, "The time is zero or more, or infinite.");
         }
 
-        // Longer than timers go is as long as it takes.
+        // Timers do not support a longer time.
         TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
         lock (_gate)
         {
@@ -182,17 +201,18 @@ public sealed class ShmServer : IAsyncDisposable
         }
     }
 
-    /// <summary>
-    /// Stops at once: running calls are cancelled. Also hurries a stop that is under way. Does not wait for methods
-    /// that ignore their token.
-    /// </summary>
+    /// <summary>Stops the server at once: running calls are cancelled.</summary>
+    /// <returns>
+    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token.
+    /// </returns>
+    /// <remarks>Also ends the grace period of a stop that is in progress.</remarks>
     public Task KillAsync()
     {
         _hurry.Cancel();
         return StopAsync(TimeSpan.Zero);
     }
 
-    /// <summary>Stops the server as <see cref="KillAsync"/> does.</summary>
+    /// <summary>Stops the server, as <see cref="KillAsync"/> does.</summary>
     public async ValueTask DisposeAsync() => await KillAsync().ConfigureAwait(false);
 
     private void Start()
@@ -225,7 +245,7 @@ public sealed class ShmServer : IAsyncDisposable
         .. Services.Select(service => InterceptedService.Of(service, _interceptors)),
     ];
 
-    // Nobody awaits this: what users have registered runs on the pool and cannot hold up or break the stop.
+    // Not awaited: the callbacks of users run on the pool and can neither delay nor fail the stop.
     private async Task AnnounceStopAsync()
     {
         try

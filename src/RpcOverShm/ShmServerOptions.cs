@@ -4,96 +4,143 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// Settings of a <see cref="ShmServer"/>. Read when the server is made; later changes have no effect. Values that are
-/// not allowed are refused then, with an <see cref="ArgumentException"/>.
-/// </summary>
+/// <summary>The settings of a <see cref="ShmServer"/>.</summary>
+/// <remarks>
+/// <para>
+/// The server reads the options when it is created; later changes have no effect. The constructor of
+/// <see cref="ShmServer"/> throws <see cref="ArgumentException"/> if a value is not allowed.
+/// </para>
+/// <para>Not thread-safe. Nothing to dispose.</para>
+/// </remarks>
 public sealed class ShmServerOptions
 {
-    /// <summary>Where the server logs. Default null: nowhere.</summary>
+    /// <summary>
+    /// Gets or sets the factory of the server's logger.
+    /// <para>Null disables logging.</para>
+    /// </summary>
+    /// <remarks>Defaults to null. The server does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>
-    /// The largest message, in bytes, that the server receives; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default 4 MiB, as in gRPC. Null is any size: then a client
-    /// can make this process use as much memory as it likes. 0 allows empty messages only.
+    /// Gets or sets the maximum size, in bytes, of a received message.
+    /// <para>
+    /// Null removes the limit: a client can then make this process use any amount of memory. 0 allows only empty
+    /// messages.
+    /// </para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to 4 MiB, as in gRPC. If a message is larger, its call fails with
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int? MaxReceiveMessageSize { get; set; } = ShmDefaults.MaxReceiveMessageSize;
 
     /// <summary>
-    /// The largest message, in bytes, that the server sends; a larger one ends its call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Default null: any size.
+    /// Gets or sets the maximum size, in bytes, of a sent message.
+    /// <para>Null removes the limit. 0 allows only empty messages.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null. If a message is larger, its call fails with
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int? MaxSendMessageSize { get; set; }
 
     /// <summary>
-    /// The most request metadata, in bytes, that the server takes for a call; more ends the call
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. Counted as gRPC does: key, value and 32 bytes for each
-    /// entry, without the one that a retry adds. Default 64 KiB; 0 takes none; at most 16 MiB.
+    /// Gets or sets the maximum size, in bytes, of the request metadata of a call.
+    /// <para>0 allows no metadata. The maximum is 16 MiB.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to 64 KiB. Each entry counts its key, its value and 32 bytes, as in gRPC; the entry
+    /// <c>grpc-previous-rpc-attempts</c> of a retry is not counted. If the metadata is larger, the call fails with
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>.
+    /// </remarks>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// The size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB to
-    /// 1 GiB. Default 1 MiB, which fits into the L2 cache of current processors; larger rings cost memory,
-    /// and more time to connect.
+    /// Gets or sets the size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB
+    /// to 1 GiB.
     /// </summary>
+    /// <remarks>
+    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. A larger ring costs memory, and more time
+    /// to connect.
+    /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
-    /// <summary>How long a client may take for the handshake before it is refused. Default 5 s; above zero.</summary>
+    /// <summary>
+    /// Gets or sets the time limit for a client's handshake, after which the server refuses the client; above zero.
+    /// </summary>
+    /// <remarks>Defaults to 5 seconds.</remarks>
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is made. Default null: <c>$XDG_RUNTIME_DIR/rpcovershm</c>,
-    /// else a directory of the user's own under the temporary files. Made if it is missing; refused if
-    /// others have access to it.
+    /// Gets or sets the directory in which the server creates a name (<c>shm://name</c>).
+    /// <para>
+    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>, or, without that variable, a directory of the user under the
+    /// temporary files.
+    /// </para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null. The server creates the directory if it is missing, and refuses it if other users have access
+    /// to it. Client and server must use the same directory.
+    /// </remarks>
     public string? RuntimeDirectory { get; set; }
 
     /// <summary>
-    /// Whether a client is told type and message of an exception that a method threw, in the status detail. Default
-    /// false: exceptions can tell what is nobody's business.
+    /// Gets or sets whether the status detail of a failed call contains the type and message of the exception that the
+    /// method threw.
     /// </summary>
+    /// <remarks>Defaults to false, because exceptions may contain confidential data.</remarks>
     public bool EnableDetailedErrors { get; set; }
 
     /// <summary>
-    /// How responses are compressed unless their call says otherwise: <c>gzip</c>, or null, the default, for not at
-    /// all; <c>identity</c> is the same as null. Over shared memory compression costs more time than it saves. A call's
-    /// own wish is the header <c>grpc-internal-encoding-request</c> of its response; a message's is
-    /// <see cref="Grpc.Core.WriteFlags.NoCompress"/>.
+    /// Gets or sets the compression of responses, unless their call requests another: <c>gzip</c> or <c>identity</c>.
+    /// <para>Null means the same as <c>identity</c>: no compression.</para>
     /// </summary>
+    /// <remarks>
+    /// Defaults to null: over shared memory, compression costs more time than it saves. A call requests its own
+    /// compression by the response header <c>grpc-internal-encoding-request</c>, a message by
+    /// <see cref="Grpc.Core.WriteFlags.NoCompress"/>.
+    /// </remarks>
     public string? ResponseCompressionAlgorithm { get; set; }
 
     /// <summary>
-    /// How thoroughly responses are compressed, where they are. Default null, which is
-    /// <see cref="CompressionLevel.Fastest"/>.
+    /// Gets or sets the level at which responses are compressed.
+    /// <para>Null means <see cref="CompressionLevel.Fastest"/>.</para>
     /// </summary>
+    /// <remarks>Defaults to null. Without effect on responses that are not compressed.</remarks>
     public CompressionLevel? ResponseCompressionLevel { get; set; }
 
-    /// <summary>
-    /// What sees each call before its method and after it. Default: none. The first one is the outermost, as in
-    /// ASP.NET. All of them are further out than those that a service was given itself,
-    /// by <see cref="ShmServiceCollection.Add"/> or by Grpc.Core's <c>Intercept</c>. One object serves all calls, so it
-    /// must be thread-safe.
-    /// </summary>
+    /// <summary>Gets the interceptors of all calls; the first is the outermost, as in ASP.NET Core.</summary>
+    /// <remarks>
+    /// Empty by default. They run outside the interceptors of a single service, which
+    /// <see cref="ShmServiceCollection.Add"/> or Grpc.Core's <c>Intercept</c> adds. Each interceptor serves all calls,
+    /// so it must be thread-safe.
+    /// </remarks>
     public IList<Interceptor> Interceptors { get; } = [];
 
-    /// <summary>
-    /// Serialisers that clients may ask for, besides the marshallers that were generated with the services, which are
-    /// always offered. Default: none. No two may have one name.
-    /// </summary>
+    /// <summary>Gets the codecs that the server offers besides the generated marshallers.</summary>
+    /// <remarks>
+    /// Empty by default; the generated marshallers are always offered. Each codec must have a different name.
+    /// </remarks>
     public IList<ShmCodec> Codecs { get; } = [];
 
     /// <summary>
-    /// Whether the single request of a call of up to 16 KiB is parsed where the client wrote it, in memory that both
-    /// processes map, instead of being copied out first. Default false. Only for a client that is trusted as this
-    /// process itself is: it can change the bytes while they are parsed, and a parser that looks twice at what it has
-    /// checked once can be led astray. The marshaller then runs on the thread that reads the connection, for as long as
-    /// the client's memory is held: it must neither block nor make calls, and what it keeps must be its own copy.
-    /// Streams and larger messages are not affected.
+    /// Gets or sets whether a small request is parsed in the shared memory to which the client wrote it, without a
+    /// copy.
     /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to false. Enable it only for clients that are trusted like this process itself: a client can change the
+    /// bytes during parsing (TOCTOU), which can mislead a parser that reads again what it has validated.
+    /// </para>
+    /// <para>
+    /// The marshaller runs on the reading thread and keeps the client's memory occupied, so it must not block, must not
+    /// make calls, and must copy what it keeps. Applies to the single request of a call, up to 16 KiB; streams and
+    /// larger messages are always copied.
+    /// </para>
+    /// </remarks>
     public bool AllowInPlaceParsing { get; set; }
 
-    /// <summary>Where methods run. Default <see cref="ShmSchedulingMode.Adaptive"/>.</summary>
+    /// <summary>Gets or sets the threads on which methods run.</summary>
+    /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
 }

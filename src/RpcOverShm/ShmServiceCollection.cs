@@ -5,9 +5,8 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// The services of a <see cref="ShmServer"/>. Complete before the server is started. Not thread-safe.
-/// </summary>
+/// <summary>The services of a <see cref="ShmServer"/>.</summary>
+/// <remarks>Services must be added before the server starts. Not thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefinition>
 {
     private readonly ShmServer _server;
@@ -15,23 +14,22 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
 
     internal ShmServiceCollection(ShmServer server) => _server = server;
 
-    /// <summary>How many services were added.</summary>
+    /// <summary>Gets the number of services.</summary>
     public int Count => _definitions.Count;
 
-    /// <summary>
-    /// Adds a service: what the generated <c>BindService</c> returns, or any other definition,
-    /// server interceptors included.
-    /// </summary>
-    /// <param name="service">The service.</param>
+    /// <summary>Adds a service: the result of the generated <c>BindService</c>, or any other definition.</summary>
+    /// <param name="service">The service, which may already contain interceptors.</param>
     /// <param name="interceptors">
-    /// What sees each call of this service, inside those of <see cref="ShmServerOptions.Interceptors"/>; the first one
-    /// is the outermost. One object serves all calls, so it must be thread-safe.
+    /// The interceptors of this service, the outermost first. They run inside those of
+    /// <see cref="ShmServerOptions.Interceptors"/>. Each interceptor serves all calls, so it must be thread-safe.
     /// </param>
-    /// <exception cref="ArgumentNullException">There is none, or an interceptor is null.</exception>
-    /// <exception cref="ArgumentException">
-    /// There are interceptors, and two methods of the definition have one name.
+    /// <exception cref="ArgumentNullException">
+    /// The service, the array of interceptors or one of them is null.
     /// </exception>
-    /// <exception cref="InvalidOperationException">The server was started already.</exception>
+    /// <exception cref="ArgumentException">
+    /// Interceptors are given, and two methods of the definition have the same name.
+    /// </exception>
+    /// <exception cref="InvalidOperationException">The server was already started.</exception>
     public void Add(ServerServiceDefinition service, params Interceptor[] interceptors)
     {
         ArgumentNullException.ThrowIfNull(service);

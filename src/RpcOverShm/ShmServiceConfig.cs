@@ -1,14 +1,22 @@
 namespace RpcOverShm;
 
 /// <summary>
-/// How the channel treats the methods that it calls: gRPC's service config (doc/service_config.md of gRPC), as far as
-/// it has a meaning for one server. Read when the channel is made; later changes have no effect.
+/// The settings of the methods that a channel calls: gRPC's service config (doc/service_config.md of gRPC).
 /// </summary>
+/// <remarks>
+/// Contains the parts of gRPC's config that apply to a single server. The channel reads it when it is created; later
+/// changes have no effect. Not thread-safe. Nothing to dispose.
+/// </remarks>
 public sealed class ShmServiceConfig
 {
-    /// <summary>The methods that are treated in a way of their own. Default: none.</summary>
+    /// <summary>Gets the configs of methods.</summary>
+    /// <remarks>Empty by default.</remarks>
     public IList<ShmMethodConfig> MethodConfigs { get; } = [];
 
-    /// <summary>Bounds retries when most calls fail. Default null: they are not bounded so.</summary>
+    /// <summary>
+    /// Gets or sets the throttling of retries while most calls fail.
+    /// <para>Null disables throttling.</para>
+    /// </summary>
+    /// <remarks>Defaults to null.</remarks>
     public ShmRetryThrottling? RetryThrottling { get; set; }
 }

@@ -3,18 +3,25 @@ using RpcOverShm.Streams;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// A duplex stream of bytes between two processes of this machine, over shared memory: what a connected pair of
-/// named pipe streams is, without the system calls. A client has it from <see cref="ConnectAsync"/>, a server
-/// from a <see cref="ShmStreamListener"/>.
+/// <summary>A duplex byte stream between two processes of the same machine, over shared memory.</summary>
+/// <remarks>
 /// <para>
-/// Reading returns what is there, after waiting for at least one byte; 0 when the peer has disposed its stream and all
-/// that it wrote was read; an <see cref="IOException"/> when the peer's process has died, after all that it wrote was
-/// read. Writing returns when the bytes are in the ring, and waits while the peer has left a ring's worth unread;
-/// an <see cref="IOException"/> when the peer is gone. One read and one write may be under way at a time. Nothing is
-/// buffered: <see cref="Flush"/> does nothing. Disposing lets the peer read what was written.
+/// Replaces a connected pair of named pipe streams, without their system calls. A client gets a stream from
+/// <see cref="ConnectAsync"/>, a server from a <see cref="ShmStreamListener"/>.
 /// </para>
-/// </summary>
+/// <para>
+/// A read waits for at least one byte and returns the bytes that are available. After the last byte, it returns 0 if
+/// the peer has disposed its stream, and throws <see cref="IOException"/> if the peer's process has died. A write
+/// returns when its bytes are in the ring, and waits while the ring is full of bytes that the peer has not read; it
+/// throws <see cref="IOException"/> if the peer is gone. The stream has no other buffer, so <see cref="Flush"/> does
+/// nothing.
+/// </para>
+/// <para>
+/// One read and one write may run at the same time, on any threads; a second one of either throws
+/// <see cref="InvalidOperationException"/>. The code that connects or accepts a stream disposes it; the peer can still
+/// read what was written.
+/// </para>
+/// </remarks>
 public sealed class ShmStream : Stream
 {
     private readonly DuplexBytes _bytes;
@@ -22,16 +29,16 @@ public sealed class ShmStream : Stream
 
     internal ShmStream(PeerLink link) => _bytes = new DuplexBytes(link);
 
-    /// <summary>The process on the other side, as the kernel named it when the stream was connected.</summary>
+    /// <summary>Gets the id of the peer's process, as the kernel reported it when the stream was connected.</summary>
     public int PeerProcessId => _bytes.Peer.ProcessId;
 
-    /// <summary>True until the stream is disposed.</summary>
+    /// <summary>Gets whether the stream can be read; true until it is disposed.</summary>
     public override bool CanRead => !_isDisposed;
 
-    /// <summary>True until the stream is disposed.</summary>
+    /// <summary>Gets whether the stream can be written; true until it is disposed.</summary>
     public override bool CanWrite => !_isDisposed;
 
-    /// <summary>Always false.</summary>
+    /// <summary>Gets whether the stream can seek; always false.</summary>
     public override bool CanSeek => false;
 
     /// <summary>Not supported.</summary>
@@ -46,24 +53,25 @@ public sealed class ShmStream : Stream
         set => throw NoPosition();
     }
 
-    /// <summary>The inside, for tests.</summary>
+    /// <summary>The implementation, for tests.</summary>
     internal DuplexBytes Inside => _bytes;
 
     /// <summary>Connects to a listener.</summary>
     /// <param name="address">
     /// <c>shm://name</c> or <c>shm:///path</c>, as for <see cref="ShmChannel.ForAddress"/>.
     /// </param>
-    /// <param name="options">Settings; null for the defaults.</param>
-    /// <param name="cancellationToken">Gives up connecting.</param>
+    /// <param name="options">The settings; null for the defaults.</param>
+    /// <param name="cancellationToken">Stops connecting.</param>
     /// <returns>The connected stream, which the caller disposes.</returns>
+    /// <exception cref="ArgumentNullException">The address is null.</exception>
     /// <exception cref="ArgumentException">
-    /// The address or an option is not allowed; the message says what is.
+    /// The address or an option is invalid; the message says what is allowed.
     /// </exception>
     /// <exception cref="ShmTransportException">
-    /// Nobody listens there, it is a server of calls (<see cref="ShmTransportError.PurposeMismatch"/>),
-    /// or the handshake failed.
+    /// No listener is at the address, a server of calls is there (<see cref="ShmTransportError.PurposeMismatch"/>), or
+    /// the handshake failed.
     /// </exception>
-    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
+    /// <exception cref="PlatformNotSupportedException">The system is not Linux.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public static Task<ShmStream> ConnectAsync(
         string address, ShmStreamOptions? options = null, CancellationToken cancellationToken = default)
@@ -143,11 +151,14 @@ public sealed class ShmStream : Stream
             : _bytes.WriteAsync(buffer, cancellationToken);
     }
 
-    /// <summary>Does nothing: what was written is with the peer.</summary>
+    /// <summary>Does nothing, because the stream has no buffer: the peer can already read what was written.</summary>
+    /// <exception cref="ObjectDisposedException">The stream was disposed.</exception>
     public override void Flush() => ThrowIfDisposed();
 
-    /// <summary>Does nothing: what was written is with the peer.</summary>
-    /// <param name="cancellationToken">Looked at once.</param>
+    /// <summary>Does nothing, because the stream has no buffer: the peer can already read what was written.</summary>
+    /// <param name="cancellationToken">Checked once.</param>
+    /// <returns>A completed task; a cancelled one if the token was cancelled.</returns>
+    /// <exception cref="ObjectDisposedException">The stream was disposed.</exception>
     public override Task FlushAsync(CancellationToken cancellationToken)
     {
         ThrowIfDisposed();
@@ -165,10 +176,9 @@ public sealed class ShmStream : Stream
     /// <exception cref="NotSupportedException">Always.</exception>
     public override void SetLength(long value) => throw NoPosition();
 
-    /// <summary>
-    /// Ends the stream; the peer reads what was written, then 0. Reads and writes under way here fail.
-    /// </summary>
-    /// <param name="disposing">Always true: the stream has no finalizer.</param>
+    /// <summary>Ends the stream: the peer reads what was written, then 0.</summary>
+    /// <param name="disposing">Always true, because the stream has no finalizer.</param>
+    /// <remarks>Reads and writes that are in progress on this side fail.</remarks>
     protected override void Dispose(bool disposing)
     {
         _isDisposed = true;

@@ -6,13 +6,18 @@ using RpcOverShm.Links;
 namespace RpcOverShm;
 
 /// <summary>
-/// Waits at an address for clients that connect with <see cref="ShmStream.ConnectAsync"/>, and hands out a stream for
-/// each. One live listener or server holds an address; one that was killed is replaced at once by the next.
-/// Thread-safe. Its owner disposes it; streams that were handed out live on.
+/// A listener that accepts clients of <see cref="ShmStream.ConnectAsync"/> and returns a stream for each.
 /// </summary>
+/// <remarks>
+/// <para>
+/// One live listener or server holds an address; if it was killed, the next one takes the address over at once. At most
+/// 128 connected clients wait to be accepted; further clients are disconnected.
+/// </para>
+/// <para>Thread-safe. The code that creates a listener disposes it; accepted streams stay open.</para>
+/// </remarks>
 public sealed class ShmStreamListener : IAsyncDisposable
 {
-    // Connected clients that nobody has accepted yet; further ones are disconnected.
+    // Limits the connected clients that wait to be accepted; further ones are disconnected.
     private const int MaxWaiting = 128;
 
     private readonly RendezvousAddress _address;
@@ -23,11 +28,12 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private Listener? _listener;
     private bool _isDisposed;
 
-    /// <summary>Makes a listener. It does not listen yet.</summary>
+    /// <summary>Creates a listener that does not listen yet.</summary>
     /// <param name="address"><c>shm://name</c> or <c>shm:///path</c>, as for <see cref="ShmServer"/>.</param>
-    /// <param name="options">Settings; null for the defaults.</param>
+    /// <param name="options">The settings; null for the defaults.</param>
+    /// <exception cref="ArgumentNullException">The address is null.</exception>
     /// <exception cref="ArgumentException">
-    /// The address or an option is not allowed; the message says what is.
+    /// The address or an option is invalid; the message says what is allowed.
     /// </exception>
     public ShmStreamListener(string address, ShmStreamOptions? options = null)
     {
@@ -37,16 +43,16 @@ public sealed class ShmStreamListener : IAsyncDisposable
         _logger = _settings.Logger;
     }
 
-    /// <summary>The address as it was given.</summary>
+    /// <summary>Gets the address that was passed to the constructor.</summary>
     public string Address => _address.Text;
 
-    /// <summary>Takes the address and listens from here on. Does not block.</summary>
+    /// <summary>Takes the address and starts to listen; does not block.</summary>
     /// <exception cref="ShmTransportException">
-    /// The address is held by a live server or listener
-    /// (<see cref="ShmTransportError.AddressInUse"/>) or cannot be made.
+    /// A live server or listener holds the address (<see cref="ShmTransportError.AddressInUse"/>), or the address
+    /// cannot be created.
     /// </exception>
-    /// <exception cref="PlatformNotSupportedException">This system is not Linux.</exception>
-    /// <exception cref="InvalidOperationException">The listener was started before.</exception>
+    /// <exception cref="PlatformNotSupportedException">The system is not Linux.</exception>
+    /// <exception cref="InvalidOperationException">The listener was already started.</exception>
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
     public void Start()
     {
@@ -72,10 +78,11 @@ public sealed class ShmStreamListener : IAsyncDisposable
         ShmLog.Listening(_logger, _address.SocketPath, Address);
     }
 
-    /// <summary>Waits for the next client and returns its stream, which the caller disposes.</summary>
-    /// <param name="cancellationToken">Gives up waiting.</param>
+    /// <summary>Waits for the next client.</summary>
+    /// <param name="cancellationToken">Stops waiting.</param>
+    /// <returns>The stream to the client, which the caller disposes.</returns>
     /// <exception cref="InvalidOperationException">The listener was not started.</exception>
-    /// <exception cref="ObjectDisposedException">The listener was disposed, before or meanwhile.</exception>
+    /// <exception cref="ObjectDisposedException">The listener was disposed, before or during the wait.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask<ShmStream> AcceptAsync(CancellationToken cancellationToken = default)
     {
@@ -99,7 +106,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     }
 
     /// <summary>
-    /// Stops listening and removes the address's files. Clients that nobody has accepted are disconnected.
+    /// Stops listening, removes the files of the address, and disconnects the clients that were not accepted.
     /// </summary>
     public async ValueTask DisposeAsync()
     {

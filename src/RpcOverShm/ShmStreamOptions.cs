@@ -2,31 +2,45 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// Settings of a <see cref="ShmStream"/> or a <see cref="ShmStreamListener"/>. Read when the stream is connected
-/// or the listener made; later changes have no effect. Values that are not allowed are refused then,
-/// with an <see cref="ArgumentException"/>.
-/// </summary>
+/// <summary>The settings of a <see cref="ShmStream"/> or a <see cref="ShmStreamListener"/>.</summary>
+/// <remarks>
+/// <para>
+/// The options are read when the stream is connected or the listener is created; later changes have no effect.
+/// <see cref="ArgumentException"/> is thrown then if a value is not allowed.
+/// </para>
+/// <para>Not thread-safe. Nothing to dispose.</para>
+/// </remarks>
 public sealed class ShmStreamOptions
 {
-    /// <summary>Where the stream or listener logs. Default null: nowhere.</summary>
+    /// <summary>
+    /// Gets or sets the factory of the logger.
+    /// <para>Null disables logging.</para>
+    /// </summary>
+    /// <remarks>Defaults to null. The stream or listener does not dispose the factory.</remarks>
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>
-    /// The size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB. Default 1 MiB. It is
-    /// the buffer of the stream: writing waits when the peer has left this much unread.
+    /// Gets or sets the size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
     /// </summary>
+    /// <remarks>
+    /// Defaults to 1 MiB. The ring is the stream's buffer: a write waits while the peer has left this many bytes
+    /// unread.
+    /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
     /// <summary>
-    /// How long connecting may take, or a client of a listener for the handshake. Default 5 s; above zero.
+    /// Gets or sets the time limit for connecting, or for the handshake of a listener's client; above zero.
     /// </summary>
+    /// <remarks>Defaults to 5 seconds.</remarks>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// The directory in which a name (<c>shm://name</c>) is looked up or made. Default null:
-    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c>, else a directory of the user's own under the temporary files. Both sides
-    /// must mean the same directory.
+    /// Gets or sets the directory in which a name (<c>shm://name</c>) is looked up or created.
+    /// <para>
+    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>, or, without that variable, a directory of the user under the
+    /// temporary files.
+    /// </para>
     /// </summary>
+    /// <remarks>Defaults to null. Client and listener must use the same directory.</remarks>
     public string? RuntimeDirectory { get; set; }
 }

@@ -1,27 +1,27 @@
 namespace RpcOverShm;
 
-/// <summary>What went wrong in a <see cref="ShmTransportException"/>.</summary>
+/// <summary>The cause of a <see cref="ShmTransportException"/>.</summary>
 public enum ShmTransportError
 {
-    /// <summary>No server is at the address.</summary>
+    /// <summary>No server listens at the address.</summary>
     NotListening,
 
     /// <summary>The server did not answer in time.</summary>
     TimedOut,
 
-    /// <summary>What listens at the address is no RpcOverShm server.</summary>
+    /// <summary>Another program than an RpcOverShm server listens at the address.</summary>
     NotThisProtocol,
 
-    /// <summary>The two sides have no version of the protocol in common.</summary>
+    /// <summary>The two sides have no protocol version in common.</summary>
     VersionMismatch,
 
     /// <summary>A channel met a listener for streams, or a stream met a server of calls.</summary>
     PurposeMismatch,
 
-    /// <summary>The other side belongs to another user, or its socket may not be opened.</summary>
+    /// <summary>The peer belongs to another user, or access to its socket is denied.</summary>
     AccessDenied,
 
-    /// <summary>The server refused the connection, or closed it in the middle of the handshake.</summary>
+    /// <summary>The server refused the connection, or closed it during the handshake.</summary>
     Refused,
 
     /// <summary>A live server, or another program, holds the address.</summary>

@@ -2,22 +2,25 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm;
 
-/// <summary>
-/// A server or listener could not be started, or a stream not be connected. Calls never throw it: a call that finds no
-/// connection ends with an RPC status, whose detail says why and whose
-/// <see cref="Grpc.Core.Status.DebugException"/> is a <see cref="ShmTransportException"/>.
-/// </summary>
+/// <summary>The exception that is thrown when a server or listener cannot start, or a stream cannot connect.</summary>
+/// <remarks>
+/// Calls never throw it. If a call finds no connection, it fails with an RPC status whose detail names the cause and
+/// whose <see cref="Grpc.Core.Status.DebugException"/> is a <see cref="ShmTransportException"/>.
+/// </remarks>
 public sealed class ShmTransportException : IOException
 {
-    /// <param name="cause">The failure. It is no inner exception: that would say the same once more.</param>
-    /// <param name="message">The text for people; null for the failure's.</param>
+    /// <param name="cause">
+    /// The failure. It does not become the inner exception, which would only repeat its message.
+    /// </param>
+    /// <param name="message">The message; null for that of the failure.</param>
     internal ShmTransportException(ConnectException cause, string? message = null)
         : base(message ?? cause.Message, cause.InnerException) =>
         Error = (ShmTransportError)cause.Failure;
 
-    /// <summary>
-    /// What went wrong. <see cref="Exception.Message"/> says it for people, with the address and the file tried; where
-    /// the exception belongs to a status with a detail, the detail says it instead.
-    /// </summary>
+    /// <summary>Gets the cause of the failure.</summary>
+    /// <remarks>
+    /// <see cref="Exception.Message"/> describes the failure, including the address and the file. If the exception
+    /// belongs to a status with a detail, the detail describes it instead.
+    /// </remarks>
     public ShmTransportError Error { get; }
 }
