@@ -1,28 +1,27 @@
 namespace RpcOverShm.Rings;
 
-/// <summary>
-/// The sizes that follow from a ring's capacity. One place, because writer, reader and protocol must agree.
-/// </summary>
+/// <summary>The sizes that derive from a ring's capacity. Writer, reader and protocol must agree on them.</summary>
 internal static class RingLimits
 {
     /// <summary>
-    /// The largest payload of one record: an eighth of the ring, less the header. Then a record and the padding before
-    /// it take at most a quarter, so that every record fits once the ring has drained, and waste is at most an eighth.
+    /// Returns the largest payload of a record: an eighth of the ring, less the header. A record and the padding before
+    /// it then take at most a quarter, so every record fits into a drained ring, and padding wastes at most an eighth.
     /// </summary>
     public static int MaxPayloadBytes(long capacity) => (int)(capacity / 8) - RecordHeader.SizeBytes;
 
     /// <summary>
-    /// What data must leave free, so that control records (credit, cancel, the end) pass a ring full of data.
+    /// Returns the bytes that data records leave free, so that control records (credit, cancel, half-close, go-away,
+    /// end of bytes) pass a ring full of data.
     /// </summary>
     public static long ControlReserveBytes(long capacity) => capacity / 16;
 
-    /// <summary>How much the reader consumes before it tells the writer, unless the writer waits for space.</summary>
+    /// <summary>Returns the bytes that a reader may release before it must publish its head.</summary>
     public static long LazyHeadBytes(long capacity) => capacity / 8;
 
     /// <summary>
-    /// The free space at which a writer that waits for space is woken; an empty ring always wakes it.
-    /// More than any claim needs (1/8 record + 1/8 padding + 1/16 reserve = 5/16), so that the woken writer
-    /// does not go back to sleep.
+    /// Returns the free bytes at which a writer that is parked for space is woken; an empty ring always wakes it. The
+    /// value exceeds the need of any claim (1/8 record + 1/8 padding + 1/16 reserve = 5/16), so that the woken writer
+    /// does not park again.
     /// </summary>
     public static long SpaceWakeBytes(long capacity) => capacity * 3 / 8;
 }

@@ -5,9 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The consumer's side of one ring. One thread at a time: whoever holds the reader role. Never waits and never wakes
-/// anybody. Every word of the peer is read once into a local, checked, and only then used; a record's header is copied
-/// before it is looked at. What it throws ends the connection.
+/// The consumer's side of one ring. Only the holder of the reader role may use it. It neither waits nor wakes other
+/// threads. Every word of the peer is read once into a local and checked before it is used; a record's header is copied
+/// before it is checked. Its exceptions close the connection.
 /// </summary>
 internal sealed unsafe class RingReader
 {
@@ -22,10 +22,10 @@ internal sealed unsafe class RingReader
 
     private long _head;           // the position of the next record to read
     private long _next;           // the position after the record that is being read
-    private int _currentLength;   // of its payload
-    private long _publishedHead;  // what the peer can see of the head
+    private int _currentLength;   // the length of that record's payload
+    private long _publishedHead;  // the head that the peer can see
     private long _tail;           // the peer's tail as last read and checked
-    private long _lastRung;       // the parked word that the peer was last rung for
+    private long _lastRung;       // the peer's parked word at its last wake-up
     private volatile bool _isArmed; // whether the parked word is set
 
     public RingReader(SharedSegment own, SharedSegment peer)
@@ -40,25 +40,25 @@ internal sealed unsafe class RingReader
         _maxPayload = (uint)RingLimits.MaxPayloadBytes(_capacity);
     }
 
-    /// <summary>True when the peer has written something that was not read. A hint: it checks nothing.</summary>
+    /// <summary>Whether the peer has published data that was not read yet. A hint: nothing is validated.</summary>
     public bool HasData
     {
-        // SYNC ring-tail: only compared; RefreshTail reads it again before anything is believed of it.
+        // SYNC ring-tail: only compared; RefreshTail reads it again and validates it.
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         get => _head != _tail || _head != SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);
     }
 
     /// <summary>
-    /// The next record, or false when there is none. The payload lies in the peer's memory, which the peer can change
-    /// at any time: copy it, then look at it, then call <see cref="Release"/>.
+    /// Reads the next record; returns false if there is none. The payload is in memory that the peer can change at any
+    /// time: unless the caller trusts the peer, it must copy the payload before it checks it. It then calls
+    /// <see cref="Release"/>.
     /// </summary>
-    /// <exception cref="RingCorruptedException">The peer wrote something impossible.</exception>
+    /// <exception cref="RingCorruptedException">The tail or the record is invalid.</exception>
     public bool TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload)
     {
         while (_head != _tail || RefreshTail())
         {
-            // SAFETY: _head is 16-aligned and before _tail, so that at least a header lies there;
-            // index is below capacity.
+            // SAFETY: _head is 16-aligned and before _tail, so at least a header fits there; index is below capacity.
             long index = _head & (_capacity - 1);
             header = ReadHeader(_data + index);
             long length = RecordHeader.RecordLength(header.PayloadLength);
@@ -80,8 +80,8 @@ internal sealed unsafe class RingReader
                 return true;
             }
 
-            // At the start every record fits, so padding there is no writer's; and without it a peer could keep this
-            // loop busy for ever.
+            // Every record fits at index 0, so no writer pads there. Without this check a peer could keep this loop
+            // running for ever with padding that fills the whole ring.
             if (length != _capacity - index || index == 0)
             {
                 throw Corrupted($"padding of {length} bytes is not between a record and the end of the ring");
@@ -95,7 +95,7 @@ internal sealed unsafe class RingReader
         return false;
     }
 
-    /// <summary>True when the next record has come and is of this stream. A hint: it checks nothing.</summary>
+    /// <summary>Returns whether there is a next record with this stream id. A hint: nothing is validated.</summary>
     public bool IsNextOf(uint streamId)
     {
         if (!HasData)
@@ -103,52 +103,53 @@ internal sealed unsafe class RingReader
             return false;
         }
 
-        // SAFETY: there is room for a header at every position of the ring, whatever it says.
-        // SYNC ring-tail: only compared; TryRead reads the record again before anything is believed of it.
+        // SAFETY: a header fits at every position of the ring, whatever its content.
+        // SYNC ring-tail: only compared; TryRead reads the record again and validates it.
         return (uint)SharedMemoryOrder.ReadAcquire(ref *(ulong*)(_data + (_head & (_capacity - 1)) + 8)) == streamId;
     }
 
-    /// <summary>
-    /// The payload of the record just read, once more, as it was found then: the header is not looked at again.
-    /// </summary>
+    /// <summary>The payload of the last record read, with its validated length: the header is not read again.</summary>
     public ReadOnlySpan<byte> Current =>
         new(_data + (_head & (_capacity - 1)) + RecordHeader.SizeBytes, _currentLength);
 
     /// <summary>
-    /// Gives the space of the record just read back to the peer. True when the peer sleeps for space and there is
-    /// enough: the caller then wakes everybody who sleeps on this side's head word.
+    /// Releases the space of the last record read. The head is published lazily, unless the peer is parked for space.
     /// </summary>
+    /// <returns>Whether the caller must wake the peer, as of <see cref="PublishHead"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Release()
     {
-        // CRASH record-read: the record was taken and the head does not say so yet. The peer sees a reader that died
-        // with data unread; nobody else ever reads this ring, so nothing is repaired.
+        // CRASH record-read: the record was read, but the head does not show it. The peer sees a reader that died with
+        // unread data. No other process reads this ring, so nothing is repaired.
         CrashPoint.Reach(CrashPoint.RecordRead);
         _head = _next;
         return (_head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace()) && PublishHead();
     }
 
-    /// <summary>Tells the peer exactly how far this side has read. True when the peer must be woken.</summary>
+    /// <summary>
+    /// Publishes the exact head. Returns whether the caller must wake all sleepers on this side's head word: the peer
+    /// is parked for space, was not woken for this parking yet, and enough space is free.
+    /// </summary>
     public bool PublishHead()
     {
         if (_publishedHead != _head)
         {
             _publishedHead = _head;
 
-            // SYNC ring-head: releases the space. The full fence orders the head before the look at
-            // the peer's parked word.
+            // SYNC ring-head: releases the space. The full fence orders the store of the head before the load of the
+            // peer's parked word (StoreLoad).
             SharedMemoryOrder.WriteFenced(ref *_headWord, _head);
         }
 
-        // SYNC parked-for-space: any value is harmless, it only causes or omits a ring.
+        // SYNC parked-for-space: any value is harmless; it only causes or omits a wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord);
         if ((parked & 1) == 0 || parked == _lastRung || _head <= (parked & ~1L))
         {
             return false;
         }
 
-        // Waking a writer for each record would cost more than the record, and it might not find enough and sleep
-        // again.
+        // A wake-up for each record would cost more than the record, and the writer might not find enough space and
+        // park again.
         long used = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord) - _head; // SYNC ring-tail: only compared.
         if (used > 0 && _capacity - used < RingLimits.SpaceWakeBytes(_capacity))
         {
@@ -160,22 +161,22 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// Asks the peer to ring when it writes past what was read. True when the reader may sleep, on a tail that still
-    /// has the low half of <see cref="Position"/>; false when data came meanwhile. The caller has published the head
-    /// before: a peer that sleeps for space must not meet a reader that sleeps for data.
+    /// Asks the peer for a wake-up when it publishes data beyond <see cref="Position"/>. Returns true if the reader may
+    /// sleep while the tail has the low half of that position, false if data arrived meanwhile. The caller must publish
+    /// the head first: otherwise a peer parked for space and a reader parked for data would wait for each other.
     /// </summary>
     public bool Arm()
     {
         _isArmed = true;
 
-        // SYNC parked-for-data: with the full fence, either the peer sees this word after its next tail, or the
-        // new tail is seen here.
+        // SYNC parked-for-data: with the full fence, either the peer sees this word after it stores its next tail, or
+        // this thread sees the new tail.
         SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | 1);
         return !HasData;
     }
 
     /// <summary>
-    /// Takes the request back. Only the reader writes the word: a flag that the peer cleared could be a newer one.
+    /// Withdraws the request. Only the reader writes the word: a peer that cleared it could clear a newer request.
     /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Disarm()
@@ -184,27 +185,27 @@ internal sealed unsafe class RingReader
         {
             _isArmed = false;
 
-            // SYNC parked-for-data: a stale value costs the peer one needless ring.
+            // SYNC parked-for-data: a stale value costs the peer one needless wake-up.
             SharedMemoryOrder.WriteRelease(ref *_parkedForDataWord, 0);
         }
     }
 
-    /// <summary>How far this side has read.</summary>
+    /// <summary>The position up to which this side has read.</summary>
     public long Position => _head;
 
-    /// <summary>True while the peer is asked to ring. May be read without the role: a hint then.</summary>
+    /// <summary>Whether the reader is armed. Without the reader role the value is a hint.</summary>
     public bool IsArmed => _isArmed;
 
-    /// <summary>True when the peer is asked to ring for what comes at this position: nobody has read since.</summary>
+    /// <summary>Returns whether the reader is armed for data at this position: no record was read since.</summary>
     public bool IsArmedAt(long position) => _isArmed && _head == position;
 
-    // SYNC parked-for-space: a hint without a fence; PublishHead looks again with one, and the head
-    // is exact before parking.
+    // SYNC parked-for-space: a hint without a fence. PublishHead checks again after one, and the reader publishes the
+    // exact head before it parks.
     private bool IsPeerParkedForSpace() => (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & 1) != 0;
 
     private bool RefreshTail()
     {
-        // SYNC ring-tail: the records before the tail are complete and visible after this.
+        // SYNC ring-tail: the records before the tail are complete and visible after this load.
         long tail = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);
         long available = tail - _head;
         if (tail < _tail || available > _capacity || (tail & 15) != 0)
@@ -216,10 +217,10 @@ internal sealed unsafe class RingReader
         return available > 0;
     }
 
-    // Two loads into private memory: the header is never looked at in place, where the peer could change it in between.
+    // Two loads copy the header into private memory. A check in place would be a TOCTOU: the peer can change it.
     private static RecordHeader ReadHeader(byte* place)
     {
-        // SYNC ring-tail: the record came with the tail; here it is only read once.
+        // SYNC ring-tail: the load of the tail made the record visible; this load only reads it exactly once.
         ulong first = SharedMemoryOrder.ReadAcquire(ref *(ulong*)place);
 
         // SYNC ring-tail: likewise.
@@ -238,7 +239,7 @@ internal sealed unsafe class RingReader
 }
 
 /// <summary>
-/// The peer's half of a ring makes no sense: a position moved backwards or too far, or a record is impossible. The
-/// connection that owns the ring is closed; nothing is repaired or skipped.
+/// Invalid content in the peer's half of a ring: a position moved backwards or too far, or a record is impossible. The
+/// connection is closed; nothing is repaired or skipped.
 /// </summary>
 internal sealed class RingCorruptedException(string message) : Exception(message);

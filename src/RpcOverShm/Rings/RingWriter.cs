@@ -5,14 +5,14 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The producer's side of one ring. One thread at a time (its owner serialises them). Never waits and never
-/// wakes anybody: where the peer must be rung it says so. Positions only grow; what is private here is never read
-/// back from the segment.
+/// The producer's side of one ring. The owner serialises its calls. It neither waits nor wakes other threads; it
+/// returns whether the caller must wake the peer. Positions only grow. Private state is never read back from the
+/// segment.
 /// <code>
 ///    head (the peer's word)                      published tail      tail (private)
 ///      |                                               |               |
 ///  ----+-----------------------------------------------+---------------+--------------
-///      | records the peer may still read               | claimed, not  |  free
+///      | records the peer may still read               | committed, not|  free
 ///                                                        yet visible
 /// </code>
 /// </summary>
@@ -28,9 +28,9 @@ internal sealed unsafe class RingWriter
     private readonly int _maxPayload;
 
     private long _tail;           // the position after the last committed record
-    private long _publishedTail;  // what the peer can see of it
+    private long _publishedTail;  // the tail that the peer can see
     private long _head;           // the peer's head as last read and checked
-    private long _lastRung;       // the parked word that the peer was last rung for
+    private long _lastRung;       // the peer's parked word at its last wake-up
 
     public RingWriter(SharedSegment own, SharedSegment peer)
     {
@@ -44,24 +44,22 @@ internal sealed unsafe class RingWriter
         _maxPayload = RingLimits.MaxPayloadBytes(_capacity);
     }
 
-    /// <summary>The largest payload of one record.</summary>
     public int MaxPayloadBytes => _maxPayload;
 
-    /// <summary>True when committed records are not visible to the peer yet.</summary>
+    /// <summary>Whether committed records are not published yet.</summary>
     public bool HasUnpublished => _tail != _publishedTail;
 
-    /// <summary>Bytes committed and not yet published.</summary>
     public long UnpublishedBytes => _tail - _publishedTail;
 
     /// <summary>
-    /// Finds room for a record. On success the payload may be filled until <see cref="Commit"/>; without a
-    /// commit nothing has happened. On failure nothing is reserved: no padding is left behind, the same claim can
-    /// simply be tried again.
+    /// Finds space for a record. If it returns true, the caller may fill the payload until <see cref="Commit"/>;
+    /// without a commit the claim has no effect. If it returns false, nothing is reserved and no padding was written,
+    /// so the caller can retry the same claim.
     /// </summary>
     /// <param name="payloadLength">Bytes of payload, at most <see cref="MaxPayloadBytes"/>.</param>
-    /// <param name="isControl">Control records may use the space that data leaves free.</param>
-    /// <param name="claim">The place found.</param>
-    /// <exception cref="RingCorruptedException">The peer's head is impossible.</exception>
+    /// <param name="isControl">Whether the record may use the space that data records leave free.</param>
+    /// <param name="claim">The claimed space.</param>
+    /// <exception cref="RingCorruptedException">The peer's head is invalid.</exception>
     public bool TryClaim(int payloadLength, bool isControl, out RingClaim claim)
     {
         Debug.Assert((uint)payloadLength <= (uint)_maxPayload, "The caller cuts what is larger into chunks.");
@@ -79,23 +77,22 @@ internal sealed unsafe class RingWriter
             }
         }
 
-        // SAFETY: index + padding is 16-aligned and either `index` or 0; needed fits before the end of the data, and
-        // the free space was checked against the peer's validated head.
+        // SAFETY: the record starts 16-aligned at `index` or, after padding, at 0; `needed` bytes fit before the end of
+        // the data, and the free space was checked against the peer's validated head.
         byte* place = _data + (padding > 0 ? 0 : index);
         claim = new RingClaim(new Span<byte>(place + RecordHeader.SizeBytes, payloadLength), padding);
         return true;
     }
 
     /// <summary>
-    /// Completes a claim: writes the padding, if any, and the header. The peer sees it after <see cref="Publish"/>.
+    /// Commits a claim: writes any padding and the header. The record becomes visible with <see cref="Publish"/>.
     /// </summary>
     public void Commit(in RingClaim claim, in RecordHeader header)
     {
         Debug.Assert(header.PayloadLength == claim.Payload.Length, "The header describes the claimed payload.");
         if (claim.PaddingBytes > 0)
         {
-            // SAFETY: the claim checked that the remainder, at least 16 bytes because everything
-            // is 16-aligned, is free.
+            // SAFETY: the claim checked that the remainder is free. It has at least 16 bytes: positions are 16-aligned.
             uint length = (uint)claim.PaddingBytes - RecordHeader.SizeBytes;
             *(RecordHeader*)(_data + (_tail & (_capacity - 1))) =
                 new RecordHeader(length, RecordHeader.PaddingKind, 0, 0, 0, 0);
@@ -107,19 +104,19 @@ internal sealed unsafe class RingWriter
     }
 
     /// <summary>
-    /// Makes all committed records visible. True when the peer sleeps at a position before them and was not rung for it
-    /// yet: the caller then wakes everybody who sleeps on this ring's tail word.
+    /// Publishes all committed records. Returns whether the caller must wake all sleepers on this ring's tail word: the
+    /// peer is armed at a position before the new tail and was not woken for it yet.
     /// </summary>
     public bool Publish()
     {
         _publishedTail = _tail;
 
-        // SYNC ring-tail: releases the records. The full fence orders the tail before the look at the peer's
-        // parked word; the peer stores parked, fences, and looks at the tail. Whichever fence is second
-        // sees the other's store.
+        // SYNC ring-tail: releases the records. The full fence orders the store of the tail before the load of the
+        // peer's parked word (StoreLoad). The peer stores its parked word, fences, and loads the tail. The side that
+        // fences second sees the other side's store.
         SharedMemoryOrder.WriteFenced(ref *_tailWord, _tail);
 
-        // SYNC parked-for-data: any value is harmless, it only causes or omits a ring.
+        // SYNC parked-for-data: any value is harmless; it only causes or omits a wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForDataWord);
         if ((parked & 1) == 0 || parked == _lastRung || _tail <= (parked & ~1L))
         {
@@ -131,30 +128,30 @@ internal sealed unsafe class RingWriter
     }
 
     /// <summary>
-    /// Announces that this side sleeps until the peer has read on. Returns the head to sleep on, or null when the peer
-    /// has read meanwhile and the claim should be tried again.
+    /// Announces that this side parks until the peer releases space. Returns the head to sleep on, or null if the peer
+    /// released space meanwhile, so that the caller should retry its claim.
     /// </summary>
     public long? ParkForSpace()
     {
         long seen = _head;
 
-        // SYNC parked-for-space: with the full fence, either the peer sees this word after its next head, or the
-        // new head is seen below.
+        // SYNC parked-for-space: with the full fence, either the peer sees this word after it stores its next head, or
+        // RefreshHead sees the new head.
         SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | 1);
         RefreshHead();
         return _head == seen ? seen : null;
     }
 
-    /// <summary>Takes the announcement back, whatever the reason for waking.</summary>
+    /// <summary>Withdraws the announcement. Must follow every wake-up, whatever its reason.</summary>
     public void UnparkForSpace()
     {
-        // SYNC parked-for-space: a stale value costs the peer one needless ring.
+        // SYNC parked-for-space: a stale value costs the peer one needless wake-up.
         SharedMemoryOrder.WriteRelease(ref *_parkedForSpaceWord, 0);
     }
 
     private void RefreshHead()
     {
-        // SYNC ring-head: what lies before the head may be overwritten after this.
+        // SYNC ring-head: the space before the head may be overwritten after this load.
         long head = SharedMemoryOrder.ReadAcquire(ref *_peerHeadWord);
         if (head < _head || head > _publishedTail || (head & 15) != 0)
         {
@@ -166,14 +163,12 @@ internal sealed unsafe class RingWriter
     }
 }
 
-/// <summary>
-/// Room for one record, handed out by <see cref="RingWriter.TryClaim"/>. Dropping it aborts the claim.
-/// </summary>
+/// <summary>Space for one record, from <see cref="RingWriter.TryClaim"/>. Dropping it aborts the claim.</summary>
 internal readonly ref struct RingClaim(Span<byte> payload, long paddingBytes)
 {
-    /// <summary>Where the payload goes: memory that the peer can see but does not look at before the commit.</summary>
+    /// <summary>The memory for the payload. The peer maps it, but does not read it before it is published.</summary>
     public readonly Span<byte> Payload = payload;
 
-    /// <summary>Bytes up to the end of the data that must be padded first; 0 for none.</summary>
+    /// <summary>Bytes of padding to write first, up to the end of the ring data; 0 for none.</summary>
     public readonly long PaddingBytes = paddingBytes;
 }
