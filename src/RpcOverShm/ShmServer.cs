@@ -92,8 +92,8 @@ public sealed class ShmServer : IAsyncDisposable
     /// <remarks>
     /// <para>
     /// A method whose duration depends on the client, such as a watch, should end when this token or the token of its
-    /// call is cancelled. Otherwise it delays the stop for the whole grace period: a stop cancels the tokens of calls only
-    /// after that. Services of ASP.NET Core use <c>IHostApplicationLifetime.ApplicationStopping</c> for the same
+    /// call is cancelled. Otherwise it delays the stop for the whole grace period: a stop cancels the tokens of calls
+    /// only after that. Services of ASP.NET Core use <c>IHostApplicationLifetime.ApplicationStopping</c> for the same
     /// purpose.
     /// </para>
     /// <para>
