@@ -20,7 +20,7 @@ internal abstract partial class ClientCall
             ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mayBeCompressed)
             : marshaller;
 
-    /// <summary>Returns the hint on the form in which responses, as they arrive, are received.</summary>
+    /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint HintOf<T>() =>
         _isEncoded ? PayloadAccessHint.Of<T>().Encoded : PayloadAccessHint.Of<T>();
 

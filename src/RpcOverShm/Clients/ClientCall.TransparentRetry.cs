@@ -109,8 +109,8 @@ internal abstract partial class ClientCall
     /// </summary>
     private bool TryDetach()
     {
-        // A full fence before the check: a thread that ends the call meanwhile finds no connection to tell, or the
-        // check sees the end.
+        // A full fence (StoreLoad) before the check: either a thread that ends the call meanwhile finds no connection,
+        // or the check sees the end.
         Connection refusing = Interlocked.Exchange(ref _connection, null)!;
         if (IsFinished)
         {

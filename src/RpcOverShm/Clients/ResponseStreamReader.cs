@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>The responses of a streaming call, in their order. One read at a time.</summary>
+/// <summary>Reads the responses of a streaming call in order, one at a time.</summary>
 internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
@@ -26,7 +26,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     public TResponse Current { get; private set; } = null!;
 
-    /// <summary>True while a message that was taken may still prove to be unreadable.</summary>
+    /// <summary>Whether a message that was taken may still prove to be unreadable.</summary>
     public bool IsTaking => Volatile.Read(ref _isTaking);
 
     public Task<bool> MoveNext(CancellationToken cancellationToken)
@@ -34,7 +34,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         ObjectDisposedException.ThrowIf(_call.IsDisposed, _call);
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
         {
-            // As in grpc-dotnet: a call that has ended reports that, also while another read is about to.
+            // As in grpc-dotnet: a call that has ended reports its end, even while another read is about to report it.
             return _call.IsFinished ? ReadEnd() : Task.FromException<bool>(new InvalidOperationException(
                 "Can't read the next message because the previous read is still in progress."));
         }
@@ -62,7 +62,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
             {
                 while (true)
                 {
-                    // The token ends the whole call, which ends the wait.
+                    // The wait needs no token: the user's token cancels the whole call, which ends the wait.
                     await _inbound.WaitAsync(CancellationToken.None).ConfigureAwait(false);
                     if (TryRead() is { } read)
                     {
@@ -77,10 +77,10 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         }
     }
 
-    /// <summary>Null when there is nothing to read yet.</summary>
+    /// <summary>Reads the next message or the end. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
-        // Set before the gate of the messages is entered: a thread that finds them all taken sees it.
+        // Set before TryTake enters the lock of the messages: a thread that then finds them all taken sees the flag.
         Volatile.Write(ref _isTaking, true);
         Task<bool>? read = TryTake();
         Volatile.Write(ref _isTaking, false);
@@ -106,7 +106,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     private Task<bool> ReadEnd() =>
         _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
 
-    /// <summary>Null when no message is there, or none that can be read.</summary>
+    /// <summary>Takes the next message. Returns null without one, or if an unreadable one ended the call.</summary>
     private Task<bool>? TryTake()
     {
         if (!_call.IsFinished && _inbound.TryTake(out ReceivedMessage bytes))

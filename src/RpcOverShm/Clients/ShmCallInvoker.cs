@@ -4,7 +4,7 @@ using RpcOverShm.Connections;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>The five call shapes of gRPC over one channel. Wiring only: what a call does is in its own class.</summary>
+/// <summary>Starts calls of gRPC's five shapes on one channel. Wiring only: the call classes hold the logic.</summary>
 internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);
@@ -84,12 +84,12 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
             call);
     }
 
-    /// <summary>Starts a unary call that nobody blocks for. On a channel that was shut down it ends so.</summary>
+    /// <summary>Starts an awaited unary call. If the channel was shut down, the call fails.</summary>
     /// <param name="method">The method.</param>
     /// <param name="host">The authority that the caller has set; null for none.</param>
-    /// <param name="options">The caller's.</param>
+    /// <param name="options">The options of the call.</param>
     /// <param name="request">The request.</param>
-    /// <param name="end">How the call has ended already, and is not to be sent; null for one that is.</param>
+    /// <param name="end">The outcome of a call that has ended already and is not sent; null to send it.</param>
     public SingleResponseCall<TResponse> StartUnary<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallOutcome? end)
         where TRequest : class
@@ -101,7 +101,7 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
         return call;
     }
 
-    /// <summary>A unary call that is started next; see <see cref="Start"/>.</summary>
+    /// <summary>Creates a unary call, which the caller then starts with <see cref="Start"/>.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public SingleResponseCall<TResponse> Create<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
@@ -109,8 +109,8 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
 
     /// <summary>Starts a call of a batch.</summary>
     /// <returns>
-    /// Completes when the call is on its way or has ended; at once where credentials are asked for, which may take
-    /// their time. Does not fail.
+    /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
+    /// may be slow. Does not fail.
     /// </returns>
     public Task Start<TRequest, TResponse>(
         SingleResponseCall<TResponse> call,
@@ -167,7 +167,7 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
         return call;
     }
 
-    /// <summary>The call as gRPC presents it to users.</summary>
+    /// <summary>Wraps the call in the object that gRPC hands to users.</summary>
     public static AsyncUnaryCall<TResponse> Present<TResponse>(SingleResponseCall<TResponse> call)
         where TResponse : class =>
         new(
@@ -178,7 +178,7 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
             CallAccess.Dispose,
             call);
 
-    /// <summary>The method as this channel calls it.</summary>
+    /// <summary>Returns the method as this channel calls it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ClientMethod<TRequest, TResponse> Bind<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
@@ -252,7 +252,8 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
         };
     }
 
-    // Each by itself: what a lambda captures is allocated where its method begins, also for calls without credentials.
+    // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
+    // also burden calls without credentials.
     private TResponse BlockWithCredentials<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
         where TRequest : class
@@ -279,9 +280,7 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
             call, target, options.Credentials, withMetadata => _starter.Start(call, withMetadata, request: null));
 }
 
-/// <summary>
-/// What gRPC's call objects ask of a call, as delegates that are made once and take the call as their state.
-/// </summary>
+/// <summary>Delegates for gRPC's call objects, created once; each takes the call as its state.</summary>
 internal static class CallAccess
 {
     public static readonly Func<object, Task<Metadata>> GetHeaders = static call =>

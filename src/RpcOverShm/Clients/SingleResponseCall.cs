@@ -8,9 +8,9 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with one response: unary, or with a stream of requests. Its response is awaited, or a thread blocks for it;
-/// the message is read by whoever runs the call's work, or by the blocked thread. A thread that blocks uses one object
-/// for call after call.
+/// A call with one response: unary, or with a stream of requests. It is an awaited or a blocking call. Unless it is
+/// parsed in place, the response is read by the thread that runs the call's pending user code, or by the blocked
+/// thread. A thread reuses one object for its blocking calls.
 /// </summary>
 internal sealed class SingleResponseCall<TResponse> : ClientCall
     where TResponse : class
@@ -19,33 +19,33 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private static SingleResponseCall<TResponse>? s_spare;
 
     private AnsweredMethod<TResponse> _method;
-    private AsyncTaskMethodBuilder<TResponse> _response; // a promise without an object of its own
-    private ReceivedMessage _message;      // a response that came with the end
-    private InboundMessages? _inbound;  // a response that came in parts
+    private AsyncTaskMethodBuilder<TResponse> _response; // a task source without an object of its own
+    private ReceivedMessage _message;      // a response in the End frame
+    private InboundMessages? _inbound;  // a response in frames of its own
     private TResponse? _result;
-    private bool _isParsed; // the response was parsed where it lay in the ring
+    private bool _isParsed; // the response was parsed in place
 
     /// <param name="method">The method.</param>
-    /// <param name="waiter">The latch of the thread that blocks for the response; null where it is awaited.</param>
+    /// <param name="waiter">The latch of the thread that blocks for the response; null for an awaited call.</param>
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
         _method = method;
         Waiter = waiter;
         if (waiter is null)
         {
-            // Made before anybody else knows the call: the first use makes the task, and is not thread-safe.
+            // The first use creates the task and is not thread-safe, so it comes before other threads know the call.
             _ = _response.Task;
         }
     }
 
     public override string MethodName => _method.Name;
 
-    /// <summary>Of a call that nobody blocks for.</summary>
+    /// <summary>The response of an awaited call.</summary>
     public Task<TResponse> ResponseAsync => _response.Task;
 
     protected override ClientSettings Settings => _method.Settings;
 
-    /// <summary>A call for this thread to block for: the one that it used last, where that can be.</summary>
+    /// <summary>Returns a blocking call for this thread; reuses its last one if that is free.</summary>
     public static SingleResponseCall<TResponse> ForThisThread(AnsweredMethod<TResponse> method)
     {
         SingleResponseCall<TResponse>? spare = s_spare;
@@ -59,9 +59,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         return spare;
     }
 
-    /// <summary>
-    /// The response of a call that a thread blocks for, once it is done. The call is not used afterwards.
-    /// </summary>
+    /// <summary>Returns the response of a blocking call that is done. The caller must not use the call again.</summary>
     /// <exception cref="RpcException">The call has failed.</exception>
     public TResponse TakeResponse()
     {
@@ -137,12 +135,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             _response.SetException(ToException(outcome));
 
-            // The status tells the same: whoever only looks there is not to be punished with an unobserved exception.
+            // Marks the exception as observed: the user may check the call's status only.
             _ = _response.Task.Exception;
         }
     }
 
-    // Nothing can replace the end of a private call, whose own thread settles it.
+    // Nothing can replace the end of a private call; its own thread settles it.
     protected override bool IsOutcome(CallOutcome end) => !end.IsOk && !IsPrivate;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
@@ -194,7 +192,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     private void TakeServerOutcome()
     {
-        // Nobody but the thread that blocks takes the end of its call.
+        // Only the blocked thread processes the end of a blocking call, so it does not have to race for that.
         if (ServerOutcome is not { } end || (Waiter is null && !TryTakeServerOutcome()))
         {
             return;
@@ -223,7 +221,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
     }
 
-    /// <summary>Null when the response was read, else what is wrong with it.</summary>
+    /// <summary>Reads the response. Returns null, or the status of a response that is missing or unreadable.</summary>
     private Status? ReadResponse()
     {
         if (_isParsed)
@@ -249,7 +247,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
     }
 
-    /// <summary>Null when there is a response, else what is wrong with that.</summary>
+    /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
     private static Status? Missing(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
 }

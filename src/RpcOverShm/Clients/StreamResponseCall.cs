@@ -7,17 +7,17 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A call with a stream of responses, with one request or a stream of them. The server's end becomes the call's at
-/// once when no message waits to be read, otherwise when the reader has come to it. An end from this side drops the
-/// messages that were not read.
+/// A call with a stream of responses, and with one request or a stream of them. The server outcome becomes the call
+/// outcome at once if no message waits to be read, otherwise when the user has read them all. An end from this side
+/// drops unread messages.
 /// </summary>
 internal sealed class StreamResponseCall<TResponse> : ClientCall
     where TResponse : class
 {
     private readonly AnsweredMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
-    private bool _hasMessage; // one has come; the reader role's own
-    private TaskCompletionSource? _finished; // made for who waits for that
+    private bool _hasMessage; // one has arrived; private to the holder of the reader role
+    private TaskCompletionSource? _finished; // created for the first waiter
 
     public StreamResponseCall(AnsweredMethod<TResponse> method)
     {
@@ -61,10 +61,10 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
-    /// <summary>The reader has come to the end of the messages: now the call ends as the server has ended it.</summary>
+    /// <summary>Settles the call with the server outcome, once the user has read all messages.</summary>
     public void FinishAtEnd() => TrySettle(ServerOutcome!, isCancel: false);
 
-    /// <summary>Completes when the call has ended for its user. Does not fail.</summary>
+    /// <summary>Returns a task that completes when the call outcome is settled. Does not fail.</summary>
     public Task WhenFinishedAsync()
     {
         var made = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -85,7 +85,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 
     protected override void Start(object snapshot) => _method.Start(this, snapshot);
 
-    /// <summary>What is awaited besides the headers is a read.</summary>
+    /// <summary>Completes a waiting read: the only task of this call besides the headers.</summary>
     protected override void Execute(PendingUserCode work) => _inbound.CompleteWait();
 
     protected override void CheckEnd(in Status status, bool hasMessage)
@@ -95,20 +95,20 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             throw new ProtocolException($"A message in the end of call {Id}, which had others before.");
         }
 
-        // A call that fails may end in the middle of a message.
+        // A failing call may end in the middle of a message.
         if (status.StatusCode == StatusCode.OK)
         {
             _inbound.ThrowIfIncomplete();
         }
     }
 
-    // So in Grpc.Core. Grpc-dotnet does the same when nothing came before the end; after headers or a message it looks
-    // for the end only when it is read. One rule for both loses no status that has arrived.
+    // Grpc.Core does the same. Grpc-dotnet does so only if nothing came before the end; after headers or a message, it
+    // checks for the end when that is read. A single rule loses no status that has arrived.
     protected override bool IsOutcome(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
-        // The server's method has one response: read as a stream, it is the only one.
+        // The server's method has a single response, which is the only message of this stream.
         if (hasMessage && _inbound.Add((uint)message.Length, message, FrameFlags.Single) is { } problem)
         {
             Finish(problem, isCancel: false);
@@ -124,7 +124,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
             _inbound.EndAbruptly();
         }
 
-        // The server reads no more requests: what is queued is dropped, and who writes learns of the end.
+        // The server reads no more requests: queued frames are dropped, and pending writes fail with the end.
         Connection.DropQueued(this);
     }
 

@@ -7,17 +7,17 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The one connection of a channel: made when a call needs it, shared by all calls, made anew after it was lost or the
-/// server has announced that it is leaving. Callers that come while it is being made wait for the same attempt, and for
-/// one more where nobody listened. After a failure it is tried again by itself, with pauses that grow, until there is
-/// a connection. Any thread may use it; the channel disposes it.
+/// The single connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost
+/// or the server has announced that it leaves. A call that arrives during an attempt waits for that attempt, and for
+/// one more if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it
+/// has a connection. Any thread may use it; the channel disposes it.
 /// </summary>
-/// <param name="owner">What its users know it as: the type in the exception of one that was shut down.</param>
-/// <param name="address">Where the server listens.</param>
-/// <param name="settings">Of each connection.</param>
-/// <param name="scheduling">Of each connection.</param>
-/// <param name="backoff">The pauses.</param>
-/// <param name="publisher">Makes the public exception of a failure.</param>
+/// <param name="owner">The public type that the exception names after a shutdown.</param>
+/// <param name="address">The address of the server.</param>
+/// <param name="settings">The settings of each connection.</param>
+/// <param name="scheduling">The scheduling mode of each connection.</param>
+/// <param name="backoff">The pauses between attempts.</param>
+/// <param name="publisher">Creates the public exception of a failure.</param>
 internal sealed class Subchannel(
     Type owner,
     RendezvousAddress address,
@@ -33,27 +33,27 @@ internal sealed class Subchannel(
     private volatile Connection? _current;
     private volatile bool _isShutDown;
     private bool _isTrying;                            // from the first attempt until there is a connection
-    private TaskCompletionSource<Connection>? _attempt; // the one that is being made; null in the pauses
-    private TaskCompletionSource<Connection>? _next;    // of those who came while it was being made
-    private TaskCompletionSource<Connection>? _ready;   // of those who wait through failures
+    private TaskCompletionSource<Connection>? _attempt; // the current attempt; null during a pause
+    private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
+    private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
     private TaskCompletionSource? _pause;               // completed to end the pause
 
     public Connectivity Connectivity { get; } = new();
 
-    /// <summary>Fires when the channel is shut down. To be asked for before that.</summary>
+    /// <summary>Cancelled when the channel is shut down. Must be read before <see cref="Dispose"/>.</summary>
     public CancellationToken ShutdownToken => _shutdown.Token;
 
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
-    /// <summary>The connection to start a call on.</summary>
+    /// <summary>Gets the connection to start a call on.</summary>
     /// <param name="isWaitForReady">
-    /// Whether to wait until there is one, through failures. Otherwise the task has the failure of the attempt that
-    /// this call has waited for, or of the last one in the pauses.
+    /// Whether to wait for a connection through failures. If false, the task fails with the failure of the attempt that
+    /// this call has waited for or, during a pause, of the last attempt.
     /// </param>
     /// <returns>
-    /// Failures are the task's, and nothing is thrown here: a call that was begun before the channel was shut down ends
-    /// with that, wherever it is. A <see cref="ConnectException"/> where there is no connection and none could be made,
-    /// an <see cref="ObjectDisposedException"/> where the channel was shut down.
+    /// A task. This method itself never throws, so that a call which began before a shutdown fails in the same way at
+    /// every stage. The task fails with a <see cref="ConnectException"/> if no connection could be made, and with an
+    /// <see cref="ObjectDisposedException"/> if the channel was shut down.
     /// </returns>
     public ValueTask<Connection> GetAsync(bool isWaitForReady)
     {
@@ -66,8 +66,8 @@ internal sealed class Subchannel(
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_isShutDown, owner);
 
-    /// <summary>Makes no more connections. Those that are open stay until they are closed or drained.</summary>
-    /// <returns>The connections that live; none is added afterwards.</returns>
+    /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
+    /// <returns>The live connections; none is added afterwards.</returns>
     public Connection[] ShutDown()
     {
         Connection[] live;
@@ -108,7 +108,7 @@ internal sealed class Subchannel(
                 _current = null;
                 BeginAttempt(NewSource());
 
-                // On the pool: a caller's synchronization context has no part in this, nor does the caller wait here.
+                // On the thread pool: independent of the caller's synchronization context, and without blocking it.
                 CancellationToken shutdown = _shutdown.Token;
                 _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
                 return (isWaitForReady ? _ready ??= NewSource() : _attempt!).Task;
@@ -118,8 +118,8 @@ internal sealed class Subchannel(
         }
     }
 
-    // Under the gate, while it is being tried. That nobody listens is seen in microseconds: a call need not fail for
-    // what was so a moment ago, before it was made.
+    // Under the gate, during an attempt or a pause. A missing listener is detected within microseconds, so a call does
+    // not fail with a result from before it was made: it waits for one more attempt, or ends the pause.
     private Task<Connection> Join()
     {
         if (_attempt is not null)
@@ -167,7 +167,10 @@ internal sealed class Subchannel(
         }
     }
 
-    /// <summary>Null when there is nothing more to try: there is a connection, or the channel was shut down.</summary>
+    /// <summary>
+    /// Makes one attempt. Returns the failure to retry after; null if there is nothing to retry: the attempt succeeded,
+    /// the channel was shut down, or an unexpected exception went to the waiting calls.
+    /// </summary>
     private async Task<ConnectException?> TryOnceAsync(CancellationToken shutdown)
     {
         try
@@ -188,7 +191,7 @@ internal sealed class Subchannel(
         }
         catch (Exception exception)
         {
-            // Nobody foresaw it, so nobody is to wait for better times: the next call tries again.
+            // A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries.
             Connectivity.Set(ConnectivityState.Idle);
             EndTrying(source => Fail(source, exception));
             return null;
@@ -253,8 +256,8 @@ internal sealed class Subchannel(
     }
 
     /// <summary>
-    /// The pause begins; completes when somebody wants the next attempt at once. Null when that is begun already, for
-    /// those who came while the last one was being made.
+    /// Fails the calls of the attempt and begins a pause. Returns the pause, which completes when a call requests the
+    /// next attempt at once; null if that attempt has already begun, for calls that arrived during the failed one.
     /// </summary>
     private Task? OnConnectFailed(ConnectException failure)
     {
@@ -293,7 +296,7 @@ internal sealed class Subchannel(
             Leave(connection);
         }
 
-        // The connection takes no new calls from here on; it is closed when those that live have ended.
+        // The connection takes no new calls from here on and closes when its live calls have ended.
         _ = CloseWhenDrainedAsync(connection);
     }
 
@@ -301,7 +304,7 @@ internal sealed class Subchannel(
     {
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
 
-        // The server's doing, not this side's: a call that came too late to be drained is Unavailable, not Cancelled.
+        // Closed in the server's name: a call that came too late to be drained fails with Unavailable, not Cancelled.
         connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
     }
 
@@ -330,7 +333,7 @@ internal sealed class Subchannel(
 
     private static void Fail(TaskCompletionSource<Connection>? source, Exception exception)
     {
-        // Nobody may be waiting, which is no reason to be told of an unobserved exception.
+        // Marks the exception as observed: perhaps no call waits for this task.
         source?.SetException(exception);
         _ = source?.Task.Exception;
     }
@@ -339,19 +342,19 @@ internal sealed class Subchannel(
 }
 
 /// <summary>
-/// How long to wait between attempts to connect: gRPC's connection back-off (multiplier 1.6, jitter of a fifth either
-/// way; doc/connection-backoff.md of gRPC), with times for one machine. A value without state.
+/// The pauses between attempts to connect: gRPC's connection back-off (multiplier 1.6, jitter of 20 % either
+/// way; see doc/connection-backoff.md of gRPC), with times that suit one machine. A value without state.
 /// </summary>
-/// <param name="Initial">After the first failure. Above zero.</param>
-/// <param name="Longest">At most, before the jitter. Not below the initial one.</param>
+/// <param name="Initial">The pause after the first failure, above zero.</param>
+/// <param name="Longest">The longest pause before the jitter, at least <paramref name="Initial"/>.</param>
 internal readonly record struct ReconnectBackoff(TimeSpan Initial, TimeSpan Longest)
 {
     private const double Multiplier = 1.6;
     private const double Jitter = 0.2;
 
-    /// <summary>The pause after so many failures in a row.</summary>
-    /// <param name="failures">1 or more.</param>
-    /// <param name="random">A random number from 0 up to 1, without it.</param>
+    /// <summary>Returns the pause after a number of consecutive failures.</summary>
+    /// <param name="failures">The number of failures, 1 or more.</param>
+    /// <param name="random">A random number from 0 (inclusive) to 1 (exclusive).</param>
     public TimeSpan After(int failures, double random)
     {
         double grown = Initial.TotalMilliseconds * Math.Pow(Multiplier, failures - 1);
