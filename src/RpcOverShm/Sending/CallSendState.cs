@@ -3,62 +3,53 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;
 
-/// <summary>
-/// What the sender knows of one call: its credit and what waits to be sent. Every member is touched under
-/// the sender's gate only.
-/// </summary>
+/// <summary>The send state of one call: its credit and its queued frames. Guarded by the sender's gate.</summary>
 internal struct CallSendState
 {
-    private OutboundFrame? _last; // of what waits; the first comes after it
-    private Flags _flags;         // one byte: a call is small
+    private OutboundFrame? _last; // the last queued frame; its Next is the first
+    private Flags _flags;         // one byte keeps each call small
 
-    /// <summary>The frame to send next; null when nothing waits.</summary>
+    /// <summary>The next frame to send, or null if none is queued.</summary>
     public readonly OutboundFrame? First => _last?.Next;
 
-    /// <summary>Bytes of messages that the peer still takes.</summary>
+    /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
     public long Window { get; set; }
 
-    /// <summary>Credit for the peer that did not fit into the ring yet: one sum, however often it grew.</summary>
+    /// <summary>Credit for the peer that is not in the ring yet, summed over all grants.</summary>
     public uint PendingCredit { get; set; }
 
-    /// <summary>True when the call must still be cancelled at the peer.</summary>
+    /// <summary>Whether a cancel frame must still be sent to the peer.</summary>
     public bool IsCancelPending
     {
         readonly get => (_flags & Flags.IsCancelPending) != 0;
         set => Set(Flags.IsCancelPending, value);
     }
 
-    /// <summary>
-    /// True when the cancel must not come before the half-close: the call's user was told that this had gone.
-    /// </summary>
+    /// <summary>Whether the half-close must precede the pending cancel: the user was told that it was sent.</summary>
     public bool IsHalfClosePending
     {
         readonly get => (_flags & Flags.IsHalfClosePending) != 0;
         set => Set(Flags.IsHalfClosePending, value);
     }
 
-    /// <summary>True while the call stands in the sender's queue of calls with a frame that can go on.</summary>
+    /// <summary>Whether the call is in the sender's queue of calls with a frame to send.</summary>
     public bool IsReady
     {
         readonly get => (_flags & Flags.IsReady) != 0;
         set => Set(Flags.IsReady, value);
     }
 
-    /// <summary>
-    /// True while the call stands in the sender's queue of calls that owe the peer credit or a cancel.
-    /// </summary>
+    /// <summary>Whether the call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
     public bool IsInControl
     {
         readonly get => (_flags & Flags.IsInControl) != 0;
         set => Set(Flags.IsInControl, value);
     }
 
-    /// <summary>
-    /// True once no message of the call is sent any more, but for its end: the peer may give no credit for one.
-    /// </summary>
+    /// <summary>Whether the call sends no more messages, only its end: credit for a message may never come.</summary>
     public readonly bool IsCutShort => (_flags & Flags.IsCutShort) != 0;
 
-    /// <summary>True while a message is in the ring in part.</summary>
+    /// <summary>Whether a message is partly in the ring.</summary>
     public bool IsMessageBegun
     {
         readonly get => (_flags & Flags.IsMessageBegun) != 0;
@@ -66,8 +57,8 @@ internal struct CallSendState
     }
 
     /// <summary>
-    /// True while the holder of the reader role sends what the peer's credit for the call allows. Who waits for a frame
-    /// that is finished meanwhile is woken as work of the call, which the holder looks at next.
+    /// Whether the holder of the reader role is sending frames that new credit from the peer allows. A writer that
+    /// waits for one of these frames is then woken as pending user code of the call, which the holder checks next.
     /// </summary>
     public bool IsWithReader
     {
@@ -75,7 +66,7 @@ internal struct CallSendState
         set => Set(Flags.IsWithReader, value);
     }
 
-    /// <summary>True once no message may be sent in parts any more: the call is about to end.</summary>
+    /// <summary>Whether messages must go whole from here on, because the call is about to end.</summary>
     public bool IsWithoutParts
     {
         readonly get => (_flags & Flags.IsWithoutParts) != 0;
@@ -86,7 +77,7 @@ internal struct CallSendState
 
     public readonly bool HasQueued => _last is not null;
 
-    /// <summary>True when nothing of the call waits but its half-close.</summary>
+    /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
     public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !IsMessageBegun;
 
     public void Enqueue(OutboundFrame frame)
@@ -117,7 +108,7 @@ internal struct CallSendState
         return frame;
     }
 
-    /// <summary>Sends no more messages: drops those that wait, and keeps what else does.</summary>
+    /// <summary>Drops the queued messages and sends no new ones. Other queued frames stay.</summary>
     public void CutShort()
     {
         Set(Flags.IsCutShort, true);
@@ -154,15 +145,15 @@ internal struct CallSendState
     }
 }
 
-/// <summary>How far the sending of a call has come.</summary>
+/// <summary>The progress of sending a call.</summary>
 internal enum CallSendPhase : byte
 {
-    /// <summary>The peer knows nothing of the call.</summary>
+    /// <summary>The peer does not know the call.</summary>
     New,
 
     /// <summary>The call's first frame is in the ring.</summary>
     Open,
 
-    /// <summary>Nothing may be sent any more: the call has ended or was given up.</summary>
+    /// <summary>Nothing more may be sent: the call has ended or was abandoned.</summary>
     Finished,
 }

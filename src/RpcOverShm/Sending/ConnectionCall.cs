@@ -5,81 +5,79 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// The connection's view of one call; what a call does with its frames is the business of those who derive from it.
-/// The On... members are called by whoever holds the reader role, one at a time and in the order of the frames; they
-/// copy what they need, never wait, run no user code but marshallers that parse in place, and throw only what ends the
-/// connection. User code that becomes due is noted as work; whoever reads runs it inline or queues it, after the record
-/// was given back.
+/// The connection's view of one call; derived classes handle the contents of its frames. The holder of the reader role
+/// calls the On... members, one at a time and in frame order. They copy the bytes they need, never wait, run no user
+/// code except marshallers that parse in place, and throw only to end the connection. They mark pending user code on
+/// the call; the reading thread runs it inline or queues it after the record was released.
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
-    // In the same word as the work that is due: it is on its way to a thread of the pool.
+    // A flag in the same word as the pending user code: a thread pool item for it is queued.
     private const int Queued = 1 << 30;
 
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
     private int _work;
-    private OutboundFrame? _written; // somebody waits for it, and is to be told as work of the call
+    private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
 
-    /// <summary>Which call it is on the wire; none before it was given an id.</summary>
+    /// <summary>The id on the wire; <see cref="CallId.None"/> until one is assigned.</summary>
     public CallId Id { get; set; }
 
-    /// <summary>The sender's own notes.</summary>
+    /// <summary>State of the sender, guarded by its gate.</summary>
     internal CallSendState Sending;
 
-    /// <summary>The receiver's own: a head that comes in several records.</summary>
+    /// <summary>State of the receiver: a head that arrives in several records, or null.</summary>
     internal HeadAssembly? PartialHead { get; set; }
 
     /// <summary>
-    /// Whom to signal when the call is done, where a thread waits for it; set before the call is sent.
+    /// The latch of the blocking caller, signalled when the call is done; null if no thread blocks. Set before the call
+    /// is sent.
     /// </summary>
     public AutoResetLatch? Waiter { get; protected set; }
 
     /// <summary>
-    /// True when all that this side sends went into the ring with the first frame: nothing waits, and nothing will.
-    /// Written under the sender's gate, before the frame is visible.
+    /// Whether the first frame carried all that this side sends, so nothing is queued or will be. Written under the
+    /// sender's gate, before the frame is visible.
     /// </summary>
     public bool IsAllSent { get; set; }
 
-    /// <summary>True once nothing more can happen to the call on this side.</summary>
+    /// <summary>Whether nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
 
     /// <summary>
-    /// True once the peer's End of a call of this side was read. Nothing more of the call may be sent: its slot may be
-    /// another call's by then, and the peer would take a late frame for a breach of the protocol.
+    /// Whether the End of an outgoing call was received. Nothing more of the call may be sent: another call may have
+    /// its slot already, and the peer would treat a late frame as a protocol violation.
     /// </summary>
     internal bool IsEndedByPeer => _isEndedByPeer;
 
-    /// <summary>Noted by the receiver before it frees the slot.</summary>
+    /// <summary>Records the peer's End. The receiver calls this before it frees the slot.</summary>
     internal void MarkEndedByPeer() => _isEndedByPeer = true;
 
-    /// <summary>
-    /// Messages that came since user code last ran inline: what a run of it may be for. By the holder of the reader
-    /// role.
-    /// </summary>
+    /// <summary>Messages received since user code last ran inline. Accessed by the holder of the reader role.</summary>
     public int MessagesDue { get; set; }
 
-    /// <summary>A message came. What goes with work that is on its way to the pool is due to no inline run.</summary>
+    /// <summary>
+    /// Counts a received message for the next inline run. If user code is queued to the thread pool, the message goes
+    /// with it and the count is reset.
+    /// </summary>
     public void CountMessage() => MessagesDue = Volatile.Read(ref _work) < Queued ? MessagesDue + 1 : 0;
 
-    /// <summary>
-    /// True when user code is due that is not on its way to the thread pool: what is added to that goes with it.
-    /// </summary>
+    /// <summary>Whether user code is pending and not queued to the pool. Additions go with a queued item.</summary>
     public bool HasUserCode => Volatile.Read(ref _work) is not 0 and < Queued;
 
-    /// <summary>True when all that is due is to tell the reader of a stream that something came.</summary>
+    /// <summary>Whether waking the reader of a stream is the only pending user code.</summary>
     public bool HasOnlyReaderToWake => Volatile.Read(ref _work) == (int)PendingUserCode.WakeReader;
 
-    /// <summary>Whether work of this kind runs inline.</summary>
+    /// <summary>The budget that decides whether the call's user code runs inline.</summary>
     public abstract InlineBudget Budget { get; }
 
-    /// <summary>Runs the work that is due, if nobody else has taken it. Not under any lock.</summary>
+    /// <summary>Runs the pending user code, unless another thread has taken it. The caller holds no lock.</summary>
     public void RunUserCode()
     {
         var work = (PendingUserCode)(Interlocked.Exchange(ref _work, 0) & ~Queued);
         if ((work & PendingUserCode.WakeWriter) != 0)
         {
-            // The writer's code may wait for what else is due: that must not wait for it.
+            // The writer's continuation may wait for the other user code, so that code goes to the thread pool.
             work &= ~PendingUserCode.WakeWriter;
             if (work != PendingUserCode.None)
             {
@@ -95,8 +93,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// A frame was sent that somebody waits for, while the holder of the reader role was at this call: it looks for the
-    /// call's work afterwards.
+    /// Marks the waiter of a finished frame as pending user code. Called while <see cref="CallSendState.IsWithReader"/>
+    /// is set: the holder of the reader role runs it afterwards.
     /// </summary>
     public void OnWritten(OutboundFrame frame)
     {
@@ -111,8 +109,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     void IThreadPoolWorkItem.Execute() => RunUserCode();
 
     /// <summary>
-    /// Has the work that is due run on the thread pool. Once, however often this is called before it runs: records come
-    /// faster than a thread of the pool does.
+    /// Queues the pending user code to the thread pool. Does nothing if it is queued already: records can arrive faster
+    /// than a pool thread starts.
     /// </summary>
     public void QueueUserCode()
     {
@@ -122,10 +120,10 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Notes work for the thread that holds the reader role, which looks for it after this.</summary>
+    /// <summary>Marks user code as pending. The holder of the reader role checks for it afterwards.</summary>
     public void AddUserCode(PendingUserCode work) => Interlocked.Or(ref _work, (int)work);
 
-    /// <summary>Has work run on the thread pool. For threads that do not hold the reader role.</summary>
+    /// <summary>Marks user code as pending and queues it to the thread pool. For all but the reading thread.</summary>
     public void QueueUserCode(PendingUserCode work)
     {
         AddUserCode(work);
@@ -135,43 +133,41 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Gives the peer credit for messages that were read.</summary>
     public abstract void GrantCredit(uint bytes);
 
-    /// <summary>The call begins. Only on the side that serves it.</summary>
+    /// <summary>Handles the start of an incoming call.</summary>
     public virtual void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
         throw NotExpected("start");
 
-    /// <summary>The head of the call was larger than this side takes. The rest of it is dropped.</summary>
+    /// <summary>Handles a head that exceeds this side's limit. The receiver drops the rest of the head.</summary>
     public abstract void OnHeadTooLarge(FrameKind kind);
 
-    /// <summary>Response metadata. Only on the side that started the call.</summary>
+    /// <summary>Handles the response metadata of an outgoing call.</summary>
     public virtual void OnHeaders(ReadOnlySpan<byte> head) => throw NotExpected("response metadata");
 
-    /// <summary>A message or its first part.</summary>
+    /// <summary>Handles a message or its first part.</summary>
     public abstract void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags);
 
-    /// <summary>The next part of a message.</summary>
+    /// <summary>Handles the next part of a message.</summary>
     public abstract void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags);
 
-    /// <summary>No more messages. Only on the side that serves the call.</summary>
+    /// <summary>Handles the half-close of an incoming call: no more messages follow.</summary>
     public virtual void OnHalfClose() => throw NotExpected("half-close");
 
-    /// <summary>The call was given up by the side that started it. Only on the side that serves it.</summary>
+    /// <summary>Handles the peer's cancel of an incoming call.</summary>
     public virtual void OnCancel() => throw NotExpected("cancel");
 
-    /// <summary>The last frame of the call. Only on the side that started it.</summary>
+    /// <summary>Handles the last frame of an outgoing call.</summary>
     public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
         throw NotExpected("end");
 
-    /// <summary>
-    /// The connection is gone. Called once, by the connection's reader thread, unless the call ended before.
-    /// </summary>
+    /// <summary>Handles the connection's close. Called once by the reader thread, unless the call has ended.</summary>
     public abstract void OnConnectionClosed(CloseReason reason);
 
-    /// <summary>Runs what is due. User code runs in here.</summary>
+    /// <summary>Runs the given user code.</summary>
     protected abstract void Execute(PendingUserCode work);
 
     protected void SetDone() => _isDone = true;
 
-    /// <summary>Makes the call as new. It has ended on both sides, and nothing of it waits to be sent or run.</summary>
+    /// <summary>Resets a call that has ended on both sides, with no frames or user code pending.</summary>
     protected void ResetForReuse()
     {
         _work = 0;
@@ -180,8 +176,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Makes the call as one that was not sent. The peer has ended it and nothing of it waits to be sent; that its user
-    /// has ended it meanwhile may be about to be told.
+    /// Resets the call to its unsent state. The peer has ended it and none of its frames is queued. Pending user code
+    /// stays: it may report that the user has ended the call meanwhile.
     /// </summary>
     protected void ResetForRetry()
     {
@@ -198,21 +194,21 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         new($"A {what} for call {Id} from the side that may not send it.");
 }
 
-/// <summary>User code that a call has for somebody to run; several kinds may be due at a time.</summary>
+/// <summary>User code of a call that is ready to run; several kinds can be pending at once.</summary>
 [Flags]
 internal enum PendingUserCode
 {
     None = 0,
 
-    /// <summary>Run the served method.</summary>
+    /// <summary>Start the method of an incoming call.</summary>
     Start = 1,
 
-    /// <summary>Complete what users await: a response, a failure.</summary>
+    /// <summary>Complete the tasks that users await: a response or a failure.</summary>
     Complete = 2,
 
-    /// <summary>A message or the end of messages came for a reader that waits.</summary>
+    /// <summary>Wake a stream reader that waits for a message or for the end of messages.</summary>
     WakeReader = 4,
 
-    /// <summary>A message went out that somebody waits for.</summary>
+    /// <summary>Wake a writer that waits until its message was sent.</summary>
     WakeWriter = 8,
 }

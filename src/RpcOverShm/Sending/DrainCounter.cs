@@ -1,63 +1,65 @@
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Counts calls or methods that live, and tells a side that leaves when none is left. One thread at a time adds and one
-/// at a time removes, so neither needs an interlocked operation; any thread may look and wait.
+/// Counts live calls or methods, and completes a task when none is left. At most one thread at a time adds and at most
+/// one removes, so neither needs an interlocked operation. Any thread may read the count or wait.
 /// </summary>
 internal sealed class DrainCounter
 {
     private readonly Lock _gate = new();
-    private long _added;   // calls so far
-    private long _removed; // of those
+    private long _added;   // calls added so far
+    private long _removed; // calls removed so far
     private TaskCompletionSource? _drained;
 
-    /// <summary>How many live. If some begin or end meanwhile, perhaps a few more.</summary>
+    /// <summary>The number of live calls. Concurrent changes can make it too high, never too low.</summary>
     public int Count
     {
         get
         {
-            // In this order, so that it is never less than there are.
+            // Read first: a later read of _removed could make the difference too low.
             long removed = Volatile.Read(ref _removed);
             return (int)(Volatile.Read(ref _added) - removed);
         }
     }
 
-    /// <summary>Counts one more. By the thread that adds.</summary>
+    /// <summary>Counts one more. Additions are serialised by the caller.</summary>
     public void Add() => Volatile.Write(ref _added, _added + 1);
 
-    /// <summary>Counts one less. By the thread that removes.</summary>
+    /// <summary>Counts one less. Removals are serialised by the caller.</summary>
     public void Remove()
     {
         Volatile.Write(ref _removed, _removed + 1);
         CheckDrained();
     }
 
-    /// <summary>The same, where several threads remove at a time: an interlocked operation.</summary>
+    /// <summary>Counts one less, interlocked: for counters that several threads remove from at once.</summary>
     public void RemoveByAnyThread()
     {
         Interlocked.Increment(ref _removed);
         CheckDrained();
     }
 
-    /// <summary>Takes an <see cref="Add"/> back. By the thread that adds.</summary>
+    /// <summary>Takes an <see cref="Add"/> back. Serialised with additions by the caller.</summary>
     public void Withdraw()
     {
         Volatile.Write(ref _added, _added - 1);
         if (Volatile.Read(ref _drained) is not null)
         {
-            // Else this and a removal could each miss the other. Only a side that leaves pays for this system call.
+            // Without a fence, this thread and a removing one could each miss the other's store. Only a draining side
+            // pays for this system call.
             Interlocked.MemoryBarrierProcessWide();
             CheckDrained();
         }
     }
 
-    /// <summary>Completes when none lives. Calls that begin meanwhile are waited for too.</summary>
+    /// <summary>Returns a task that completes when the count is 0. Calls that begin meanwhile count too.</summary>
     public Task WhenEmptyAsync()
     {
         lock (_gate)
         {
-            // Made before the count is read: a call that ends meanwhile sees it. The asymmetric fence stands for both
-            // sides, since this one is seldom here and the other has a call to make.
+            // StoreLoad: the source is stored before the count is read, so a removing thread sees the source or this
+            // thread sees the removal. The process-wide barrier fences both sides: draining is rare, and removals stay
+            // cheap.
             Interlocked.CompareExchange(
                 ref _drained, new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously), null);
             Interlocked.MemoryBarrierProcessWide();
@@ -74,7 +76,7 @@ internal sealed class DrainCounter
 
         lock (_gate)
         {
-            // A later question waits for the calls of its own time.
+            // A later WhenEmptyAsync gets a new task.
             _drained?.TrySetResult();
             _drained = null;
         }

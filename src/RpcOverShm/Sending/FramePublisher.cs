@@ -4,19 +4,17 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Owns the gate of the writing side, and decides when the peer sees what was written. Records are published at once,
-/// with two exceptions: user code that runs inline between two records which came together, and the calls of a batch
-/// behind its first. What they write is deferred until more has come together.
+/// Owns the gate of the writing side and decides when written records become visible to the peer. Records are published
+/// at once, with two exceptions: those written by user code that runs inline while more records are ready to be read,
+/// and those of the calls of a batch after its first. Their publish is deferred.
 /// </summary>
 internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter writer)
 {
     private readonly Lock _gate = new();
-    private volatile bool _hasDeferred; // records in the ring are not published yet
+    private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
     private bool _isClosed;
 
-    /// <summary>
-    /// Takes the gate. It is held for copying into the ring, never for serialising, for user code or for a system call.
-    /// </summary>
+    /// <summary>Enters the gate. Holders only copy into the ring: no serialising, user code or system calls.</summary>
     public Scope Enter()
     {
         _gate.Enter();
@@ -24,8 +22,8 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     }
 
     /// <summary>
-    /// Publishes what was deferred. By a thread that has read all there is to read, has taken the reader role or has
-    /// lost it, and by a batch that is complete.
+    /// Publishes deferred records. Called by a thread that has read all available records, has taken the reader role or
+    /// has lost it, and at the end of a batch.
     /// </summary>
     public void FlushDeferred()
     {
@@ -36,14 +34,14 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         }
     }
 
-    // By the gate's holder. True when the peer must be woken, once the gate is left.
+    // The caller holds the gate. Returns true if the peer must be woken after leaving the gate.
     private bool PublishNow()
     {
         _hasDeferred = false;
         return writer.Publish();
     }
 
-    // By the gate's holder.
+    // The caller holds the gate.
     private bool DeferIfReadingOn()
     {
         if (!InlineThread.IsHolderInUserCode(role) || !link.Reader.HasData)
@@ -51,14 +49,14 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
             return PublishNow();
         }
 
-        // A thread that takes the role from this one reads the flag afterwards, and this one reads the role after it
-        // has set the flag.
+        // StoreLoad: this thread sets the flag and then reads the role; a thread that takes the role over reads the
+        // flag afterwards. So at least one of them publishes.
         _hasDeferred = true;
         Interlocked.MemoryBarrier();
         return !InlineThread.IsHolderInUserCode(role) && PublishNow();
     }
 
-    // By the gate's holder. A batch that is never sent leaves this to the next publication of anybody.
+    // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.
     private bool DeferForBatch()
     {
         _hasDeferred = true;
@@ -66,26 +64,26 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     }
 
     /// <summary>
-    /// One holding of the gate. At its end the records that were written are published or deferred, the gate is left,
-    /// and then the peer is woken if it sleeps. An impossible head of the peer's closes the link.
+    /// One holding of the gate. Disposing it publishes or defers the written records, leaves the gate, and then wakes
+    /// the peer if it sleeps. If the peer's head is invalid, it also closes the link.
     /// </summary>
     internal ref struct Scope(FramePublisher publisher) : IDisposable
     {
         private Publication _publication;
 
-        /// <summary>True once the link is closed: nothing is written any more.</summary>
+        /// <summary>Whether the writing side is closed: nothing more may be written.</summary>
         public readonly bool IsClosed => publisher._isClosed;
 
-        /// <summary>Publishes what was written.</summary>
+        /// <summary>Requests to publish the written records.</summary>
         public void Publish() => _publication = Publication.Now;
 
-        /// <summary>Publishes what was written, unless this thread reads on and may write more at once.</summary>
+        /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
         public void PublishOrDefer() => _publication = Publication.UnlessReadingOn;
 
-        /// <summary>Leaves what was written to a later publication, unless it is much.</summary>
+        /// <summary>Leaves the records to a later publish, unless their size has them published early.</summary>
         public void Defer() => _publication = Publication.WithBatch;
 
-        /// <summary>Nothing is written from here on.</summary>
+        /// <summary>Closes the writing side.</summary>
         public readonly void Close() => publisher._isClosed = true;
 
         public readonly void Dispose()
@@ -121,7 +119,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         WithBatch,
     }
 
-    // Not under the gate: a wake-up is a system call, and closing the link logs.
+    // Outside the gate: a wake-up is a system call, and closing the link logs.
     private void OnLeft(bool mustWake)
     {
         if (mustWake && link.TryEnter())

@@ -6,14 +6,14 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Many calls, one ring: takes frames from any thread and lets the calls that wait take turns. Nobody who calls here
-/// waits for space: what does not fit is queued and sent by the space waiter's thread. So the reader may send credit
-/// and cancels without ever stalling the ring that it drains. The gate is held for copying into the ring, never for
-/// serialising, for user code or for a system call.
+/// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
+/// for space: frames that do not fit are queued, and the space waiter's thread sends them. So the reader can send
+/// credit and cancels and still drain the incoming ring. The gate is held for copying into the ring, never for
+/// serialising, user code or system calls.
 /// </summary>
 internal sealed class FrameSender
 {
-    // The largest head and message that go as one record; a larger message passes as chunks under credit.
+    // The largest head and message that go as one record. A larger message goes in chunks and uses credit.
     private const int InlineLimitBytes = 16 << 10;
 
     private readonly PeerLink _link;
@@ -23,8 +23,6 @@ internal sealed class FrameSender
     private readonly OutboundPump _pump;
     private bool _isGoAwaySent;
 
-    /// <param name="link">The link whose ring is written.</param>
-    /// <param name="role">Tells which thread reads on after its user code.</param>
     public FrameSender(PeerLink link, ReaderRole role)
     {
         _link = link;
@@ -41,24 +39,20 @@ internal sealed class FrameSender
     /// <summary>The calls that this side has started.</summary>
     public OutgoingCalls Outgoing { get; }
 
-    /// <summary>The calls of the peer.</summary>
+    /// <summary>The calls that the peer has started.</summary>
     public IncomingCalls Incoming { get; }
 
-    /// <summary>The most bytes of head and message that a call's first or last frame carries together.</summary>
+    /// <summary>The maximum total bytes of head and message in the first or last frame of a call.</summary>
     public int InlineBytes { get; }
 
-    /// <summary>Sends the messages that do not go with a call's first or last frame.</summary>
+    /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
     public MessageSender Messages { get; }
 
     /// <summary>
-    /// Sends the first frame of a call, or queues it: never fails for want of space. The call is entered under the same
-    /// gate, so that it is known before an answer can come.
+    /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
+    /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
+    /// <see cref="FlushDeferred"/>.
     /// </summary>
-    /// <param name="call">The call.</param>
-    /// <param name="flags">The flags of the frame.</param>
-    /// <param name="head">The call's head.</param>
-    /// <param name="message">Its message, if the flags say that there is one.</param>
-    /// <param name="isDeferred">Whether the peer need not see it before <see cref="FlushDeferred"/>.</param>
     public StartResult Start(
         ConnectionCall call,
         FrameFlags flags,
@@ -96,8 +90,8 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Sends a frame, or queues it behind what the call has queued already. A frame of a call that is finished is
-    /// dropped. A head of more bytes than a record takes comes without a message.
+    /// Sends a frame, or queues it behind the call's other frames. Drops it if the call is finished. A head that does
+    /// not fit into one record must come without a body.
     /// </summary>
     public void Send(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
@@ -117,7 +111,7 @@ internal sealed class FrameSender
         SendQueuedUnless(isSent);
     }
 
-    /// <summary>Gives the peer credit: it may send so many more bytes of messages on this call.</summary>
+    /// <summary>Grants the peer <paramref name="bytes"/> more bytes of messages on this call.</summary>
     public void SendCredit(ConnectionCall call, uint bytes)
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -134,8 +128,8 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
-    /// <summary>The peer gave credit. The caller holds the reader role.</summary>
-    /// <exception cref="ProtocolException">It gave more than any window can be.</exception>
+    /// <summary>Adds credit from the peer and sends the frames it allows. The caller holds the reader role.</summary>
+    /// <exception cref="ProtocolException">The credit exceeds <see cref="PeerLimits.LargestCallWindow"/>.</exception>
     public void AddCredit(ConnectionCall call, uint bytes)
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -162,9 +156,7 @@ internal sealed class FrameSender
         }
     }
 
-    /// <summary>
-    /// Sends nothing more of a call, and lets go of what it had queued. For a call or connection that has ended.
-    /// </summary>
+    /// <summary>Sends nothing more of a call, because it or its connection ended. Drops its queued frames.</summary>
     public void Drop(ConnectionCall call)
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -175,8 +167,8 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Sends no more messages of a call that this side serves, so that its end need not wait for credit that a peer
-    /// which has given it up, or does not read, never gives.
+    /// Stops sending messages of an incoming call, so its end does not wait for credit. A peer that has cancelled the
+    /// call or does not read never gives any.
     /// </summary>
     public void CutShort(ConnectionCall call)
     {
@@ -195,8 +187,8 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Lets go of a call that the peer has ended, which is to be started anew: drops what it has queued. False while
-    /// the holder of the reader role has to do with it here.
+    /// Drops the queued frames of an outgoing call that the peer has refused, before its transparent retry. Returns
+    /// false while the holder of the reader role sends frames of the call.
     /// </summary>
     public bool TryLetGo(ConnectionCall call)
     {
@@ -210,7 +202,7 @@ internal sealed class FrameSender
 
         if (hasMoved)
         {
-            // Who stood behind it may need less space.
+            // The calls behind it may need less space.
             _pump.SendReady();
         }
 
@@ -218,13 +210,10 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Gives a call up that this side has started, or was about to: nothing more of it is sent but the cancel, and a
-    /// half-close that waits for nothing but its turn.
+    /// Abandons an outgoing call, whether or not its start was sent: drops its frames, except for a half-close that
+    /// waits only for its turn. If <paramref name="isCancel"/> is true and the peer knows the call, a cancel follows;
+    /// it is false if the peer has ended the call.
     /// </summary>
-    /// <param name="call">The call.</param>
-    /// <param name="isCancel">
-    /// True to tell the peer, if it knows the call; false when the peer has ended it itself.
-    /// </param>
     public void Abandon(ConnectionCall call, bool isCancel)
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -256,7 +245,7 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
-    /// <summary>Tells the peer that no new calls are taken on this connection. Once; later calls do nothing.</summary>
+    /// <summary>Tells the peer that this connection takes no new calls. Repeated calls have no effect.</summary>
     public void SendGoAway()
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -273,9 +262,7 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
-    /// <summary>
-    /// Ends the writing side: drops what waits and lets go of the memory. Called once, when the link is closed.
-    /// </summary>
+    /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
     public void Close()
     {
         using (FramePublisher.Scope scope = _publisher.Enter())
@@ -301,7 +288,7 @@ internal sealed class FrameSender
     }
 }
 
-/// <summary>What became of the attempt to start a call.</summary>
+/// <summary>The result of starting a call.</summary>
 internal enum StartResult
 {
     /// <summary>The connection is closed.</summary>
@@ -309,9 +296,9 @@ internal enum StartResult
 
     Started,
 
-    /// <summary>The call was given up before it was sent.</summary>
+    /// <summary>The call was abandoned before it was sent.</summary>
     GivenUp,
 
-    /// <summary>As many calls live as the peer takes at a time.</summary>
+    /// <summary>The peer's limit of concurrent calls is reached.</summary>
     TooManyCalls,
 }

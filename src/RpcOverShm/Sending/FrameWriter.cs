@@ -6,39 +6,37 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Turns frames into records: a frame that fits becomes one, a larger message or head several. Keeps each call's credit
-/// and phase. Used under the sender's gate only; waits for nothing and wakes nobody.
+/// Writes frames as records: one if the frame fits, several for a larger message or head. Updates each call's credit
+/// and phase. Used under the sender's gate only. Never waits and never wakes the peer.
 /// </summary>
 internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 {
-    /// <summary>A larger message is cut. Both copies of a chunk stay in the L2 cache.</summary>
+    /// <summary>The maximum bytes of a message per record. Both copies of a chunk stay in the L2 cache.</summary>
     public const int ChunkBytes = 32 << 10;
 
-    /// <summary>
-    /// What each record of a message costs of the credit besides its bytes, so that empty messages are not free.
-    /// </summary>
+    /// <summary>The credit that each message record costs besides its bytes, so empty messages are not free.</summary>
     public const int CreditPerRecord = RecordHeader.SizeBytes;
 
-    // Less of a message is not worth a record: more credit is on its way.
+    // A smaller part of a message is not worth a record, because more credit is on its way.
     private const int SmallestPieceBytes = 1 << 10;
 
-    // Enough that the peer should see it while the rest is being copied.
+    // Unpublished bytes from which records are published early: the peer reads them while the rest is being copied.
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
     private bool _mustWake;
 
-    /// <summary>The impossible head that the peer has given, after which nothing fits; null for none.</summary>
+    /// <summary>The invalid head of the peer, after which every write fails; null if there is none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
-    /// <summary>The longest payload of one record.</summary>
+    /// <summary>The maximum payload of one record, in bytes.</summary>
     public int MaxPayloadBytes => _ring.MaxPayloadBytes;
 
     private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
 
     /// <summary>
-    /// Writes a frame, but no message, that fits into one record. False, and nothing has happened, when it does not fit
-    /// now.
+    /// Writes a frame other than a message as one record. Returns false, without effect, if it does not fit now or at
+    /// all.
     /// </summary>
     public bool TryWriteWhole(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
@@ -57,14 +55,14 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Writes a message, or what is left of one whose parts were written, if that is one record. False, and nothing has
-    /// happened, when it is more or does not fit now.
+    /// Writes a message, or the rest of a partly sent one, as one record. Returns false, without effect, if it needs
+    /// more than one record or does not fit now.
     /// </summary>
     public bool TryWriteMessage(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> message) =>
         RoomInMessageRecord(call, flags, message.Length) == message.Length
         && TryWriteMessageRecord(call, flags, message, message.Length, isLast: true);
 
-    /// <summary>Writes the next record of a message that is not complete yet. Gives the bytes that it took.</summary>
+    /// <summary>Writes the next record of an incomplete message. Returns the number of bytes written, or 0.</summary>
     public int WritePart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         int length = RoomInMessageRecord(call, flags, part.Length);
@@ -73,9 +71,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             : 0;
     }
 
-    /// <summary>
-    /// Writes the next record of the frame that the call has queued first. Takes the frame out when it was the last.
-    /// </summary>
+    /// <summary>Writes the next record of the call's first queued frame. Dequeues the frame after its last.</summary>
     public WriteResult WriteNext(ConnectionCall call)
     {
         OutboundFrame frame = call.Sending.First!;
@@ -92,7 +88,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Writes what a call owes the peer besides its frames: a cancel, behind a half-close that is due, or credit.
+    /// Writes the control frames that a call owes the peer: a cancel, after a pending half-close, or credit. Returns
+    /// false if the ring is full.
     /// </summary>
     public bool TryWriteControl(ConnectionCall call)
     {
@@ -140,24 +137,27 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     public bool TryWriteGoAway() => TryWrite(CallId.None, FrameKind.GoAway, 0, default, default, 0, isControl: true);
 
-    /// <summary>Makes everything visible. True when the peer must be woken, once the gate is left.</summary>
+    /// <summary>Publishes all written records. Returns true if the peer must be woken after leaving the gate.</summary>
     public bool Publish()
     {
         if (_ring.HasUnpublished)
         {
-            // CRASH record-written: records lie in the ring and the tail does not say so. The peer never sees them.
+            // CRASH record-written: the ring contains records that the tail does not cover. The peer never sees them.
             CrashPoint.Reach(CrashPoint.RecordWritten);
             _mustWake |= _ring.Publish();
 
-            // CRASH tail-published: the peer may sleep unrung. The end of the socket wakes it, and
-            // it reads what is there.
+            // CRASH tail-published: the peer may sleep without a wake-up. The end of the socket wakes it, and it reads
+            // the records.
             CrashPoint.Reach(CrashPoint.TailPublished);
         }
 
         return TakeWakeUp();
     }
 
-    /// <summary>True when the peer must be woken for what was published already, once the gate is left.</summary>
+    /// <summary>
+    /// Returns whether the peer must be woken for records already published, and resets that. The caller wakes it after
+    /// leaving the gate.
+    /// </summary>
     public bool TakeWakeUp()
     {
         bool mustWake = _mustWake;
@@ -165,7 +165,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return mustWake;
     }
 
-    /// <summary>Announces that this side sleeps for space; see <see cref="RingWriter.ParkForSpace"/>.</summary>
+    /// <summary>Parks this side for space; see <see cref="RingWriter.ParkForSpace"/>.</summary>
     public long? ParkForSpace()
     {
         long? head = null;
@@ -219,9 +219,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    /// <summary>
-    /// How many of so many bytes of a message may go in one record; below 0 when credit has to come first.
-    /// </summary>
+    /// <summary>Returns how many bytes of a message may go in one record; below 0 if credit must come first.</summary>
     private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
     {
         int most = Math.Min(length, Math.Min(ChunkBytes, _ring.MaxPayloadBytes));
@@ -234,11 +232,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return credit >= most || credit >= SmallestPieceBytes ? (int)Math.Min(most, credit) : -1;
     }
 
-    /// <param name="call">The call.</param>
-    /// <param name="flags">Of the message: what concerns its first or last record alone is left out of others.</param>
-    /// <param name="part">The bytes of the record.</param>
-    /// <param name="wholeLength">How long the message is; counts for its first record.</param>
-    /// <param name="isLast">Whether the record is the message's last.</param>
+    /// <summary>
+    /// Writes one record of a message. Of the message's flags, the first record carries Single and the last carries
+    /// HalfClose. Only the first record carries the length of the whole message.
+    /// </summary>
     private bool TryWriteMessageRecord(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
     {
@@ -288,7 +285,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    // After the phase was noted: once the peer can see the end of a call, it may start the next under the same id.
+    // Called after the phase is set: once the peer sees the end of a call, it may start the next one with the same id.
     private void PublishIfMuch()
     {
         if (_ring.UnpublishedBytes >= PublishBytes)
@@ -347,7 +344,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 }
 
-/// <summary>What became of the attempt to write a record.</summary>
+/// <summary>The result of writing a record.</summary>
 internal enum WriteResult
 {
     Written,
@@ -355,6 +352,6 @@ internal enum WriteResult
     /// <summary>The ring is full.</summary>
     NoSpace,
 
-    /// <summary>The peer has to give the call credit first.</summary>
+    /// <summary>The call needs credit from the peer first.</summary>
     NoCredit,
 }

@@ -1,18 +1,18 @@
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// A few free slots on their way from the one thread at a time that frees them to the one at a time that gives them out
-/// again: a bounded queue of one producer and one consumer, which needs no interlocked operation.
+/// A small bounded SPSC queue that passes free slots from the thread that frees them to the thread that assigns them.
+/// At most one thread at a time has each role, so no interlocked operation is needed.
 /// </summary>
 internal sealed class FreeSlotCache
 {
     private const int Capacity = 64;
 
     private readonly int[] _slots = new int[Capacity];
-    private int _given; // how often so far; written by the giver
-    private int _taken; // likewise by the taker
+    private int _given; // slots given so far; written by the producer
+    private int _taken; // slots taken so far; written by the consumer
 
-    /// <summary>By the giver. False when there is no room.</summary>
+    /// <summary>Adds a slot. Called by the producer. Returns false if the queue is full.</summary>
     public bool TryGive(int slot)
     {
         int given = _given;
@@ -26,7 +26,7 @@ internal sealed class FreeSlotCache
         return true;
     }
 
-    /// <summary>By the taker. False when there is none.</summary>
+    /// <summary>Removes a slot. Called by the consumer. Returns false if the queue is empty.</summary>
     public bool TryTake(out int slot)
     {
         int taken = _taken;

@@ -3,8 +3,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Collects a head that comes in several records, up to what this side takes. Past that the rest is dropped, so that a
-/// large head costs the peer its call and nobody else anything. Touched by the holder of the reader role only.
+/// Assembles a head that arrives in several records, up to this side's limit. Above the limit it drops the rest, so a
+/// large head fails only its own call. Used by the holder of the reader role only.
 /// </summary>
 internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBytes) : IDisposable
 {

@@ -3,22 +3,22 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds; calls are
-/// removed under the sender's gate, when their End goes into the ring and before the peer can see it, so that the
-/// peer's next call in the same slot finds it empty.
+/// The calls that the peer has started, by the ids it chose. The holder of the reader role adds and finds calls. They
+/// are removed under the sender's gate, when their End goes into the ring and before the peer can see it. So the slot
+/// is empty when the peer's next call reuses it.
 /// </summary>
 internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
 {
     private const int BlockSize = 256;
 
-    // Blocks never move once made: threads remove calls while the reader adds blocks.
+    // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
 
-    /// <summary>How many are being served, and when none is.</summary>
+    /// <summary>Counts the calls that have not ended.</summary>
     public DrainCounter Living { get; } = new();
 
-    /// <summary>Enters a call under the id that the peer has given it.</summary>
-    /// <exception cref="ProtocolException">The id is not one that the peer may use now.</exception>
+    /// <summary>Adds a call under the id that the peer has assigned.</summary>
+    /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
     public void Add(CallId id, ConnectionCall call)
     {
         if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
@@ -40,8 +40,8 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         Volatile.Write(ref block.Calls[index], call);
     }
 
-    /// <summary>The call with this id, or null when it was ended here and the peer may not know yet.</summary>
-    /// <exception cref="ProtocolException">There was no such call.</exception>
+    /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>
+    /// <exception cref="ProtocolException">No call with this id was ever started.</exception>
     public ConnectionCall? Find(CallId id)
     {
         Block? block = id.IsFromAcceptor == isFromAcceptor && id.Slot < maxCalls ? _blocks[id.Slot / BlockSize] : null;
@@ -53,7 +53,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         return Volatile.Read(ref block.Calls[id.Slot % BlockSize]);
     }
 
-    /// <summary>Forgets the call. False when it was forgotten before. Under the gate.</summary>
+    /// <summary>Removes the call; returns false if it was removed before. The caller holds the sender's gate.</summary>
     public bool Remove(ConnectionCall call)
     {
         int index = call.Id.Slot % BlockSize;
@@ -67,7 +67,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         return true;
     }
 
-    /// <summary>All calls that are being served.</summary>
+    /// <summary>Returns all calls that have not ended.</summary>
     public ConnectionCall[] Snapshot() =>
         [.. _blocks.OfType<Block>().SelectMany(block => block.Calls).OfType<ConnectionCall>()];
 
@@ -75,7 +75,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
     {
         public readonly ConnectionCall?[] Calls = new ConnectionCall?[BlockSize];
 
-        // The last generation seen of each slot. The reader's own.
+        // The last generation of each slot. Accessed by the holder of the reader role only.
         public readonly uint[] Generations = new uint[BlockSize];
     }
 }

@@ -3,8 +3,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Sends the messages of calls that have begun: whole, or in parts while they are still being serialised. Waits for
-/// nothing: what has no credit, no space or not its turn is left to its caller, or queued.
+/// Sends messages of started calls: whole, or in parts while they are still being serialised. Never waits: bytes
+/// without credit, space or turn are queued or left to the caller.
 /// </summary>
 internal sealed class MessageSender(
     FramePublisher publisher, FrameWriter writer, OutboundQueue queue, OutboundPump pump)
@@ -13,21 +13,22 @@ internal sealed class MessageSender(
     private static readonly Task<bool> s_dropped = Task.FromResult(false);
 
     /// <summary>
-    /// Sends a message of any size, or as much of it as credit and space allow; the rest is queued. Where parts of it
-    /// were sent before, what is given here is the rest.
+    /// Sends a message of any size, as far as credit and space allow, and queues the rest. If parts of the message were
+    /// sent already, <paramref name="message"/> is the rest of it.
     /// </summary>
-    /// <param name="call">The call.</param>
-    /// <param name="flags">Whether a message follows or went before; the same for all parts.</param>
-    /// <param name="message">The bytes; taken over when they cannot be sent at once.</param>
+    /// <param name="call">The call. It has started.</param>
+    /// <param name="flags">The flags of the message; the same for all its parts.</param>
+    /// <param name="message">The bytes. The sender takes them over if they cannot be sent at once.</param>
     public void Send(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         SendOrQueue(call, flags, message, out _);
 
     /// <summary>
-    /// The same, for whoever waits for it. Only then: each such end of a queued message is a hop to the thread pool,
-    /// whose threads look for more work with a processor each before they sleep.
+    /// Does the same as <see cref="Send"/>, for a caller that awaits the message. Not for others: completing the task
+    /// of a queued message can cost a thread switch to the thread pool, whose threads spin for more work before they
+    /// sleep and so occupy a processor each.
     /// </summary>
     /// <returns>
-    /// Completes with true when the message is in the ring, with false when it was dropped because its call has ended.
+    /// A task that completes with true when the message is in the ring, or false if the call's end has dropped it.
     /// </returns>
     public Task<bool> SendAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message)
     {
@@ -36,21 +37,21 @@ internal sealed class MessageSender(
     }
 
     /// <summary>
-    /// Sends as much of a part as can go at once, in the first record of a message or behind what was sent of it. At
-    /// least one byte of the message must be left for <see cref="Send"/> or <see cref="SendAsync"/>, which end it.
+    /// Sends as much of a part as possible at once, as the beginning of a message or after its earlier parts. At least
+    /// one byte must remain for <see cref="Send"/> or <see cref="SendAsync"/>, which complete the message.
     /// </summary>
-    /// <param name="call">The call, which sends no other message meanwhile.</param>
-    /// <param name="flags">As for <see cref="Send"/>.</param>
+    /// <param name="call">The call. It sends no other message meanwhile.</param>
+    /// <param name="flags">The flags of the message; the same for all its parts.</param>
     /// <param name="part">The next bytes of the message.</param>
-    /// <param name="wholeLength">How long the whole message is.</param>
-    /// <returns>How many bytes were sent.</returns>
+    /// <param name="wholeLength">The length of the whole message in bytes.</param>
+    /// <returns>The number of bytes sent.</returns>
     public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         int sentBytes = 0;
         int length;
         do
         {
-            // Others get their turn between two records.
+            // The gate is left between two records, so other calls get their turn.
             length = SendRecord(call, flags, part[sentBytes..], wholeLength);
             sentBytes += length;
         }
@@ -59,8 +60,8 @@ internal sealed class MessageSender(
     }
 
     /// <summary>
-    /// Before the end of a call whose messages another thread may be writing: none of them goes out in parts any more.
-    /// True when one has, and is not complete; the rest of it is dropped, and the call must not end well.
+    /// Stops sending in parts before the end of a call, whose messages another thread may be writing. Returns true if a
+    /// message was partly sent; its rest is dropped, and the call must not end with OK.
     /// </summary>
     public bool BreakOff(ConnectionCall call)
     {
@@ -77,15 +78,16 @@ internal sealed class MessageSender(
         }
     }
 
-    /// <summary>Sends a message at once, or queues what is left of it and has that sent as it may go.</summary>
-    /// <returns>True when it went at once. What was neither sent nor queued was dropped.</returns>
+    /// <summary>Sends a message at once, or queues the rest of it and starts the pump.</summary>
+    /// <returns>True if the whole message was sent. If it was neither sent nor queued, it was dropped.</returns>
     private bool SendOrQueue(
         ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
     {
         bool isSent = TrySendOrQueue(call, flags, message, out queued);
         if (!isSent && message.IsBorrowed)
         {
-            // It has to wait, which its owner does not. Copied without the gate, since others send meanwhile.
+            // The message has to wait, but its owner keeps the array. Copied outside the gate: other calls send
+            // meanwhile.
             message.Own();
             isSent = TrySendOrQueue(call, flags, message, out queued);
         }
@@ -98,7 +100,7 @@ internal sealed class MessageSender(
         return isSent;
     }
 
-    /// <summary>The same, except that what was borrowed is not queued.</summary>
+    /// <summary>As <see cref="SendOrQueue"/>, without the pump; a borrowed array is not queued.</summary>
     private bool TrySendOrQueue(
         ConnectionCall call, FrameFlags flags, PooledBufferWriter message, out OutboundFrame? queued)
     {
@@ -133,7 +135,7 @@ internal sealed class MessageSender(
         return writer.WritePart(call, flags, part, wholeLength);
     }
 
-    // Under the gate.
+    // The caller holds the gate.
     private static bool IsOver(in FramePublisher.Scope scope, ConnectionCall call) =>
         scope.IsClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort;
 }

@@ -5,9 +5,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// A frame that could not be sent at once, with its own copy of the bytes: it waits in its call's queue for credit, for
-/// space, or for its turn. A message is cut into as many records as it needs. Touched under the sender's gate, except
-/// for the wait for its end.
+/// A queued frame with its own copy of the bytes, which waits for credit, space or its turn. A message is split into as
+/// many records as it needs. Guarded by the sender's gate, except for waiting until the frame is finished.
 /// </summary>
 internal sealed class OutboundFrame : IThreadPoolWorkItem
 {
@@ -16,11 +15,10 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     private TaskCompletionSource<bool>? _finished;
     private bool _isFinished;
 
-    /// <param name="kind">What it is.</param>
-    /// <param name="flags">The flags of its last record (of the first for a head).</param>
-    /// <param name="buffer">Bytes from the shared pool, which this frame returns; null for none.</param>
-    /// <param name="length">How many of them.</param>
-    /// <param name="headLength">How many of those are the head.</param>
+    /// <summary>
+    /// Creates a frame of the first <paramref name="length"/> bytes of a pooled array, which the frame returns to the
+    /// shared pool. The head comes first. The flags belong to the last record of a message, or to the first of a head.
+    /// </summary>
     public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
     {
         Debug.Assert(buffer is null || length <= buffer.Length, "The bytes lie in the buffer.");
@@ -39,21 +37,21 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
 
     public int HeadLength { get; }
 
-    /// <summary>How many bytes are in the ring already.</summary>
+    /// <summary>The number of bytes that are in the ring already.</summary>
     public int SentBytes { get; private set; }
 
-    /// <summary>True once a record of it is in the ring.</summary>
+    /// <summary>Whether a record of the frame is in the ring.</summary>
     public bool IsStarted { get; private set; }
 
-    /// <summary>True once its last record is in the ring.</summary>
+    /// <summary>Whether the last record of the frame is in the ring.</summary>
     public bool IsSent => IsStarted && SentBytes == Length;
 
-    /// <summary>The frame behind this one in the call's queue, which is a ring; null outside of one.</summary>
+    /// <summary>The next frame in the call's circular queue; null if the frame is not queued.</summary>
     public OutboundFrame? Next { get; set; }
 
     public ReadOnlySpan<byte> Rest => _buffer.AsSpan(SentBytes, Length - SentBytes);
 
-    /// <summary>A frame with a copy of these bytes.</summary>
+    /// <summary>Creates a frame with a copy of these bytes.</summary>
     public static OutboundFrame Copy(
         FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
@@ -70,9 +68,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         SentBytes += bytes;
     }
 
-    /// <summary>
-    /// The frame was sent or dropped: gives the bytes back to the pool, and wakes on the thread pool who waits.
-    /// </summary>
+    /// <summary>Returns the bytes to the pool and wakes the waiter, if any, on the thread pool.</summary>
     public void Finish()
     {
         if (FinishQuietly())
@@ -81,7 +77,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>The same, but true when somebody waits, whom the caller has to <see cref="WakeWaiter"/>.</summary>
+    /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
     public bool FinishQuietly()
     {
         if (_buffer is not null)
@@ -97,14 +93,14 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Wakes who waits for the end of the frame, on this thread: user code runs in here.</summary>
+    /// <summary>Wakes the waiter. Its continuation, which is user code, runs inside this call.</summary>
     public void WakeWaiter() => _finished!.SetResult(IsSent);
 
     void IThreadPoolWorkItem.Execute() => WakeWaiter();
 
     /// <summary>
-    /// Completes with whether the frame was sent, or dropped. Without the sender's gate; most frames are never waited
-    /// for.
+    /// Returns a task that completes with true if the frame was sent, false if it was dropped. Does not need the
+    /// sender's gate. The task source is created on demand, because most frames have no waiter.
     /// </summary>
     public Task<bool> WaitUntilFinishedAsync()
     {
@@ -115,7 +111,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
                 return Task.FromResult(IsSent);
             }
 
-            // What continues it runs where it is completed, which is under no lock.
+            // Continuations run inside WakeWaiter, which is called under no lock.
             _finished = new TaskCompletionSource<bool>();
             return _finished.Task;
         }

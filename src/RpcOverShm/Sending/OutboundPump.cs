@@ -3,8 +3,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Sends what is queued, turn by turn: by whichever thread has queued or freed something, or by the space waiter's once
-/// the ring is full. Between two turns the gate is free for others.
+/// Sends queued frames in turns: on the thread that has queued or freed something, or on the space waiter's thread once
+/// the ring is full. The gate is free between two turns.
 /// </summary>
 internal sealed class OutboundPump
 {
@@ -21,7 +21,7 @@ internal sealed class OutboundPump
         _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
     }
 
-    /// <summary>Sends what can go on; hands over to the space waiter when the ring is full.</summary>
+    /// <summary>Sends the queued frames that can go. Wakes the space waiter if the ring is full.</summary>
     public void SendReady()
     {
         TurnResult outcome;
@@ -37,10 +37,10 @@ internal sealed class OutboundPump
         }
     }
 
-    /// <summary>The link is closed: the space waiter's thread ends.</summary>
+    /// <summary>Ends the space waiter's thread after the link was closed.</summary>
     public void Close() => _spaceWaiter.Close();
 
-    /// <summary>The space waiter's step; see there.</summary>
+    /// <summary>Sends what fits. Returns the head to sleep on if the ring is full, null if nothing is queued.</summary>
     private long? SendReadyOrPark()
     {
         long? head;
@@ -64,8 +64,10 @@ internal sealed class OutboundPump
         }
     }
 
-    /// <param name="isParking">Announces, where there is no space, that this side sleeps until there is.</param>
-    /// <param name="head">The head to sleep on; null when nothing waits, or the peer has read meanwhile.</param>
+    /// <summary>
+    /// Writes one turn. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
+    /// <paramref name="head"/> is the head to sleep on, or null if the peer has read meanwhile.
+    /// </summary>
     private TurnResult TakeTurn(bool isParking, out long? head)
     {
         head = null;
@@ -78,8 +80,8 @@ internal sealed class OutboundPump
         TurnResult result = _queue.WriteTurn();
         if (isParking && result == TurnResult.NoSpace)
         {
-            // Before the gate is left: somebody else could look at the head, write something small and so have this
-            // side sleep on a head behind which there is space.
+            // Inside the gate: otherwise another thread could refresh the head and write a small record, and this side
+            // would sleep on a head that leaves space.
             head = _writer.ParkForSpace();
         }
 

@@ -3,24 +3,22 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// What waits to be sent on one connection, and in which order: what calls owe the peer (credit, cancels, the go-away)
-/// before everything else, then the calls in turns, one record each. Used under the sender's gate only.
+/// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
+/// calls take turns, one record each. Used under the sender's gate only.
 /// </summary>
 internal sealed class OutboundQueue(FrameWriter writer)
 {
-    // How much one holding of the gate may copy before others get a chance.
+    // The number of records per holding of the gate, before other threads get a chance.
     private const int RecordsPerTurn = 4;
 
     private readonly Queue<ConnectionCall> _control = new(); // calls that owe the peer credit or a cancel
-    private readonly Queue<ConnectionCall> _ready = new();   // calls with a frame that has credit, or needs none
+    private readonly Queue<ConnectionCall> _ready = new();   // calls with queued frames, in the order of their turns
     private bool _isGoAwayPending;
 
-    /// <summary>Whoever waits goes first; a frame of a call that waits itself goes behind it.</summary>
+    /// <summary>Whether a frame may go at once: no call waits for its turn, and this one has none queued.</summary>
     public bool CanGoNow(ConnectionCall call) => _ready.Count == 0 && !call.Sending.HasQueued;
 
-    /// <summary>
-    /// Writes a frame now if it is its turn and it fits, else queues a copy. True when it is in the ring.
-    /// </summary>
+    /// <summary>Writes a frame if it may go and fits, or queues a copy. Returns whether it was written.</summary>
     public bool TryWriteOrQueue(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
@@ -33,14 +31,14 @@ internal sealed class OutboundQueue(FrameWriter writer)
         return false;
     }
 
-    /// <summary>Queues a frame behind what the call has queued.</summary>
+    /// <summary>Queues a frame behind the call's other frames.</summary>
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
         call.Sending.Enqueue(frame);
         EnqueueCredit(call);
     }
 
-    /// <summary>The call has credit, or a frame that needs none: it gets its turn.</summary>
+    /// <summary>Gives a call with queued frames a turn. If it lacks the credit then, it loses its place.</summary>
     public void EnqueueCredit(ConnectionCall call)
     {
         if (call.Sending.HasQueued && !call.Sending.IsReady)
@@ -50,7 +48,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         }
     }
 
-    /// <summary>The call owes the peer credit or a cancel.</summary>
+    /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
     public void EnqueueDebt(ConnectionCall call)
     {
         if (!call.Sending.IsInControl)
@@ -63,13 +61,13 @@ internal sealed class OutboundQueue(FrameWriter writer)
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// True when nothing more of the call may be sent. To be looked at under the gate, which whoever takes over the
-    /// call's slot has to pass as well, and not before.
+    /// Whether nothing more of the call may be sent. Check it under the same gate as the write: the next call in the
+    /// slot must pass that gate too, so its first frame follows this one.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
 
-    /// <summary>Drops what a call has queued.</summary>
+    /// <summary>Drops the queued frames of a call.</summary>
     public static void Drop(ConnectionCall call)
     {
         while (call.Sending.HasQueued)
@@ -78,9 +76,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         }
     }
 
-    /// <summary>
-    /// Takes out a call that is to be sent elsewhere, and drops what it has queued. True when it stood here.
-    /// </summary>
+    /// <summary>Removes a call before its retry elsewhere; drops its frames. Returns whether it was queued.</summary>
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
@@ -100,7 +96,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         return wasHere;
     }
 
-    /// <summary>Forgets who waits. The calls drop their frames themselves, when they hear of the end.</summary>
+    /// <summary>Clears the queues. The calls drop their frames themselves when they learn of the close.</summary>
     public void Clear()
     {
         _control.Clear();
@@ -108,7 +104,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         _isGoAwayPending = false;
     }
 
-    /// <summary>Copies up to one turn's worth into the ring.</summary>
+    /// <summary>Copies up to one turn of records into the ring.</summary>
     public TurnResult WriteTurn()
     {
         if (!TryWriteDebts())
@@ -134,7 +130,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
                 return TurnResult.NoSpace;
             }
 
-            // The next call gets its turn; this one comes back if it has more to send and may.
+            // The next call gets its turn. This one is queued again if it has more to send.
             _ready.Dequeue();
             call.Sending.IsReady = false;
             if (outcome == WriteResult.Written)
@@ -146,7 +142,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         return _ready.Count > 0 ? TurnResult.More : TurnResult.Idle;
     }
 
-    // Goes through all that wait, whose order stays: hardly ever is there a call to be taken out.
+    // Rotates the whole queue once and keeps its order. Removals are rare.
     private static void TakeOut(Queue<ConnectionCall> from, ConnectionCall call)
     {
         for (int left = from.Count; left > 0; left--)
@@ -182,13 +178,13 @@ internal sealed class OutboundQueue(FrameWriter writer)
     }
 }
 
-/// <summary>How a turn at the ring ended.</summary>
+/// <summary>The result of one turn.</summary>
 internal enum TurnResult
 {
-    /// <summary>Nothing waits that could go on.</summary>
+    /// <summary>No call has a turn.</summary>
     Idle,
 
-    /// <summary>More can go on at once.</summary>
+    /// <summary>More frames can be sent at once.</summary>
     More,
 
     /// <summary>The ring is full.</summary>

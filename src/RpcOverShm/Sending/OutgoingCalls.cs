@@ -4,28 +4,26 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// The calls that this side has started: gives out ids and finds calls by them. A slot is free again when the peer's
-/// End was read, not before: a given-up call keeps its slot until then. Calls are added under the sender's gate; the
-/// holder of the reader role finds and removes. Free slots go from the one to the other without a lock, and as long as
-/// they are few without an interlocked operation: each of those costs as much as a small copy.
+/// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
+/// End was received, so an abandoned call keeps its slot until then. Calls are added under the sender's gate; the
+/// holder of the reader role finds and removes them. Free slots pass between the two without a lock. While they are
+/// few, they also need no interlocked operation, each of which costs as much as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
     private const int BlockSize = 256;
     private const int NoSlot = -1;
 
-    // Blocks never move once made: the reader looks while others add.
+    // Blocks never move after their creation: the reader reads them while other threads add calls.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
     private readonly FreeSlotCache _recent = new();
-    private long _freeTop = NoSlot; // the topmost free slot in the low half, a count against reuse in the high one
-    private int _used;              // slots given out at least once
+    private long _freeTop = NoSlot; // low half: the topmost free slot; high half: an ABA tag
+    private int _used;              // slots assigned at least once
 
-    /// <summary>How many live, and when none does.</summary>
+    /// <summary>Counts the calls that occupy a slot.</summary>
     public DrainCounter Living { get; } = new();
 
-    /// <summary>
-    /// Gives the call an id, or returns false when as many calls live as the peer takes. Under the gate.
-    /// </summary>
+    /// <summary>Assigns an id; returns false at the peer's limit of calls. The caller holds the gate.</summary>
     public bool TryAdd(ConnectionCall call)
     {
         if (!_recent.TryTake(out int slot) && (slot = PopFree()) == NoSlot)
@@ -50,10 +48,8 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         return true;
     }
 
-    /// <summary>
-    /// The call with this id. A frame for any other is the peer's fault: it has ended the call itself.
-    /// </summary>
-    /// <exception cref="ProtocolException">There is no such call.</exception>
+    /// <summary>Returns the call. Any other id is a protocol violation: only the peer's End ends a call here.</summary>
+    /// <exception cref="ProtocolException">No call with this id is open.</exception>
     public ConnectionCall Find(CallId id)
     {
         Block? block = id.Slot < maxCalls ? Volatile.Read(ref _blocks[id.Slot / BlockSize]) : null;
@@ -61,7 +57,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         return call is not null && call.Id == id ? call : throw NotOpen(id);
     }
 
-    /// <summary>Forgets the call: its id may be used again. By the holder of the reader role.</summary>
+    /// <summary>Removes the call, so its slot can be reused. The caller holds the reader role.</summary>
     public void Remove(ConnectionCall call)
     {
         int slot = call.Id.Slot;
@@ -76,8 +72,8 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     }
 
     /// <summary>
-    /// Forgets a call that the peer has never heard of. The peer counts the generations of a slot, so the next call
-    /// takes this one's id. Under the gate.
+    /// Removes a call that the peer does not know. The peer counts the generations of a slot, so the next call takes
+    /// this call's id. The caller holds the sender's gate, not the reader role, so the slot bypasses the cache.
     /// </summary>
     public void Withdraw(ConnectionCall call)
     {
@@ -88,7 +84,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         Living.Withdraw();
     }
 
-    /// <summary>All calls that live.</summary>
+    /// <summary>Returns all calls that occupy a slot.</summary>
     public ConnectionCall[] Snapshot() =>
     [
         .. _blocks.OfType<Block>()
@@ -102,7 +98,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private ref Entry EntryOf(int slot) => ref _blocks[slot / BlockSize]!.Entries[slot % BlockSize];
 
-    // One thread at a time takes; the count in the high half tells a top that has come back.
+    // One thread at a time pops. The ABA tag in the high half detects a top slot that was popped and pushed again.
     private int PopFree()
     {
         long top = Volatile.Read(ref _freeTop);
