@@ -6,10 +6,9 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Streams;
 
 /// <summary>
-/// The reading half of a byte stream: copies from the ring straight into the reader's memory, on the reader's
-/// thread. One read at a time; the owner sees to that. A read that waits without a thread of its own has its data
-/// waited for by a thread of this connection, started when it is first needed. The ring is the buffer, and its
-/// space the back-pressure.
+/// The reading half of a byte stream: copies from the ring directly into the caller's buffer, on the caller's thread.
+/// The ring is the only buffer, and its space is the back-pressure. The owner allows one read at a time. A dedicated
+/// thread, started on first use, waits for the data of asynchronous reads.
 /// </summary>
 internal sealed class ByteReceiver
 {
@@ -17,11 +16,11 @@ internal sealed class ByteReceiver
     private readonly RingReader _ring;
     private readonly DataWaiter _waiter;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // held by whoever uses the ring: a read, or the waiting thread
-    private bool _hasRecord;               // the current record has bytes left
-    private int _taken;                    // bytes of it that were read
-    private bool _isEnded;                 // the peer writes no more
-    private bool _isLeft;                  // the memory may be gone
+    private readonly object _gate = new(); // guards the ring: held by a read or by the waiting thread
+    private bool _hasRecord;               // the current record has unread bytes
+    private int _taken;                    // bytes of the current record already read
+    private bool _isEnded;                 // the peer has ended its bytes
+    private bool _isLeft;                  // the memory may be unmapped
 
     public ByteReceiver(PeerLink link)
     {
@@ -30,12 +29,8 @@ internal sealed class ByteReceiver
         _waiter = new DataWaiter(link, WaitUntilReadable);
     }
 
-    /// <summary>
-    /// Reads what is there, after waiting for at least one byte on this thread; 0 when the peer writes no more.
-    /// </summary>
-    /// <exception cref="IOException">
-    /// The peer is gone without having ended its bytes, or broke the protocol.
-    /// </exception>
+    /// <summary>Reads available bytes; blocks until there are some. Returns 0 after the peer's last byte.</summary>
+    /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
     public int Read(Span<byte> buffer)
     {
         while (true)
@@ -52,12 +47,8 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>
-    /// Reads what is there, after waiting for at least one byte without a thread; 0 when the peer writes no more.
-    /// </summary>
-    /// <exception cref="IOException">
-    /// The peer is gone without having ended its bytes, or broke the protocol.
-    /// </exception>
+    /// <summary>Reads available bytes; awaits them if there are none. Returns 0 after the peer's last byte.</summary>
+    /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
     public ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
         lock (_gate)
@@ -71,9 +62,7 @@ internal sealed class ByteReceiver
         return ReadLaterAsync(buffer, cancellationToken);
     }
 
-    /// <summary>
-    /// Ends the reading side, after the link was closed: waits for a read to leave, and lets go of the memory.
-    /// </summary>
+    /// <summary>Waits for a pending read, then leaves the memory. Called after the link was closed.</summary>
     public void Leave()
     {
         _waiter.Close();
@@ -105,9 +94,7 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>
-    /// The waiting thread's step: returns when a read would find something, or nobody wants to know any more.
-    /// </summary>
+    /// <summary>Waits, on the waiting thread, until a read would find something or none is requested.</summary>
     private void WaitUntilReadable(Func<bool> isRequested)
     {
         while (isRequested())
@@ -122,9 +109,7 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>
-    /// Looks for data for a while, then sleeps until there may be some. False when a look would now find something.
-    /// </summary>
+    /// <summary>Spins, then sleeps, until there may be data. Returns false if a read would find some now.</summary>
     private bool WaitOnce(Func<bool> isRequested)
     {
         uint localEvents = _link.LocalEvents;
@@ -151,7 +136,7 @@ internal sealed class ByteReceiver
     private bool IsReadable() =>
         _isLeft || _isEnded || _hasRecord || _link.IsClosed || _link.IsPeerGone || _ring.HasData;
 
-    /// <summary>False when there is nothing yet.</summary>
+    /// <summary>Returns false if there is nothing to read yet.</summary>
     private bool TryRead(Span<byte> buffer, out int count)
     {
         ThrowIfLocallyClosed();

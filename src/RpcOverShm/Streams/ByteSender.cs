@@ -8,23 +8,22 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Streams;
 
 /// <summary>
-/// The writing half of a byte stream: copies the writer's memory straight into the ring, on the writer's thread. One
-/// write at a time; the owner sees to that. A write that must wait for space without a thread of its own is carried on
-/// by the space waiter's thread.
+/// The writing half of a byte stream: copies the caller's bytes directly into the ring, on the caller's thread. The
+/// owner allows one write at a time. If the ring is full, the space waiter's thread completes an asynchronous write.
 /// </summary>
 internal sealed class ByteSender : IValueTaskSource
 {
-    // Both copies of a record stay in the L2 cache, and the peer can read one while the next is written.
+    // Both copies of a record stay in the L2 cache, and the peer can read one record while the next is written.
     private const int RecordBytes = 32 << 10;
 
     private readonly PeerLink _link;
     private readonly RingWriter _ring;
     private readonly SpaceWaiter _spaceWaiter;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // held while the ring is used
+    private readonly object _gate = new(); // guards the ring
     private readonly int _recordBytes;
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
-    private ReadOnlyMemory<byte> _rest;    // of the write that the space waiter carries on
+    private ReadOnlyMemory<byte> _rest;    // of the write that the space waiter continues
     private bool _hasRest;
     private bool _isEnded;
     private bool _isLeft;
@@ -37,8 +36,8 @@ internal sealed class ByteSender : IValueTaskSource
         _spaceWaiter = new SpaceWaiter(link, WriteRestOrPark, Unpark);
     }
 
-    /// <summary>Writes all bytes, waiting for space on this thread.</summary>
-    /// <exception cref="IOException">The peer is gone or has closed, or broke the protocol.</exception>
+    /// <summary>Writes all bytes. Blocks this thread while the ring is full.</summary>
+    /// <exception cref="IOException">The peer is gone, has closed, or violated the protocol.</exception>
     public void Write(ReadOnlySpan<byte> bytes)
     {
         while (true)
@@ -65,10 +64,8 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    /// <summary>
-    /// Writes all bytes, waiting for space without a thread. The memory is used until the task completes.
-    /// </summary>
-    /// <exception cref="IOException">The peer is gone or has closed, or broke the protocol.</exception>
+    /// <summary>Writes all bytes; awaits space if the ring is full. Uses the memory until the task completes.</summary>
+    /// <exception cref="IOException">The peer is gone, has closed, or violated the protocol.</exception>
     public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
         lock (_gate)
@@ -88,9 +85,7 @@ internal sealed class ByteSender : IValueTaskSource
         return WaitForRestAsync(cancellationToken);
     }
 
-    /// <summary>
-    /// Tells the peer that no more bytes follow. There is always room for that: data leaves some free.
-    /// </summary>
+    /// <summary>Tells the peer that no more bytes follow. This always fits: data leaves a reserve free.</summary>
     public void End()
     {
         bool mustWake = false;
@@ -115,9 +110,7 @@ internal sealed class ByteSender : IValueTaskSource
         WakePeer(mustWake);
     }
 
-    /// <summary>
-    /// Ends the writing side, after the link was closed: waits for a write to leave, and lets go of the memory.
-    /// </summary>
+    /// <summary>Waits for a pending write, then leaves the memory. Called after the link was closed.</summary>
     public void Leave()
     {
         OnLinkEvent();
@@ -135,7 +128,7 @@ internal sealed class ByteSender : IValueTaskSource
         _link.Leave();
     }
 
-    /// <summary>The link has closed or its peer is gone: a write that waits without a thread fails.</summary>
+    /// <summary>Fails a pending asynchronous write if the link has closed or the peer is gone.</summary>
     public void OnLinkEvent()
     {
         lock (_gate)
@@ -164,7 +157,7 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    // What is in the ring stays there: a cancelled write may have written a part, as with any stream.
+    // Bytes in the ring stay there: as with any stream, a cancelled write may have written a part.
     private void CancelRest(CancellationToken cancellationToken)
     {
         lock (_gate)
@@ -176,7 +169,7 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    // Under the gate. How many bytes went into the ring; fewer than all when it is full.
+    // The caller holds the gate. Returns the number of bytes written; fewer than all if the ring is full.
     private int WriteNow(ReadOnlySpan<byte> bytes)
     {
         ThrowIfBroken();
@@ -195,7 +188,7 @@ internal sealed class ByteSender : IValueTaskSource
                 bytes.Slice(written, length).CopyTo(claim.Payload);
                 _ring.Commit(claim, new RecordHeader((uint)length, (byte)FrameKind.Bytes, 0, 0, 0, 0));
 
-                // CRASH record-written: see FrameWriter; a stream loses the bytes that nobody has seen.
+                // CRASH record-written: see FrameWriter. A stream loses the unpublished bytes.
                 CrashPoint.Reach(CrashPoint.RecordWritten);
                 mustWake |= _ring.Publish();
                 written += length;
@@ -211,14 +204,14 @@ internal sealed class ByteSender : IValueTaskSource
         return written;
     }
 
-    // A reader that keeps up makes room within microseconds; sleeping would cost more.
+    // A peer that keeps up makes room within microseconds; sleeping would cost more.
     private bool WaitForRoom(int length, out RingClaim claim)
     {
         _ = _spin.SpinUntil(new SpaceCondition(_ring, length));
         return _ring.TryClaim(length, isControl: false, out claim);
     }
 
-    // Under the gate. Null when there may be room now, or the link was closed for what the peer says of its head.
+    // The caller holds the gate. Returns null if there may be room now, or if an invalid head has closed the link.
     private long? Park()
     {
         long? head = null;
@@ -280,7 +273,7 @@ internal sealed class ByteSender : IValueTaskSource
         return null;
     }
 
-    // Under the gate. Closing the link completes the rest as well: whoever comes second finds none.
+    // The caller holds the gate. A close of the link also completes the rest, so there may be none.
     private void CompleteRest(Exception? exception)
     {
         if (!_hasRest)

@@ -4,11 +4,9 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Streams;
 
 /// <summary>
-/// The thread that waits for data in place of reads that have none to wait with. Started when it is first needed; goes
-/// away when it has had nothing to do for a while. One wait at a time.
+/// The thread that waits for the data of asynchronous reads, one wait at a time. It starts on first use and exits after
+/// an idle time. <paramref name="wait"/> returns when there is data, or when its argument returns false: no read waits.
 /// </summary>
-/// <param name="link">Whose data it is.</param>
-/// <param name="wait">Returns when there is data, or when its argument says that nobody wants to know.</param>
 internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValueTaskSource
 {
     private const int StackBytes = 256 << 10;
@@ -20,7 +18,7 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
     private bool _isClosed;
     private volatile bool _isRequested;
 
-    /// <summary>Completes, on the thread pool, when there may be data or the link has closed.</summary>
+    /// <summary>Completes on the thread pool when there may be data or the link has closed.</summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask WaitAsync(CancellationToken cancellationToken)
     {
@@ -31,7 +29,7 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
         }
     }
 
-    /// <summary>Sends the thread home. A closed link wakes it from its sleep.</summary>
+    /// <summary>Ends the thread. The close of the link wakes it if it sleeps.</summary>
     public void Close()
     {
         lock (_gate)
@@ -55,7 +53,7 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
         CloseReason? problem = null;
         lock (_gate)
         {
-            // The thread touches the ring's memory and keeps it.
+            // The thread reads the ring's memory, so it keeps the memory mapped until it exits.
             if (!_isClosed && !_isRunning && link.TryEnter())
             {
                 problem = LinkThread.Start(Run, "RpcOverShm stream", StackBytes);
@@ -121,11 +119,11 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait) : IValu
             _source.SetException(new OperationCanceledException(cancellationToken));
         }
 
-        // The thread may sleep on the ring for a read that nobody waits for any more.
+        // The thread may sleep for the cancelled read.
         link.RaiseLocalEvent();
     }
 
-    // Under the gate.
+    // The caller holds the gate.
     private void Complete()
     {
         if (_isRequested)

@@ -3,8 +3,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Streams;
 
 /// <summary>
-/// One duplex stream of bytes over one link: a receiver and a sender, of which each does one thing at a time, and one
-/// end. A read and a write may run at the same time, from any threads.
+/// A duplex byte stream over one link. One read and one write may run at the same time, on any threads; a second read
+/// or write fails.
 /// </summary>
 internal sealed class DuplexBytes
 {
@@ -15,7 +15,7 @@ internal sealed class DuplexBytes
     private int _isWriting;
     private int _isClosed;
 
-    /// <summary>Takes the link over and starts to watch it.</summary>
+    /// <summary>Takes ownership of the link and starts to watch it.</summary>
     public DuplexBytes(PeerLink link)
     {
         _link = link;
@@ -26,7 +26,7 @@ internal sealed class DuplexBytes
 
     public PeerIdentity Peer => _link.Identity;
 
-    /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
+    /// <summary>The number of lost wake-ups: a safety timeout found data. Any value but 0 is a defect.</summary>
     public long LostWakeups => _link.LostWakeups;
 
     public int Read(Span<byte> buffer)
@@ -104,8 +104,8 @@ internal sealed class DuplexBytes
     }
 
     /// <summary>
-    /// Ends the stream: the peer reads what was written and then 0. Reads and writes that wait here fail. Waits until
-    /// they have left the memory. Later calls do nothing.
+    /// Closes the stream. The peer reads the bytes written so far and then 0; pending reads and writes of this side
+    /// fail, and this method waits until they have left the memory. Repeated calls have no effect.
     /// </summary>
     public void Close()
     {
