@@ -4,15 +4,15 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>Why a call that begins is not to run. Holds nothing of a call.</summary>
+/// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Null when the call may run, and is counted as running; else how it ends.</summary>
-    /// <param name="owner">Its connection.</param>
-    /// <param name="methodName">The method that was asked for.</param>
-    /// <param name="handler">The method; null when there is none of this name.</param>
-    /// <param name="request">What the client says of the call.</param>
-    /// <param name="messageLength">Of the request that came with it.</param>
+    /// <summary>Returns null, and counts the method as running, if the call may run; else the trailer.</summary>
+    /// <param name="owner">The connection of the call.</param>
+    /// <param name="methodName">The requested method.</param>
+    /// <param name="handler">The handler of the method; null if there is none.</param>
+    /// <param name="request">The head of the first frame.</param>
+    /// <param name="messageLength">The length of the request in the first frame, in bytes.</param>
     public static StatusTrailer? Refuse(
         ServerConnection owner, string methodName, MethodHandler? handler, in RequestHead request, int messageLength)
     {

@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>A stream of requests, one response.</summary>
+/// <summary>The handler of a client streaming method.</summary>
 internal sealed class ClientStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
     IReadOnlyList<MarshallerProvider> codecs,

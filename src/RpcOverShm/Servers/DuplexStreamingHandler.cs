@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>A stream of requests, a stream of responses.</summary>
+/// <summary>The handler of a duplex streaming method.</summary>
 internal sealed class DuplexStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
     IReadOnlyList<MarshallerProvider> codecs,

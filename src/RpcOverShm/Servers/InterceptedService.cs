@@ -4,8 +4,8 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Makes a service whose methods run inside interceptors, by binding a service to itself: the package of gRPC's API can
-/// hold interceptors and has nothing that puts them around a definition.
+/// Builds a service whose methods run inside interceptors, by binding the original service to this binder.
+/// Grpc.Core.Api defines interceptors, but cannot apply them to a service definition.
 /// </summary>
 internal sealed class InterceptedService : ServiceBinderBase
 {
@@ -14,9 +14,9 @@ internal sealed class InterceptedService : ServiceBinderBase
 
     private InterceptedService(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
 
-    /// <summary>The service with interceptors around each method.</summary>
-    /// <param name="service">The service.</param>
-    /// <param name="interceptors">The outermost first.</param>
+    /// <summary>Returns a service with interceptors around each method.</summary>
+    /// <param name="service">The original service.</param>
+    /// <param name="interceptors">The interceptors, outermost first.</param>
     public static ServerServiceDefinition Of(
         ServerServiceDefinition service, IReadOnlyCollection<Interceptor> interceptors)
     {

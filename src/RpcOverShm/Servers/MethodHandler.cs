@@ -4,7 +4,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>One served method, whatever its shape and types.</summary>
+/// <summary>The handler of a method, independent of its shape and types.</summary>
 internal abstract class MethodHandler
 {
     private readonly PayloadAccessHint _requestHint;
@@ -23,25 +23,21 @@ internal abstract class MethodHandler
 
     public bool IsRequestStream { get; }
 
-    /// <summary>Whether the method runs inline, learned from its runs.</summary>
+    /// <summary>Decides whether the method runs inline, from the cost of its earlier runs.</summary>
     public InlineBudget Budget { get; } = new();
 
-    /// <summary>The names of the codecs that clients may ask for.</summary>
+    /// <summary>The names of the codecs that clients may choose.</summary>
     public abstract IEnumerable<string> CodecNames { get; }
 
-    /// <summary>How the method's marshallers take requests that come with this encoding; null for none.</summary>
+    /// <summary>Returns the hint for requests in an encoding; a null encoding means not encoded.</summary>
     public PayloadAccessHint RequestHint(string? encoding) => encoding is null ? _requestHint : _requestHint.Encoded;
 
-    /// <summary>False when no codec of this name is offered; null is the generated marshallers.</summary>
+    /// <summary>Returns whether the method supports a codec; null stands for the generated marshallers.</summary>
     public abstract bool Offers(string? codec);
 
-    /// <summary>
-    /// Parses the one request of a call where it lies, in the memory of a client that is trusted.
-    /// </summary>
+    /// <summary>Parses the single request of a call in place, in the segment of a trusted client.</summary>
     public abstract ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message);
 
-    /// <summary>
-    /// Reads the request, runs the user's method and sends what it returns. Throws what the method throws.
-    /// </summary>
+    /// <summary>Reads the request, runs the method and sends its result. Fails with the method's exception.</summary>
     public abstract Task InvokeAsync(ServerCall call, ShmServerCallContext context);
 }

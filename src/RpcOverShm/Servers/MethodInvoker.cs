@@ -5,12 +5,12 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A run of a method: what it returns or throws, at once or later, becomes the end of its call. Nothing that users'
-/// code throws leaves here, whatever it throws where it is asked what it means. Holds nothing of a call.
+/// Runs methods. The result or exception of a method, at once or later, ends its call. No exception of user code leaves
+/// this class, not even one that the exception object itself throws when it is described. Stateless.
 /// </summary>
 internal static class MethodInvoker
 {
-    /// <summary>Runs the method of a call, unless the call has ended before.</summary>
+    /// <summary>Runs the method of a call, unless the call has ended.</summary>
     public static void Begin(ServerCall call, MethodHandler handler)
     {
         var context = new ShmServerCallContext(call);
@@ -53,7 +53,7 @@ internal static class MethodInvoker
         Status status = StatusMapping.FromHandlerException(exception, call.Settings.HasDetailedErrors);
         if (exception is not RpcException)
         {
-            // The exception of a method's own call names a limit of that call's channel.
+            // An RpcException of a call that the method made names a limit of that call's channel.
             MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, "server", status);
         }
 
@@ -64,8 +64,7 @@ internal static class MethodInvoker
         }
         catch (Exception)
         {
-            // The trailers are the method's, and a task that it has left behind may still change them: the client is
-            // told without them.
+            // A task that the method left behind may still change its trailers. The call then ends without them.
             call.EndWith(status, trailers: null);
         }
     }

@@ -6,10 +6,7 @@ using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>
-/// The methods of a server by their full names, as bytes: a call's method is looked up without making a string.
-/// Does not change once made.
-/// </summary>
+/// <summary>The methods of a server by full name in UTF-8, so that a lookup allocates no string. Immutable.</summary>
 internal sealed class MethodTable
 {
     private const int LongestTextLogged = 500;
@@ -18,7 +15,7 @@ internal sealed class MethodTable
     private readonly FrozenSet<string> _services;
 
     /// <param name="definitions">The services.</param>
-    /// <param name="codecs">Serialisers that clients may ask for besides the generated marshallers.</param>
+    /// <param name="codecs">The codecs that clients may choose besides the generated marshallers.</param>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
     public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
     {
@@ -33,11 +30,11 @@ internal sealed class MethodTable
         _services = services.ToFrozenSet(StringComparer.Ordinal);
     }
 
-    /// <summary>The handler of a method; null when there is none.</summary>
-    /// <param name="fullName">With the leading slash, UTF-8.</param>
+    /// <summary>Returns the handler of a method; null if there is none.</summary>
+    /// <param name="fullName">The full name with the leading slash, in UTF-8.</param>
     public MethodHandler? Find(ReadOnlySpan<byte> fullName) => _handlers.Find(fullName);
 
-    /// <summary>What a call of an unknown method is told: whether at least its service is known.</summary>
+    /// <summary>Returns the status for an unknown method; its detail says whether the service exists.</summary>
     public Status Unimplemented(string fullName)
     {
         int slash = fullName.LastIndexOf('/');
@@ -47,7 +44,7 @@ internal sealed class MethodTable
             isServiceKnown ? StatusMapping.MethodUnknownDetail : StatusMapping.ServiceUnknownDetail);
     }
 
-    /// <summary>Logs the services there are, where a client has asked for something else.</summary>
+    /// <summary>Logs a call of an unknown method, with the services that exist.</summary>
     public void LogUnimplemented(ILogger logger, string fullName)
     {
         if (logger.IsEnabled(LogLevel.Debug))
@@ -58,7 +55,7 @@ internal sealed class MethodTable
         string Offered() =>
             _services.Count == 0 ? "no services" : Cut(string.Join(", ", _services.Order(StringComparer.Ordinal)));
 
-        // The name is the client's, and the services may be many.
+        // The client chooses the name, and there may be many services.
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
@@ -90,7 +87,7 @@ internal sealed class MethodTable
 
         private void Add(IMethod method, MethodHandler? handler)
         {
-            // Generated code binds without handlers for discovery; such a method is not served.
+            // Generated code binds methods without handlers for discovery. Such a method is not served.
             if (handler is not null && !Handlers.TryAdd(method.FullName, handler))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");

@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The requests of one call: one that may have come with the first frame, and those that come by themselves. The holder
-/// of the reader role adds, the method takes.
+/// The requests of one call: one that may come in the first frame, and later ones. The holder of the reader role adds
+/// them, the method takes them.
 /// </summary>
 internal sealed class RequestMessages
 {
@@ -16,13 +16,13 @@ internal sealed class RequestMessages
     private ReceivedMessage _first;
     private volatile bool _hasFirst;
     private volatile bool _isAborted;
-    private bool _wasAtEnd; // when it was aborted
-    private int _hasBegun;  // 1 once somebody runs the method
+    private bool _wasAtEnd; // at the time of the abort
+    private int _hasBegun;  // 1 once a thread runs the method
 
     /// <param name="message">The request in the first frame.</param>
     /// <param name="flags">The flags of the first frame.</param>
-    /// <param name="handler">Of the method.</param>
-    /// <param name="settings">The server's.</param>
+    /// <param name="handler">The handler of the method.</param>
+    /// <param name="settings">The settings of the server.</param>
     /// <param name="call">The call.</param>
     public RequestMessages(
         ReadOnlySpan<byte> message,
@@ -49,28 +49,28 @@ internal sealed class RequestMessages
 
     public bool IsAtEnd => !_hasFirst && (_inbound is null || _inbound.IsAtEnd);
 
-    /// <summary>True when the client has half-closed and all was taken, unless the call was ended before.</summary>
+    /// <summary>Whether the client half-closed and all requests were taken before the call ended.</summary>
     public bool IsReadToEnd
     {
         get
         {
-            // In this order: what is dropped with the call looks like an end too.
+            // Read before _isAborted: an abort drops the requests, which looks like an end too.
             bool isAtEnd = IsAtEnd;
             return _isAborted ? _wasAtEnd : isAtEnd;
         }
     }
 
-    /// <summary>Where further messages go.</summary>
-    /// <exception cref="ProtocolException">No further messages may come.</exception>
+    /// <summary>The receiver of the messages after the first frame.</summary>
+    /// <exception cref="ProtocolException">The client half-closed in the first frame.</exception>
     public InboundMessages Inbound => _inbound ?? throw new ProtocolException("A message after the end of messages.");
 
     /// <summary>
-    /// True once, for whoever has the method begin: at once where its requests are a stream, else when the one is
-    /// complete. Nobody can tell the difference, and a large request then costs one hop to the method's thread instead
-    /// of two.
+    /// Returns true once, to the caller that must begin the method: at once for a stream of requests, else when the
+    /// single request is complete. Waiting for a large request this way costs one thread switch instead of two, and the
+    /// method cannot tell the difference.
     /// </summary>
     /// <param name="isEnded">
-    /// True when the call has ended: the method is not to wait for what may never come, and nothing of that is kept.
+    /// Whether the call has ended. The method then does not wait for requests, and the received ones are dropped.
     /// </param>
     public bool TryBegin(bool isEnded)
     {
@@ -81,7 +81,8 @@ internal sealed class RequestMessages
 
         if (isEnded)
         {
-            // Whoever has ended the call may not have seen these yet. The method, which finds it ended, reads nothing.
+            // The thread that ended the call may not have seen these messages. The method finds the call ended and
+            // reads none.
             _inbound?.Abort();
         }
 
@@ -101,20 +102,20 @@ internal sealed class RequestMessages
         return _inbound is not null && _inbound.TryTake(out bytes);
     }
 
-    /// <summary>Completes when there is something to take or nothing follows.</summary>
+    /// <summary>Completes when there is a request to take or none follows.</summary>
     public ValueTask WaitAsync(CancellationToken cancellationToken) =>
         _hasFirst || _inbound is null ? ValueTask.CompletedTask : _inbound.WaitAsync(cancellationToken);
 
     /// <summary>
-    /// The one request of a call that has no stream of them, once the client has half-closed. A second one has ended
-    /// the call before.
+    /// Takes the single request of a call without a request stream, after the half-close. A second request would have
+    /// ended the call.
     /// </summary>
-    /// <exception cref="RpcException">There is none.</exception>
+    /// <exception cref="RpcException">The client sent no request.</exception>
     public ReceivedMessage TakeSingle() => TryTake(out ReceivedMessage bytes)
         ? bytes
         : throw new RpcException(new Status(StatusCode.Internal, StatusMapping.IncompleteMessageDetail));
 
-    /// <summary>Drops what was not taken.</summary>
+    /// <summary>Releases the request of the first frame, unless it was taken.</summary>
     public void ReleaseFirst()
     {
         if (TryClaimFirst())
@@ -123,12 +124,10 @@ internal sealed class RequestMessages
         }
     }
 
-    /// <summary>
-    /// Completes the wait of a reader that may go on; see <see cref="InboundMessages.CompleteWait"/>.
-    /// </summary>
+    /// <summary>Completes the wait of a reader. See <see cref="InboundMessages.CompleteWait"/>.</summary>
     public void CompleteWait() => _inbound?.CompleteWait();
 
-    /// <summary>Drops what waits and what still comes.</summary>
+    /// <summary>Drops the requests that arrived after the first frame, and later ones.</summary>
     public void Abort()
     {
         if (!_isAborted)
@@ -140,11 +139,11 @@ internal sealed class RequestMessages
         _inbound?.Abort();
     }
 
-    // A method that has ended may have left a read behind: the bytes are its or the pool's, and never both's.
+    // A method that has ended may have left a read behind. Only one of the read and the release gets the bytes.
     private bool TryClaimFirst() => _hasFirst && Interlocked.Exchange(ref _hasFirst, false);
 }
 
-/// <summary>A request that was parsed where it lay, before its method runs.</summary>
-/// <param name="Value">The request, whatever its marshaller made.</param>
-/// <param name="Failure">What the marshaller threw instead, to be thrown where the method would run.</param>
+/// <summary>A request that was parsed in place, before its method runs.</summary>
+/// <param name="Value">The request; null if the marshaller threw.</param>
+/// <param name="Failure">The exception of the marshaller, thrown in place of running the method; null for none.</param>
 internal sealed record ParsedMessage(object? Value, ExceptionDispatchInfo? Failure);

@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>The requests of a streaming call, in their order. One read at a time.</summary>
+/// <summary>Reads the request stream of a call, one read at a time.</summary>
 internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<TRequest> marshaller)
     : IAsyncStreamReader<TRequest>
     where TRequest : class
@@ -27,7 +27,8 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
 
         if (call.HasToldMethod)
         {
-            // Reading on is the method's mistake. One that cannot know yet is told by its read that it was cancelled.
+            // The method can know of the end, so reading on is its mistake. Otherwise the read itself reports the
+            // cancellation.
             return Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
         }
 
@@ -52,11 +53,11 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         {
             while (true)
             {
-                // A token that fires here takes back this read, not the call.
+                // The token cancels this read, not the call.
                 await _requests.WaitAsync(cancellationToken).ConfigureAwait(false);
                 if (_requests.IsReadToEnd)
                 {
-                    // The half-close came first, and what ended the call only before this read went on.
+                    // The client half-closed before the call ended, so this is the regular end of the stream.
                     Current = null!;
                     return false;
                 }
@@ -73,7 +74,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         }
     }
 
-    /// <summary>Null when there is nothing to read yet.</summary>
+    /// <summary>Tries to read a message or the end of the stream. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
         if (!call.IsEnded && _requests.TryTake(out ReceivedMessage bytes))
@@ -100,7 +101,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             return s_false;
         }
 
-        // An end that is not the client's half-close must not look like one.
+        // An end of the call must not look like the client's half-close.
         return call.IsStopped
             ? Task.FromException<bool>(
                 new OperationCanceledException("The call was cancelled.", call.CancellationToken))

@@ -4,8 +4,8 @@ using Grpc.Core;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Metadata keys that over HTTP/2 are the transport's own: gRPC shows them neither to methods nor to clients. Nothing
-/// here reads them, and whoever sends them all the same must not find them on the other side. Holds nothing of a call.
+/// Hides the metadata keys that HTTP/2 reserves for the transport: gRPC shows them neither to methods nor to clients.
+/// Entries of an application with these keys are dropped. The library adds its own after that. Stateless.
 /// </summary>
 internal static class ReservedMetadata
 {
@@ -29,14 +29,14 @@ internal static class ReservedMetadata
         "content-encoding",
         "content-type");
 
-    /// <summary>What a method sees of a request's metadata; nothing where there is none.</summary>
+    /// <summary>Returns the part of a request's metadata that its method sees; empty if there is none.</summary>
     public static Metadata HideFromMethod(Metadata? metadata) =>
         metadata is null ? Metadata.Empty : Without(metadata, s_ofRequests);
 
-    /// <summary>What a client sees of a response's headers or trailers.</summary>
+    /// <summary>Returns the part of a response's headers or trailers that the client sees.</summary>
     public static Metadata HideFromClient(Metadata metadata) => Without(metadata, s_ofResponses);
 
-    // A copy only where there is something to hide, which is hardly ever.
+    // Copies only if there is something to hide, which is rare.
     private static Metadata Without(Metadata metadata, FrozenSet<string> hidden)
     {
         foreach (Metadata.Entry entry in metadata)

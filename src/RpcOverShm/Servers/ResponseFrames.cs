@@ -7,21 +7,23 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Turns the answer of a call into frames: headers, and the end with or without its message. Holds nothing of a call.
+/// Encodes and sends the frames of a response: headers, and the End with or without a message. Stateless, except for
+/// one buffer per thread.
 /// </summary>
 internal static class ResponseFrames
 {
-    // A detail is for people and programs, not for data: what is longer is cut, and says so.
+    // A detail is not for bulk data. A longer one is cut and says so.
     private const int MaxDetailChars = 16 << 10;
 
     [ThreadStatic]
     private static PooledBufferWriter? s_head;
 
+    /// <summary>Checks response headers before they are sent.</summary>
     /// <exception cref="InvalidOperationException">
-    /// The metadata has characters that may not be sent, or the encoding is not known.
+    /// The metadata has invalid characters, or the encoding is unknown.
     /// </exception>
     /// <exception cref="RpcException">
-    /// The metadata is too large: the call ends so unless its method catches it.
+    /// The metadata is too large. The call fails with this status unless its method catches the exception.
     /// </exception>
     public static void ThrowIfUnsendable(Metadata metadata, string? encoding, long limitBytes)
     {
@@ -39,9 +41,7 @@ internal static class ResponseFrames
         }
     }
 
-    /// <summary>
-    /// Serialises what a method has returned, which is nobody else's: a pooled message is given back.
-    /// </summary>
+    /// <summary>Serialises the response that a method returned. Owns the response, so disposes a pooled one.</summary>
     public static FrameSerializationContext SerializeLast<T>(ServerCall call, Marshaller<T> marshaller, T response)
     {
         try
@@ -64,16 +64,16 @@ internal static class ResponseFrames
     }
 
     /// <summary>
-    /// Encodes the head of the last frame of a call, for <see cref="SendEnd"/>, into a buffer that this thread uses for
-    /// the next head too. Trailers that cannot be sent cost the call its status, and nobody else anything.
+    /// Encodes the head of the last frame of a call, for <see cref="SendEnd"/>, into a buffer that this thread reuses
+    /// for the next head. Invalid trailers replace the status of this call and affect no other call.
     /// </summary>
-    /// <exception cref="Exception">The trailers, which are the method's, were changed meanwhile.</exception>
+    /// <exception cref="Exception">The method changed its trailers meanwhile.</exception>
     public static PooledBufferWriter EncodeEnd(Connection connection, in StatusTrailer trailer)
     {
         StatusTrailer end = trailer;
         if (trailer.Metadata is { Count: > 0 } live)
         {
-            // One look: what was counted and checked is what is sent.
+            // Copied once: the checked copy is sent.
             Metadata metadata = [.. live];
             end = FindProblem(metadata, connection.PeerLimits.MaxMetadataBytes) is { } problem
                 ? new StatusTrailer(problem, null)
@@ -88,9 +88,9 @@ internal static class ResponseFrames
     /// <summary>Sends the last frame of a call.</summary>
     /// <param name="connection">The connection.</param>
     /// <param name="call">The call.</param>
-    /// <param name="head">How it ends; see <see cref="EncodeEnd"/>.</param>
-    /// <param name="message">The message that goes before that; null for none.</param>
-    /// <param name="isRest">True when parts of the message were sent, and these are its last bytes.</param>
+    /// <param name="head">The head of the frame, from <see cref="EncodeEnd"/>.</param>
+    /// <param name="message">The last message; null for none.</param>
+    /// <param name="isRest">Whether parts of the message were sent before, and these are its last bytes.</param>
     public static void SendEnd(
         Connection connection,
         ConnectionCall call,
@@ -108,13 +108,13 @@ internal static class ResponseFrames
         }
         else
         {
-            // The frames of a call keep their order: the end follows when the message has gone.
+            // The frames of a call keep their order: the End is sent after the message.
             connection.SendMessage(call, FrameFlags.Single, message);
             connection.Send(call, FrameKind.End, FrameFlags.None, head.WrittenSpan, default);
         }
     }
 
-    /// <summary>The trailers that a method has set, and those of what it threw.</summary>
+    /// <summary>Returns the trailers that a method set, with those of the exception that it threw.</summary>
     public static Metadata? TrailersOf(Exception exception, Metadata? trailers) =>
         exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
 

@@ -5,8 +5,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The responses of a streaming call. One write at a time; a write completes when the message is in the ring, so that a
-/// client that does not read is felt here.
+/// Writes the response stream of a call, one write at a time. A write completes when the message is in the ring, so a
+/// client that does not read slows down the method.
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
@@ -16,7 +16,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
     private volatile Task _lastWrite = Task.CompletedTask;
     private int _isWriting;
     private volatile bool _isCompleted;
-    private bool _hasSentPart; // of the message that is being written
+    private bool _hasSentPart; // a part of the current message
 
     public WriteOptions? WriteOptions
     {
@@ -60,8 +60,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
     }
 
     /// <summary>
-    /// The method has returned or thrown. A write that it did not await goes before the end, since the frames of a call
-    /// keep their order; how it fared no longer matters to anybody.
+    /// Marks the end of the method. A write that the method did not await precedes the End, because the frames of a
+    /// call keep their order. Its result is ignored.
     /// </summary>
     public void Complete()
     {
@@ -90,7 +90,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         {
             if (_hasSentPart)
             {
-                // What the client has of the message can be neither completed nor taken back.
+                // The client has a part of the message, which can be neither completed nor taken back.
                 call.Fail(exception);
             }
 

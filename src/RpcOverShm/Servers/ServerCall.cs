@@ -10,61 +10,69 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// One call that this server serves: from its first frame, through the user's method, wherever that runs, to the End
-/// that goes to the client exactly once. The method's result, the deadline, the client's cancel, a refusal and the end
-/// of the connection race for that; the first wins, what comes later is dropped.
+/// An incoming call, from its first frame through its method to the End frame, which is sent exactly once. The method's
+/// result, the deadline, a cancel by the client, a refusal and the end of the connection race to end the call. The
+/// first wins; later ones are dropped.
 /// </summary>
 internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMessageChunkSink
 {
-    private ServerCallCancellation? _token;        // made when somebody asks for it
-    private ReceivedMessage _request;    // the request of a call that has just one, and had it in its first frame
+    private ServerCallCancellation? _token;        // made on first use
+    private ReceivedMessage _request;    // the single request, if it came whole in the first frame
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
     private int _ended;
     private int _hasAnswered; // headers or a message went out
-    private bool _hasRequest; // one has begun to come; the reader role's own
-    private bool _isRefused;  // the method never runs; the reader role's own
+    private bool _hasRequest; // a request has begun to arrive; private to the reader role
+    private bool _isRefused;  // the method never runs; private to the reader role
     private volatile bool _isResponseEncoded;
 
-    /// <summary>The full name, with the leading slash.</summary>
+    /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
 
-    /// <summary>The authority that the client named; gRPC's own default for local sockets when it named none.</summary>
+    /// <summary>The authority that the client named; else gRPC's default for local sockets.</summary>
     public string Host { get; private set; } = "localhost";
 
-    /// <summary>UTC; the largest value when the client set none.</summary>
+    /// <summary>The deadline in UTC; the maximum value if the client set none.</summary>
     public DateTime Deadline { get; private set; } = DateTime.MaxValue;
 
     public Metadata RequestHeaders { get; private set; } = Metadata.Empty;
 
-    /// <summary>Null for the generated marshallers.</summary>
+    /// <summary>The codec that the client chose; null for the generated marshallers.</summary>
     public string? Codec { get; private set; }
 
+    /// <summary>The request that was parsed in place; null otherwise.</summary>
     public ParsedMessage? Parsed { get; private set; }
 
-    /// <summary>Null for a call that has just one and had it in its first frame. Set before the method runs.</summary>
+    /// <summary>
+    /// The requests; null for a single request that came whole in the first frame. Set before the method runs.
+    /// </summary>
     public RequestMessages? Requests { get; private set; }
 
     public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
 
+    /// <summary>Whether the method asked for its token before it fired, and can know of the end.</summary>
     public bool HasToldMethod => ServerCallCancellation.HasTold(Volatile.Read(ref _token));
 
     public override InlineBudget Budget => _handler!.Budget;
 
     public ServerConnection Owner => owner;
 
+    /// <summary>
+    /// The maximum serialised size of a response in bytes; null for no limit. For encoded responses it is null, because
+    /// their marshaller checks the limit before it compresses.
+    /// </summary>
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
-    /// <summary>How requests are encoded; null for not at all.</summary>
+    /// <summary>The encoding of the requests; null for not encoded.</summary>
     public string? RequestEncoding { get; private set; }
 
     public bool IsLastRequestCompressed { get; set; }
 
-    /// <summary>True once the call was ended from outside its method. The token may fire a little later.</summary>
+    /// <summary>Whether the call was ended from outside its method. The token may fire a little later.</summary>
     public bool IsStopped => _isStopped;
 
-    /// <summary>True once the client was told how the call ended, or cannot be told any more.</summary>
+    /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
 
     public ServerSettings Settings => owner.Settings;
@@ -92,7 +100,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
             Requests = new RequestMessages(message, flags, _handler!, Settings, this);
-            Interlocked.MemoryBarrier(); // Whoever ends the call meanwhile sees them, or is seen below.
+            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees them, or its end is seen below.
         }
 
         if (request.Timeout is { } timeout)
@@ -133,7 +141,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
 
         if (_hasRequest && !_handler!.IsRequestStream)
         {
-            // Not kept until it is read: a client that goes on would fill this process's memory.
+            // Refused on arrival. If it were kept until read, a client could fill this process's memory.
             Stop(StatusMapping.AdditionalMessage);
             return;
         }
@@ -165,7 +173,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         PartialHead?.Dispose();
         PartialHead = null;
 
-        // Also where the method has ended: what it answered may wait for credit that nobody gives any more.
+        // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
         Connection.CutShort(this);
         Stop(Status.DefaultCancelled);
     }
@@ -181,20 +189,20 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         Connection.DropQueued(this);
     }
 
-    /// <summary>Ends the call because a response that was sent in part can't be completed.</summary>
+    /// <summary>Ends the call because a partly sent response can't be completed.</summary>
     public void Fail(Exception exception)
     {
         Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
         Stop(status.StatusCode == StatusCode.OK ? StatusMapping.MessageBrokenOff : status);
     }
 
-    /// <summary>Ends the call from outside its method, which hears of it by its token.</summary>
+    /// <summary>Ends the call from outside its method. The method's token fires.</summary>
     public void Stop(in Status status)
     {
-        _isStopped |= !IsEnded; // Before the end: whoever sees that, and is not the method itself, must see why.
+        _isStopped |= !IsEnded; // Set before _ended: a thread that sees the call ended must also see the cause.
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
-            // The end must not wait behind a message that has no credit: a client that does not read gives none.
+            // The End must not wait behind a message without credit: a client that does not read grants none.
             Connection.CutShort(this);
             ResponseFrames.SendEnd(
                 Connection, this, ResponseFrames.EncodeEnd(Connection, new StatusTrailer(status, null)));
@@ -215,7 +223,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         }
     }
 
-    /// <summary>The method has ended: nobody reads its request any more.</summary>
+    /// <summary>Releases the request and uncounts the method, which has ended.</summary>
     public void OnMethodReturned()
     {
         _request.Release();
@@ -223,8 +231,8 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         owner.Running.RemoveByAnyThread();
     }
 
-    /// <summary>Takes the request of a call that has just one. Once, by the method.</summary>
-    /// <exception cref="RpcException">There is none.</exception>
+    /// <summary>Takes the single request of the call. The method's thread calls this once.</summary>
+    /// <exception cref="RpcException">The client sent no request.</exception>
     public ReceivedMessage TakeRequest()
     {
         if (Requests is not null)
@@ -237,11 +245,11 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         return bytes;
     }
 
-    /// <summary>Sends response metadata ahead of the first message.</summary>
+    /// <summary>Sends the response headers, before the first message.</summary>
     /// <exception cref="InvalidOperationException">
-    /// Headers or a message went out before, or the metadata cannot be sent.
+    /// The call has ended, headers or a message were sent before, or the metadata is invalid.
     /// </exception>
-    /// <exception cref="RpcException">The metadata is larger than the client takes.</exception>
+    /// <exception cref="RpcException">The metadata exceeds the client's limit.</exception>
     public void SendHeaders(Metadata headers)
     {
         if (IsEnded)
@@ -249,7 +257,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
             throw new InvalidOperationException("Can't send the response headers because the request is complete.");
         }
 
-        // One look at what is the method's: it may be changed meanwhile, and what was checked is what is sent.
+        // Copied once, because the method may change its metadata meanwhile: the checked copy is sent.
         headers = [.. headers];
         string? wanted = MessageEncoding.Take(MessageEncoding.RequestedKey, ref headers) ?? Settings.ResponseEncoding;
         string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
@@ -263,7 +271,10 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         ResponseFrames.SendHeaders(Connection, this, headers, encoding);
     }
 
-    /// <summary>Writes a response as the call's are encoded. Ahead of the first one, the headers say so.</summary>
+    /// <summary>
+    /// Returns a marshaller that writes responses in the call's encoding. If nothing was sent yet and the server has a
+    /// default encoding, sends headers that name it.
+    /// </summary>
     public Marshaller<T> Encoding<T>(Marshaller<T> marshaller, WriteOptions? options)
     {
         if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _hasAnswered, 1) == 0)
@@ -275,14 +286,14 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
     }
 
-    /// <summary>Sends a message of a response stream; see <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>Sends a message of a response stream. See <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
     {
         Volatile.Write(ref _hasAnswered, 1);
         return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
     }
 
-    /// <summary>Sends a part of a message; see <see cref="MessageSender.SendPart"/>.</summary>
+    /// <summary>Sends a part of a message. See <see cref="MessageSender.SendPart"/>.</summary>
     public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         int sent = Connection.SendPart(this, flags, part, wholeLength);
@@ -297,9 +308,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
         SendPart(FrameFlags.Single, part, wholeLength);
 
-    /// <summary>
-    /// Ends the call with the one message that its method has returned, and with the status the method has set.
-    /// </summary>
+    /// <summary>Ends the call with the single response of its method and the status that the method set.</summary>
     public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
         where T : class
     {
@@ -321,7 +330,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     }
 
     /// <summary>Ends the call, unless it has ended.</summary>
-    /// <exception cref="Exception">The trailers were changed meanwhile; the call has not ended.</exception>
+    /// <exception cref="Exception">The method changed the trailers meanwhile. The call has not ended.</exception>
     public void EndWith(in Status status, Metadata? trailers)
     {
         if (IsEnded)
@@ -340,7 +349,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
         var deadline = new CallDeadline(timeout, OnDeadline);
-        Interlocked.Exchange(ref _deadline, deadline); // Whoever ends the call sees it, or is seen here.
+        Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: a thread that ends the call sees it, or is seen.
         if (IsEnded)
         {
             deadline.Dispose();
@@ -355,7 +364,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
 
     private bool TryEnd(StatusTrailer trailer)
     {
-        // First, because it may throw: a call that is marked as ended is ended by nobody else.
+        // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
         PooledBufferWriter head = ResponseFrames.EncodeEnd(Connection, trailer);
         if (Interlocked.Exchange(ref _ended, 1) != 0)
         {
@@ -375,12 +384,12 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
             ServerCallCancellation.Fire(ref _token);
             if (Requests?.TryBegin(isEnded: true) == true)
             {
-                QueueUserCode(PendingUserCode.Start); // It was counted, and is counted out.
+                QueueUserCode(PendingUserCode.Start); // The method was counted as running. The run uncounts it.
             }
         }
     }
 
-    // By the holder of the reader role.
+    // Only the holder of the reader role calls this.
     private void BeginIfDue()
     {
         if (Requests?.TryBegin(IsEnded) == true)
@@ -389,8 +398,8 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         }
     }
 
-    // Null for a call that was refused: its end may wait for space while its requests still come. A request where none
-    // may come is the peer's fault.
+    // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
+    // out of place is a protocol error of the peer.
     private InboundMessages? Inbound() => Requests is not null
         ? Requests.Inbound
         : _isRefused

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The cancellation token of one served call, made when the method first asks for it. Fires on the thread pool: what
-/// users hang on it must not run on the thread that reads the ring. Any thread may use it.
+/// The cancellation token of one incoming call, made when the method first asks for it. Fires on the thread pool,
+/// because the callbacks of user code must not run on the reading thread. Thread-safe.
 /// </summary>
 internal sealed class ServerCallCancellation : IThreadPoolWorkItem
 {
@@ -14,8 +14,8 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
 
     private ServerCallCancellation(CancellationTokenSource source) => _source = source;
 
-    /// <summary>The token of a call, made if nobody has asked for it before.</summary>
-    /// <param name="field">Where the call keeps it.</param>
+    /// <summary>Returns the token of a call, and makes it on first use.</summary>
+    /// <param name="field">The field of the call that holds the token.</param>
     public static CancellationToken Get(ref ServerCallCancellation? field)
     {
         ServerCallCancellation? token = Volatile.Read(ref field);
@@ -28,12 +28,12 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
         return token._source.Token;
     }
 
-    /// <summary>True when somebody has asked for the token and it has fired since: the method can know.</summary>
+    /// <summary>Returns whether the method asked for the token before it fired, and can know of the end.</summary>
     public static bool HasTold(ServerCallCancellation? token) =>
         token is not null && token != s_fired && token._source.IsCancellationRequested;
 
-    /// <summary>Cancels the token of a call, or the one that will be asked for.</summary>
-    /// <param name="field">Where the call keeps it.</param>
+    /// <summary>Cancels the token of a call, also one that is asked for later.</summary>
+    /// <param name="field">The field of the call that holds the token.</param>
     public static void Fire(ref ServerCallCancellation? field)
     {
         if (Interlocked.CompareExchange(ref field, s_fired, null) is { } token && token != s_fired)
@@ -42,7 +42,7 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
         }
     }
 
-    /// <summary>Not for callers: the pool's way in.</summary>
+    /// <summary>Cancels the token. Only the thread pool calls this.</summary>
     public void Execute()
     {
         try
@@ -51,7 +51,7 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
         }
         catch (AggregateException)
         {
-            // What a user's callback throws has nobody to go to; the method sees its token cancelled all the same.
+            // No caller can receive the exception of a user's callback. The token is cancelled all the same.
         }
     }
 }

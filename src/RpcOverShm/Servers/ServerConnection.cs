@@ -7,16 +7,16 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// One client's connection with the methods that run for it. Methods are counted apart from calls: a call ends when its
-/// client was told so, and its method may go on for as long as it ignores its token.
+/// A client's connection and the methods that run for it. Methods are counted separately from calls: a call ends with
+/// its End frame, but its method may run on if it ignores its token.
 /// </summary>
 internal sealed class ServerConnection
 {
     private volatile bool _isRefusing;
 
-    /// <param name="link">The link; owned from here on.</param>
-    /// <param name="number">Of the connection: another one for each of a server.</param>
-    /// <param name="settings">Of the server.</param>
+    /// <param name="link">The link. The connection takes ownership.</param>
+    /// <param name="number">The number of the connection, unique within its server.</param>
+    /// <param name="settings">The settings of the server.</param>
     public ServerConnection(PeerLink link, long number, ServerSettings settings)
     {
         Settings = settings;
@@ -28,24 +28,26 @@ internal sealed class ServerConnection
 
     public ServerSettings Settings { get; }
 
-    /// <summary>The client, as methods see it.</summary>
+    /// <summary>The name of the client, as methods see it.</summary>
     public string PeerName { get; }
 
-    /// <summary>True once new calls are refused.</summary>
+    /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
     /// <summary>
-    /// Methods that run, or wait for the end of their request. The holder of the reader role adds; a method that ends
-    /// removes itself, wherever it runs.
+    /// The methods that run or wait for the end of their request. The holder of the reader role adds; any thread
+    /// removes a method that ends.
     /// </summary>
     public DrainCounter Running { get; } = new();
 
     /// <summary>
-    /// Counts a method that is to run. Null when it may, else why not. By the holder of the reader role.
+    /// Counts a method as running. Returns null if it may run, else the status of the refusal. Only the holder of the
+    /// reader role calls this.
     /// </summary>
     public Status? TryRun()
     {
-        // Counted before the look: whoever stops the server sets the flag before it counts, with a fence for both.
+        // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before the methods are counted, and
+        // its process-wide fence serves both sides.
         Running.Add();
         Status? refusal = _isRefusing
             ? StatusMapping.ServerStopping
@@ -58,16 +60,16 @@ internal sealed class ServerConnection
         return refusal;
     }
 
-    /// <summary>Tells the client to start no more calls here, and refuses those that are on their way.</summary>
+    /// <summary>Tells the client to start no more calls here, and refuses those that still arrive.</summary>
     public void StopAccepting()
     {
-        // First, so that a call which is refused is not made again on this very connection.
+        // GoAway is sent first, so that the client does not retry a refused call on this connection.
         Connection.SendGoAway();
         _isRefusing = true;
         Interlocked.MemoryBarrierProcessWide();
     }
 
-    /// <summary>Ends every call that still lives; its method hears of it by its token.</summary>
+    /// <summary>Ends every call of the connection. The tokens of the methods fire.</summary>
     public void EndAllCalls(in Status status)
     {
         foreach (ConnectionCall call in Connection.IncomingSnapshot())
@@ -77,7 +79,7 @@ internal sealed class ServerConnection
     }
 
     /// <summary>
-    /// Completes when no method runs, or the connection is closed. After <see cref="StopAccepting"/>.
+    /// Completes when no method runs or the connection is closed. Called after <see cref="StopAccepting"/>.
     /// </summary>
     public Task WhenIdleAsync() => Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed);
 }

@@ -5,8 +5,8 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A started server: its listener, its clients' connections, and how it comes to an end. Any thread may use it; the
-/// front door sees to it that it is stopped once.
+/// A started server: its listener, its connections and its orderly stop. Thread-safe; ShmServer ensures that it is
+/// stopped only once.
 /// </summary>
 internal sealed class ServerCore
 {
@@ -19,15 +19,15 @@ internal sealed class ServerCore
     private bool _isStopping;
     private long _accepted; // connections so far
 
-    /// <summary>Listens from here on.</summary>
-    /// <exception cref="ConnectException">The address is held, or the system refused a step.</exception>
+    /// <summary>Starts to listen.</summary>
+    /// <exception cref="ConnectException">The address is in use, or a system call failed.</exception>
     public ServerCore(RendezvousAddress address, ConnectionSettings connectionSettings, ServerSettings settings)
     {
         _settings = settings;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
     }
 
-    /// <summary>The connections that are open. For tests and diagnosis.</summary>
+    /// <summary>The open connections, for tests and diagnosis.</summary>
     public IReadOnlyList<ServerConnection> Connections
     {
         get
@@ -40,11 +40,11 @@ internal sealed class ServerCore
     }
 
     /// <summary>
-    /// Stops in order: no more clients, no new calls, then the running methods may end in their time. What still runs
-    /// after that is cancelled, and its clients see that the server has gone.
+    /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
+    /// the grace period it cancels the remaining methods and closes the connections.
     /// </summary>
-    /// <param name="grace">How long methods may go on; infinite for as long as they take.</param>
-    /// <param name="hurry">Cuts the time short.</param>
+    /// <param name="grace">The grace period; infinite to wait for every method.</param>
+    /// <param name="hurry">Ends the grace period early.</param>
     public async Task StopAsync(TimeSpan grace, CancellationToken hurry)
     {
         ServerConnection[] connections = BeginStop();
@@ -61,15 +61,14 @@ internal sealed class ServerCore
             connection.EndAllCalls(StatusMapping.ServerStopping);
         }
 
-        // The last answers may still be on their way into full rings. A client that does not read
-        // them is not waited for.
+        // The last responses may still wait for space in a full ring. The timeout is for a client that does not read.
         Task flushed = Task.WhenAll(
             connections.Select(connection => connection.Connection.WhenIncomingCallsEndAsync()));
         await WaitAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
     }
 
-    /// <summary>Stops at once: running calls are cancelled and end Unavailable.</summary>
+    /// <summary>Stops the server without a grace period: running calls fail with Unavailable.</summary>
     public Task KillAsync() => StopAsync(TimeSpan.Zero, CancellationToken.None);
 
     private static async Task CloseAsync(ServerConnection[] connections)
@@ -90,7 +89,7 @@ internal sealed class ServerCore
         }
         catch (Exception exception) when (exception is TimeoutException or OperationCanceledException)
         {
-            // The time is up: the caller goes on.
+            // The caller continues after the timeout.
         }
     }
 

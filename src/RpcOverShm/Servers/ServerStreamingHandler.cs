@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>One request, a stream of responses.</summary>
+/// <summary>The handler of a server streaming method.</summary>
 internal sealed class ServerStreamingHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
     IReadOnlyList<MarshallerProvider> codecs,

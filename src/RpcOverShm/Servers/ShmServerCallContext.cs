@@ -5,15 +5,13 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>
-/// What a method sees of its call. Belongs to the call; every getter works for as long as the method keeps it.
-/// </summary>
+/// <summary>The context that a method gets of its call. Its getters work even after the call has ended.</summary>
 internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 {
     private Metadata? _responseTrailers;
     private AuthContext? _authContext;
 
-    /// <summary>The trailers that the method has set; null when it never asked for them.</summary>
+    /// <summary>The trailers that the method set; null if it never asked for them.</summary>
     public Metadata? SetTrailers => _responseTrailers;
 
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
@@ -50,7 +48,7 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
         return Task.CompletedTask;
     }
 
-    /// <summary>Who the client is, as the kernel says; the user is what its identity is.</summary>
+    /// <summary>Makes the identity of the client from the kernel's credentials; the user id identifies it.</summary>
     private static AuthContext MakeAuthContext(PeerIdentity peer)
     {
         var properties = new Dictionary<string, List<AuthProperty>>

@@ -4,7 +4,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>One served method with its types: the marshallers of each codec.</summary>
+/// <summary>The handler of a method with its types. Holds the marshallers of each codec.</summary>
 internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     where TRequest : class
     where TResponse : class
@@ -43,7 +43,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
     }
 
-    /// <summary>The request of a method that takes one: it is there before the method begins.</summary>
+    /// <summary>Returns the single request of a call, which is complete before the method begins.</summary>
     protected TRequest ReadRequest(ServerCall call)
     {
         if (call.Parsed is { } parsed)
@@ -61,7 +61,7 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
 
     protected Marshaller<TResponse> ResponseMarshaller(ServerCall call) => Of(call).Response;
 
-    /// <summary>A method that returns no task has not been awaited by anybody: that is its exception.</summary>
+    /// <summary>Returns the task of a method; throws if the method returned null.</summary>
     protected static T NotNull<T>(T? task)
         where T : Task =>
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");

@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>One request, one response.</summary>
+/// <summary>The handler of a unary method.</summary>
 internal sealed class UnaryHandler<TRequest, TResponse>(
     Method<TRequest, TResponse> method,
     IReadOnlyList<MarshallerProvider> codecs,
@@ -12,7 +12,7 @@ internal sealed class UnaryHandler<TRequest, TResponse>(
     where TRequest : class
     where TResponse : class
 {
-    // No state machine where nothing is to be waited for: most calls are over when the method returns.
+    // No async state machine for the common case of a method that has completed when it returns.
     public override Task InvokeAsync(ServerCall call, ShmServerCallContext context)
     {
         Task<TResponse> running = NotNull(invoke(ReadRequest(call), context));

@@ -5,14 +5,14 @@ using System.Text;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Values by their names as bytes, the way they come over the wire: to look one up takes neither a string nor
-/// characters. Nothing but its maker's names goes in, so that no peer can make it slow. Does not change once made.
+/// Values by name in UTF-8, as names arrive on the wire: a lookup allocates no string and decodes no characters. Holds
+/// only the names of its maker, so a peer cannot slow it down with collisions. Immutable.
 /// </summary>
-/// <typeparam name="TValue">What is looked up.</typeparam>
+/// <typeparam name="TValue">The type of the values.</typeparam>
 internal sealed class Utf8Lookup<TValue>
     where TValue : class
 {
-    // Of the golden ratio: spreads what differs in few bits.
+    // 2^64 divided by the golden ratio: spreads names that differ in few bits.
     private const ulong Factor = 0x9E37_79B9_7F4A_7C15;
 
     private readonly Entry[][] _buckets;
@@ -25,7 +25,7 @@ internal sealed class Utf8Lookup<TValue>
         _buckets = [.. Enumerable.Range(0, count).Select(bucket => byHash[(uint)bucket].ToArray())];
     }
 
-    /// <summary>The value of this name, UTF-8; null when there is none.</summary>
+    /// <summary>Returns the value of a name in UTF-8; null if there is none.</summary>
     public TValue? Find(ReadOnlySpan<byte> name)
     {
         foreach (Entry entry in _buckets[Hash(name) & (uint)(_buckets.Length - 1)])
@@ -50,7 +50,7 @@ internal sealed class Utf8Lookup<TValue>
 
         if (name.Length >= sizeof(ulong))
         {
-            // The last eight, some of them once more, are quicker than one by one.
+            // Hashing the last eight bytes, some of them twice, is faster than the rest byte by byte.
             hash = Mix(hash, BinaryPrimitives.ReadUInt64LittleEndian(name[^sizeof(ulong)..]));
             return (uint)hash;
         }
