@@ -11,16 +11,17 @@ namespace RpcOverShm.MessagePack;
 internal sealed class MessageMarshaller<T>(MessageDescriptor descriptor, MessageCode<T> code)
     where T : class
 {
-    /// <exception cref="NotSupportedException">The type holds what can't be carried.</exception>
+    /// <summary>Creates the marshaller with compiled code, or with the descriptor if code cannot be compiled.</summary>
+    /// <exception cref="NotSupportedException">The type contains something that the codec does not support.</exception>
     public static Marshaller<T> Create()
     {
-        // First: what can't be carried can't be compiled either.
+        // Checked first, because code for an unsupported type cannot be compiled.
         MessageDescriptor descriptor = MessageTypes.DescriptorOf<T>();
         MessageTypes.Check(descriptor);
         return new MessageMarshaller<T>(descriptor, MessageFormatter<T>.Code).ToMarshaller();
     }
 
-    /// <summary>The same without any compiled code.</summary>
+    /// <summary>Creates the marshaller without compiled code.</summary>
     public static Marshaller<T> CreateByDescriptor()
     {
         MessageDescriptor descriptor = MessageTypes.DescriptorOf<T>();
@@ -59,7 +60,7 @@ internal sealed class MessageMarshaller<T>(MessageDescriptor descriptor, Message
             return Parse(payload.FirstSpan);
         }
 
-        // Large ones come in pieces: to copy them costs little beside the checks that each value would need.
+        // A large message has several segments. Copying it costs less than checking the bounds for each value.
         int length = (int)payload.Length;
         byte[] whole = ArrayPool<byte>.Shared.Rent(length);
         try

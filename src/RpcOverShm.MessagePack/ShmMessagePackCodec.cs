@@ -5,36 +5,40 @@ using RpcOverShm.MessagePack.Objects;
 
 namespace RpcOverShm.MessagePack;
 
-/// <summary>
-/// MessagePack in place of Protobuf for all messages of a channel or server: the same <c>.proto</c>, the same generated
-/// classes, other bytes. The package's README says which. It also takes classes with
-/// <see cref="MessagePackObjectAttribute"/>, for methods that were not generated. Bytes that can't be read end their
-/// call as those of a generated marshaller would: the exception inside is always a
-/// <see cref="MessagePackSerializationException"/>, and says which field of a generated message was wrong. Thread-safe;
-/// nothing to dispose.
-/// </summary>
+/// <summary>A codec that carries the messages of a channel or server as MessagePack instead of Protobuf.</summary>
 /// <remarks>
-/// Code for generated messages is compiled when their type is first used. Where code can't be compiled, as with native
-/// AOT, their descriptors do instead: slower, the same bytes. Classes with attributes then need a resolver that was
-/// generated with them.
+/// <para>
+/// The <c>.proto</c> and the generated classes stay the same; only the bytes differ, as the package's README describes.
+/// The codec also supports classes with <see cref="MessagePackObjectAttribute"/>, for methods that were not generated.
+/// </para>
+/// <para>
+/// If bytes cannot be read, the call fails as with a generated marshaller. The inner exception is always a
+/// <see cref="MessagePackSerializationException"/>, which names the wrong field of a generated message.
+/// </para>
+/// <para>
+/// The code for a generated message type is compiled when the type is first used. If code cannot be compiled (native
+/// AOT), the codec uses the message descriptors: slower, with the same bytes. Classes with attributes then need a
+/// source-generated resolver.
+/// </para>
+/// <para>Thread-safe. Nothing to dispose.</para>
 /// </remarks>
 public sealed class ShmMessagePackCodec : ShmCodec
 {
-    /// <summary>As deep as Google.Protobuf reads messages inside each other.</summary>
+    /// <summary>The nesting limit of Google.Protobuf.</summary>
     private const int MaxDepth = 100;
 
     private readonly MessagePackSerializerOptions _options;
 
-    /// <summary>A codec that finds formatters for classes with attributes by options of one's own.</summary>
+    /// <summary>Creates a codec with a custom resolver for classes with attributes.</summary>
     /// <param name="options">
-    /// Their resolver is used; not null. Whatever their security is, input is taken as from a stranger:
-    /// <see cref="MessagePackSecurity.UntrustedData"/>, at most 100 objects inside each other. Its formatters copy what
-    /// they keep of the input. Without effect on generated messages.
+    /// The options, of which the codec uses the resolver. The codec does not trust input, whatever the options say: it
+    /// uses <see cref="MessagePackSecurity.UntrustedData"/> and allows at most 100 nested objects. The formatters must
+    /// copy what they keep of the input. Without effect on generated messages.
     /// </param>
     /// <exception cref="ArgumentNullException">The options are null.</exception>
     /// <exception cref="ArgumentException">
-    /// The options compress, which costs more than it saves within a machine, or their resolver takes classes without
-    /// attributes or writes the names of types, which lets input choose what is made of it.
+    /// The options compress, which costs more than it saves within one machine; or the resolver accepts classes without
+    /// attributes or writes type names, so that input can choose which objects are created.
     /// </exception>
     public ShmMessagePackCodec(MessagePackSerializerOptions options)
     {
@@ -56,23 +60,24 @@ public sealed class ShmMessagePackCodec : ShmCodec
             .WithResolver(new CheckedResolver(options.Resolver));
     }
 
-    /// <summary>The codec with <see cref="MessagePackSerializerOptions.Standard"/>.</summary>
+    /// <summary>Gets the codec with <see cref="MessagePackSerializerOptions.Standard"/>.</summary>
     public static ShmMessagePackCodec Instance { get; } = new(MessagePackSerializerOptions.Standard);
 
-    /// <summary>"msgpack".</summary>
+    /// <summary>Gets the name of the codec: "msgpack".</summary>
     public override string Name => "msgpack";
 
-    /// <summary>Makes the marshaller for a message type.</summary>
-    /// <typeparam name="T">A generated message, or a type that the options' resolver knows.</typeparam>
+    /// <summary>Creates the marshaller of a message type.</summary>
+    /// <typeparam name="T">A generated message type, or a type that the resolver of the options supports.</typeparam>
     /// <param name="generated">Not used.</param>
     /// <returns>
-    /// A marshaller that allocates nothing but the messages it reads; null for a type that is neither. It refuses to
-    /// write null, and a value of which something would be lost, by a <see cref="MessagePackSerializationException"/>.
+    /// The marshaller, which allocates only the messages that it reads; null if the type is of neither kind. The
+    /// marshaller throws <see cref="MessagePackSerializationException"/> if the message is null, or if a part of it
+    /// would be lost.
     /// </returns>
     /// <exception cref="NotSupportedException">
-    /// The type is a generated message that holds groups or can be extended, or some message within it does; or a
-    /// message that was written by hand. Or it is, or can hold, another type that can't be carried safely or whole: the
-    /// message names the member, and the package's README has the list.
+    /// The type is a generated message that contains groups or extension ranges, directly or in a nested message; a
+    /// message class that was written by hand; or another type that cannot be carried safely or completely. The
+    /// exception names the member; the package's README lists these types.
     /// </exception>
     public override Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated) =>
         typeof(IMessage).IsAssignableFrom(typeof(T)) && !typeof(T).IsAbstract

@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>A repeated field or a map field.</summary>
+/// <summary>The compiled code of a repeated field or a map field.</summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal sealed class CollectionCode(FieldDescriptor field, MemberExpression value) : FieldCode(field.FieldNumber)
 {

@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>One field of a message, by its descriptor. Thread-safe.</summary>
+/// <summary>Reads and writes one field of a message by its descriptor. Thread-safe.</summary>
 internal abstract class DescribedField(FieldDescriptor descriptor)
 {
     public int Number => Field.FieldNumber;
@@ -25,7 +25,7 @@ internal abstract class DescribedField(FieldDescriptor descriptor)
 
     public abstract void Write(ref MessageWriter writer, IMessage message);
 
-    /// <summary>Reads a value that is not nil.</summary>
+    /// <summary>Reads a value that is not nil into the message.</summary>
     public abstract void Merge(ref MessageReader reader, IMessage message);
 
     private sealed class Singular(FieldDescriptor field) : DescribedField(field)

@@ -6,8 +6,8 @@ using RpcOverShm.MessagePack.Wire;
 namespace RpcOverShm.MessagePack.Messages;
 
 /// <summary>
-/// Writes and reads messages by their descriptor alone. It boxes every value and needs no code to be compiled: the way
-/// where that is not allowed, and what the compiled way is compared with. Thread-safe; kept for the process.
+/// Reads and writes messages by their descriptor, without compiled code, boxing every value. Used if code cannot be
+/// compiled; tests compare the compiled code with it. Thread-safe; lives as long as the process.
 /// </summary>
 internal sealed class DescribedMessage
 {
@@ -79,7 +79,7 @@ internal sealed class DescribedMessage
         }
     }
 
-    /// <summary>Begins a message inside another one.</summary>
+    /// <summary>Reads a nested message.</summary>
     public void MergeInner(ref MessageReader reader, IMessage message)
     {
         ReaderPlace place = reader.Enter(_type);

@@ -4,7 +4,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>A boxed value as its field's descriptor says it is. Thread-safe.</summary>
+/// <summary>Reads and writes boxed values of one field by its descriptor. Thread-safe.</summary>
 internal sealed class DescribedValue(FieldDescriptor descriptor)
 {
     private const int WrappedField = 1;
@@ -12,7 +12,7 @@ internal sealed class DescribedValue(FieldDescriptor descriptor)
     private readonly bool _isWrapper =
         descriptor.FieldType == FieldType.Message && MessageTypes.IsWrapper(descriptor.MessageType);
 
-    // Made when it is first used: types may hold themselves.
+    // Created when first used, because types may be recursive.
     private DescribedMessage? _message;
     private DescribedValue? _wrapped;
 
@@ -20,7 +20,7 @@ internal sealed class DescribedValue(FieldDescriptor descriptor)
 
     private DescribedValue Wrapped => _wrapped ??= new(descriptor.MessageType.FindFieldByNumber(WrappedField));
 
-    /// <summary>True for what a field without presence does not write.</summary>
+    /// <summary>Returns whether a field without presence omits the value.</summary>
     public bool IsDefault(object value) => value switch
     {
         string text => text.Length == 0,
@@ -86,10 +86,10 @@ internal sealed class DescribedValue(FieldDescriptor descriptor)
         }
     }
 
-    /// <summary>Reads a value; nil is the default.</summary>
+    /// <summary>Reads a value; nil is read as the default.</summary>
     public object Read(ref MessageReader reader) => reader.TryReadNil() ? Default() : Merge(ref reader, null);
 
-    /// <summary>Reads a value that is not nil, over the one before it where both are messages.</summary>
+    /// <summary>Reads a value that is not nil. A message is merged into <paramref name="before"/>.</summary>
     public object Merge(ref MessageReader reader, object? before) => descriptor.FieldType switch
     {
         FieldType.Bool => reader.ReadBoolean(),

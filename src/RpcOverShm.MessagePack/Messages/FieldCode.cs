@@ -4,7 +4,7 @@ using Google.Protobuf.Reflection;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>What a compiled type does with one of its fields.</summary>
+/// <summary>The compiled code of one field of a message.</summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal abstract class FieldCode(int number)
 {
@@ -13,7 +13,7 @@ internal abstract class FieldCode(int number)
     /// <summary>Whether the field is written.</summary>
     public abstract Expression IsPresent { get; }
 
-    /// <summary>The length of its value in bytes.</summary>
+    /// <summary>The size of the value in bytes.</summary>
     public abstract Expression Size { get; }
 
     public abstract Expression Write(Expression writer);
@@ -21,7 +21,9 @@ internal abstract class FieldCode(int number)
     /// <summary>Reads a value that is not nil.</summary>
     public abstract Expression Merge(Expression reader);
 
-    /// <summary>The code of a field; null when the type lacks the properties that generated ones have.</summary>
+    /// <summary>
+    /// Creates the code of a field; returns null if the type lacks the properties of a generated type.
+    /// </summary>
     public static FieldCode? TryMake(Expression message, FieldDescriptor field)
     {
         if (field.ContainingType.ClrType.GetProperty(field.PropertyName) is not { } property)
@@ -52,7 +54,7 @@ internal abstract class FieldCode(int number)
             : null;
     }
 
-    /// <summary>A call of what a kind of value does.</summary>
+    /// <summary>Creates a call of a method of the field's <c>IWireValue</c> type, or of its collection.</summary>
     protected static MethodCallExpression Call(
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicMethods)] Type wire,
         string method,

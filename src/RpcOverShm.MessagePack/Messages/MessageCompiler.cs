@@ -7,13 +7,13 @@ using RpcOverShm.MessagePack.Wire;
 namespace RpcOverShm.MessagePack.Messages;
 
 /// <summary>
-/// Compiles what a generator would have written for a message type: straight code over its typed properties, with a
-/// switch over the numbers of its fields.
+/// Compiles the code that a generator would write for a message type: straight-line code over its typed properties,
+/// with a switch over the field numbers.
 /// </summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal static class MessageCompiler
 {
-    /// <summary>The code of a type; null when it does not look as generated types do.</summary>
+    /// <summary>Compiles the code of a type; returns null if the type lacks the members of a generated type.</summary>
     public static MessageCode<T>? TryCompile<T>(MessageDescriptor type)
         where T : class
     {
@@ -36,8 +36,8 @@ internal static class MessageCompiler
             CompileMerging<T>(message, fields));
     }
 
-    // One statement for each field: a sum of conditions would keep a place on the stack for each of them, and messages
-    // that lie deep in each other have so many times that.
+    // One statement per field. A single sum of conditional expressions would use a stack slot for each field, and that
+    // again for each level of nested messages.
     private static BlockExpression Size(MessageDescriptor type, List<FieldCode> fields)
     {
         var size = Expression.Variable(typeof(long), "size");

@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>A field that is a message.</summary>
+/// <summary>The compiled code of a field that is a message.</summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal sealed class MessageFieldCode(FieldDescriptor field, MemberExpression value) : FieldCode(field.FieldNumber)
 {

@@ -5,9 +5,9 @@ using Google.Protobuf.Reflection;
 namespace RpcOverShm.MessagePack.Messages;
 
 /// <summary>
-/// How messages of a generated type are written and read: compiled for the type when it is first used, or by its
-/// descriptor where code can't be compiled. Types name each other here, by these fields, and not when they are
-/// compiled: so they may be recursive. Thread-safe.
+/// The code of a generated message type: compiled when the type is first used, or based on the descriptor if code
+/// cannot be compiled. Compiled code refers to other types through these fields, so types may be recursive.
+/// Thread-safe.
 /// </summary>
 internal static class MessageFormatter<T>
     where T : class
@@ -21,7 +21,7 @@ internal static class MessageFormatter<T>
     public static readonly WriteMessage<T> Write = Code.Write;
     public static readonly MergeMessage<T> Merge = Code.Merge;
 
-    /// <summary>The way of the descriptor: slower, and what the tests compare the compiled way with.</summary>
+    /// <summary>Creates the slower code that uses the descriptor; tests compare the compiled code with it.</summary>
     public static MessageCode<T> ByDescriptor()
     {
         DescribedMessage described = DescribedMessage.Of(Descriptor);

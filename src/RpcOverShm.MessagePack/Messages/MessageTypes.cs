@@ -4,9 +4,10 @@ using Google.Protobuf.Reflection;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>What there is to know about generated types before one of their messages is written. Thread-safe.</summary>
+/// <summary>Inspects generated types before their messages are written or read. Thread-safe.</summary>
 internal static class MessageTypes
 {
+    /// <summary>Returns the descriptor of a generated type.</summary>
     /// <exception cref="NotSupportedException">The type was written by hand.</exception>
     [UnconditionalSuppressMessage(
         "Trimming", "IL2091", Justification = "The parser of a generated type refers to its constructor.")]
@@ -26,12 +27,14 @@ internal static class MessageTypes
         }
     }
 
-    /// <summary>True for a wrapper, whose field is a value that may be null, and not a message.</summary>
+    /// <summary>
+    /// Returns whether the type is a well-known wrapper: in generated code, a value or null instead of a message.
+    /// </summary>
     public static bool IsWrapper(MessageDescriptor type) =>
         ReferenceEquals(type.File, Google.Protobuf.WellKnownTypes.WrappersReflection.Descriptor);
 
-    /// <summary>Looks at a type and all that its fields may hold.</summary>
-    /// <exception cref="NotSupportedException">There is something that can't be carried.</exception>
+    /// <summary>Checks that the codec supports a type and all types that its fields can contain.</summary>
+    /// <exception cref="NotSupportedException">A type has a group or can be extended.</exception>
     public static void Check(MessageDescriptor type)
     {
         var seen = new HashSet<MessageDescriptor>();
@@ -64,7 +67,7 @@ internal static class MessageTypes
 
         foreach (FieldDescriptor field in type.Fields.InFieldNumberOrder())
         {
-            // The descriptor itself calls it a message.
+            // The descriptor's own FieldType reports a group as a message.
             if (field.ToProto().Type == FieldDescriptorProto.Types.Type.Group)
             {
                 throw new NotSupportedException(

@@ -5,10 +5,12 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>A field that is no message.</summary>
-/// <param name="field">The field.</param>
-/// <param name="value">Its property.</param>
-/// <param name="has">The property that says whether it is there; null where only the default is not written.</param>
+/// <summary>The compiled code of a field that is not a message.</summary>
+/// <param name="field">The descriptor of the field.</param>
+/// <param name="value">The property of the field.</param>
+/// <param name="has">
+/// The property that reports presence; null if the field has no presence and omits its default.
+/// </param>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal sealed class ScalarCode(FieldDescriptor field, MemberExpression value, Expression? has)
     : FieldCode(field.FieldNumber)

@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>Which kind of value a field holds.</summary>
+/// <summary>Maps fields to the types that read and write their values.</summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 [UnconditionalSuppressMessage("Trimming", "IL2055", Justification = Constructed)]
 [UnconditionalSuppressMessage("Trimming", "IL2076", Justification = Constructed)]
@@ -13,7 +13,7 @@ internal static class WireTypes
 {
     private const string Constructed = "The arguments that have to have a constructor are structs, which all have one.";
 
-    /// <summary>The kind of a field's value, or of each of its values.</summary>
+    /// <summary>Returns the type for the value of a field, or for each element of a repeated field.</summary>
     [return: DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicMethods)]
     public static Type Of(FieldDescriptor field) => field.FieldType switch
     {
@@ -32,8 +32,9 @@ internal static class WireTypes
         _ => typeof(Int32Wire),
     };
 
-    /// <param name="field">A repeated field or a map field.</param>
-    /// <param name="arguments">Those of its collection's type.</param>
+    /// <summary>Returns the type for a repeated field or a map field.</summary>
+    /// <param name="field">The descriptor of the field.</param>
+    /// <param name="arguments">The type arguments of the field's collection type.</param>
     [return: DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicMethods)]
     public static Type OfCollection(FieldDescriptor field, Type[] arguments) => field.IsMap
         ? typeof(MapWire<,,,>).MakeGenericType(

@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Wire;
 
 namespace RpcOverShm.MessagePack.Messages;
 
-/// <summary>A field that is a well-known wrapper: its property is the value, or null.</summary>
+/// <summary>The compiled code of a field that is a well-known wrapper: its property is the value, or null.</summary>
 [RequiresDynamicCode("Makes types by the kinds of fields.")]
 internal sealed class WrapperCode(FieldDescriptor field, MemberExpression value) : FieldCode(field.FieldNumber)
 {

@@ -4,11 +4,13 @@ using MessagePack.Formatters;
 namespace RpcOverShm.MessagePack.Objects;
 
 /// <summary>
-/// A formatter that refuses to write a value of which its type's formatter would lose something. Thread-safe.
+/// A formatter that refuses to write a value if the inner formatter would lose a part of it. Thread-safe.
 /// </summary>
-/// <param name="inner">Writes what is whole.</param>
-/// <param name="findLost">Finds the type of a value that would be read as another; null if none can be.</param>
-/// <param name="findNull">Finds the name of a member that may not be null and is; null if none can be.</param>
+/// <param name="inner">The formatter that reads and writes the value.</param>
+/// <param name="findLost">
+/// Finds the type of a value that would be read as another type; null if there can be none.
+/// </param>
+/// <param name="findNull">Finds the name of a non-nullable member that is null; null if there can be none.</param>
 internal sealed class CheckedFormatter<T>(
     IMessagePackFormatter<T> inner, Func<T, Type?>? findLost, Func<T, string?>? findNull) : IMessagePackFormatter<T>
 {

@@ -5,22 +5,23 @@ using MessagePack.Formatters;
 namespace RpcOverShm.MessagePack.Objects;
 
 /// <summary>
-/// The resolver of a codec's options, with the codec's rules for each formatter that is asked for, at whatever depth of
-/// a message and by whatever formatter. A type without anything to check has its own formatter. Thread-safe.
+/// The resolver of the codec's options, which applies the codec's rules to every formatter that is requested, at any
+/// depth of a message and by any formatter. If a type has nothing to check, its own formatter is returned. Thread-safe.
 /// </summary>
 internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterResolver
 {
-    // An object with members would be read as an array or a map of them.
+    // The described type in each type that an object has held, or null: it would be read as an array or map of its
+    // members.
     private static readonly ConcurrentDictionary<Type, Type?> s_lostInObjects = new();
 
     private readonly Lock _gate = new();
 
-    // By the index of the type: looked up for each member of each message.
+    // Indexed by type, because the lookup happens for each member of each message.
     private object?[] _formatters = [];
 
     public IFormatterResolver Inner => inner;
 
-    /// <summary>True when members that are not public are written too, whatever their type says.</summary>
+    /// <summary>Whether the resolver writes non-public members even of types that do not allow it.</summary>
     public bool AllowsPrivate { get; } = ResolverRules.AllowsPrivate(inner);
 
     public IMessagePackFormatter<T>? GetFormatter<T>()
@@ -61,7 +62,7 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
         bool isDescribed = ObjectType.IsDescribed(typeof(T));
         if (typeof(T) == typeof(object))
         {
-            // What it holds as objects is checked when they are written.
+            // The objects in an object come back here when they are written.
             return new CheckedFormatter<T>(
                 formatter,
                 static value => s_lostInObjects.GetOrAdd(value!.GetType(), ObjectType.DescribedIn),

@@ -6,18 +6,20 @@ using MessagePack;
 namespace RpcOverShm.MessagePack.Objects;
 
 /// <summary>
-/// All types that a message can hold by its declarations: members, elements, type arguments and unions. A formatter of
-/// one's own is where the search ends. Used by one thread.
+/// The declared types that a message can contain: members, elements, type arguments and unions. The search does not
+/// look into types with a custom formatter. Not thread-safe.
 /// </summary>
 internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions options)
 {
     private readonly HashSet<Type> _seen = [];
     private readonly Stack<(Type Type, string? Holder)> _pending = [];
 
-    /// <exception cref="NotSupportedException">There is a type that the codec does not take.</exception>
+    /// <summary>Checks all types against the codec's rules.</summary>
+    /// <exception cref="NotSupportedException">The message contains a type that the codec refuses.</exception>
     public void Check()
     {
-        // Formatters of types that are only known at run time can't be had otherwise. Each is then checked when used.
+        // Without dynamic code, formatters of types known only at run time cannot be created. Each type is then checked
+        // when it is first used.
         if (!RuntimeFeature.IsDynamicCodeSupported)
         {
             return;
@@ -33,16 +35,16 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         }
     }
 
-    /// <summary>The refusal of a message, in one sentence.</summary>
+    /// <summary>Creates the exception that refuses a message type.</summary>
     /// <param name="message">The type of the message.</param>
-    /// <param name="type">The type that is wrong.</param>
-    /// <param name="holder">The member that holds it; null for the message itself.</param>
-    /// <param name="wrong">The end of the sentence.</param>
+    /// <param name="type">The refused type.</param>
+    /// <param name="holder">The member that contains the type; null for the message itself.</param>
+    /// <param name="wrong">The reason: the rest of the sentence.</param>
     public static NotSupportedException Refusal(Type message, Type type, string? holder, string wrong) => new(
         $"The codec 'msgpack' can't take messages of type {message}: "
         + $"{(holder is null ? $"{type}" : $"{holder} holds {type}, which")} {wrong}.");
 
-    /// <summary>The reason of the package, which it wraps in one or more exceptions without one.</summary>
+    /// <summary>Returns the package's reason, which it wraps in one or more exceptions that give none.</summary>
     public static string ReasonOf(Exception exception) =>
         $"can't be written ({exception.GetBaseException().Message.TrimEnd('.')}); "
         + "give each public member a [Key] of its own or [IgnoreMember]";
@@ -62,7 +64,7 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
 
         if (formatter is null)
         {
-            // The codec itself has no form for such a message, which is no error.
+            // The codec does not support such a message type, which is no error: it creates no marshaller.
             Refuse(holder is null ? null : "has no form; give the class [MessagePackObject], or its interface [Union]");
             return;
         }
@@ -96,8 +98,10 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         }
     }
 
-    /// <param name="type">A type with attributes.</param>
-    /// <param name="isOwn">Only the formatters that its members name are looked at.</param>
+    /// <summary>
+    /// Checks the members of a type with attributes; if <paramref name="isOwn"/>, only the formatters that attributes
+    /// of the members name.
+    /// </summary>
     private void CheckMembers(Type type, bool isOwn)
     {
         bool allowsPrivate = ((CheckedResolver)options.Resolver).AllowsPrivate;

@@ -5,13 +5,15 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Objects;
 
-/// <summary>The marshaller of a type that MessagePack's own resolvers know. Thread-safe.</summary>
+/// <summary>The marshaller of a type that MessagePack's resolvers support. Thread-safe.</summary>
 internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
     where T : class
 {
-    /// <summary>Null when the options' resolver does not know the type.</summary>
-    /// <param name="options">Those of the codec, with its <see cref="CheckedResolver"/>.</param>
-    /// <exception cref="NotSupportedException">The type is one that the codec does not take, or holds one.</exception>
+    /// <summary>
+    /// Creates the marshaller; returns null if the resolver of the options does not support the type.
+    /// </summary>
+    /// <param name="options">The options of the codec, with its <see cref="CheckedResolver"/>.</param>
+    /// <exception cref="NotSupportedException">The type is, or contains, a type that the codec refuses.</exception>
     public static Marshaller<T>? TryCreate(MessagePackSerializerOptions options)
     {
         new ObjectGraph(typeof(T), options).Check();
@@ -45,7 +47,7 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
         catch (MessagePackSerializationException exception)
             when (exception.GetBaseException() is MessagePackSerializationException reason)
         {
-            // The exceptions around it say nothing, and the status of a call repeats all of them.
+            // The outer exceptions carry no information, and the status of a call repeats the messages of all of them.
             ExceptionDispatchInfo.Throw(reason);
         }
 
@@ -66,11 +68,12 @@ internal sealed class ObjectMarshaller<T>(MessagePackSerializerOptions options)
         return message ?? throw new MessagePackSerializationException($"Nil where a {typeof(T)} is expected.");
     }
 
-    /// <summary>
-    /// Sees that what arrays and maps promise is there. The package's formatters make room for all of it before they
-    /// read the first, and its reader only compares it with what is left: arrays inside arrays, each of which promises
-    /// the same bytes, would reserve memory for every byte as many times as they are deep.
-    /// </summary>
+    /// <summary>Verifies that all announced elements of arrays and maps are present.</summary>
+    /// <remarks>
+    /// The package's formatters allocate for the announced count before they read the first element, and its reader
+    /// only compares the count with the bytes that remain. Nested arrays that each announce the same bytes would
+    /// multiply the allocation by their depth.
+    /// </remarks>
     private static void RequireWhole(in ReadOnlySequence<byte> payload)
     {
         var reader = new MessagePackReader(payload);

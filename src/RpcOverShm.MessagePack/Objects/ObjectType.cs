@@ -18,16 +18,19 @@ internal static class ObjectType
     private const BindingFlags Declared =
         BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
 
-    /// <summary>True for a type whose attributes say what is written of it.</summary>
+    /// <summary>Returns whether attributes of the type declare its serialised members.</summary>
     public static bool IsDescribed(Type type) =>
         type.IsDefined(typeof(MessagePackObjectAttribute), inherit: true)
         || type.IsDefined(typeof(DataContractAttribute), inherit: true);
 
-    /// <summary>The types of a union; empty for any other type.</summary>
+    /// <summary>Returns the types of a union; empty for any other type.</summary>
     public static Type[] UnionOf(Type type) =>
         [.. type.GetCustomAttributes<UnionAttribute>(inherit: false).Select(one => one.SubType)];
 
-    /// <summary>The first type with attributes in a type, its type arguments and its elements; null if none.</summary>
+    /// <summary>
+    /// Returns the first type with attributes among the type, its type arguments and its elements; null if there is
+    /// none.
+    /// </summary>
     public static Type? DescribedIn(Type type)
     {
         var seen = new HashSet<Type>();
@@ -56,9 +59,10 @@ internal static class ObjectType
         return null;
     }
 
-    /// <summary>The members that are written or read of a type with attributes.</summary>
-    /// <param name="type">The type.</param>
-    /// <param name="allowsPrivate">Takes members that are not public, even where the type does not say so.</param>
+    /// <summary>
+    /// Returns the serialised members of a type with attributes; <paramref name="allowsPrivate"/> includes non-public
+    /// members even if the type does not allow them.
+    /// </summary>
     public static IEnumerable<(MemberInfo Member, Type Type)> MembersOf(Type type, bool allowsPrivate)
     {
         MessagePackObjectAttribute? attribute = type.GetCustomAttribute<MessagePackObjectAttribute>();
@@ -69,7 +73,8 @@ internal static class ObjectType
         {
             foreach (PropertyInfo property in level.GetProperties(Declared))
             {
-                // The package asks each declaration for its attributes; by names, the last declaration alone counts.
+                // The package reads the attributes of each declaration; with names as keys, only the last declaration
+                // counts.
                 MethodInfo accessor = (property.GetMethod ?? property.SetMethod)!;
                 bool isLast = overridden.Add(accessor.GetBaseDefinition()) || !isByNames;
                 bool isSeen = allowsPrivate
@@ -89,13 +94,13 @@ internal static class ObjectType
     }
 
     /// <summary>
-    /// Makes what finds the first member that is null and is declared not to be; null when no member is. Callbacks
-    /// before writing may still fill a type's members, so nothing is said about such a type.
+    /// Compiles a function that returns the first non-nullable member that is null. Returns null if there is no such
+    /// member, or if the type has a callback before serialisation, which may still fill its members.
     /// </summary>
     /// <param name="allowsPrivate">As for <see cref="MembersOf"/>.</param>
     public static Func<T, string?>? NullFinder<T>(bool allowsPrivate)
     {
-        // Trimmed programs have no annotations.
+        // Trimming removes the nullable annotations.
         bool hasNoAnnotations =
             AppContext.TryGetSwitch("System.Reflection.NullabilityInfoContext.IsSupported", out bool isOn) && !isOn;
         if (hasNoAnnotations || typeof(IMessagePackSerializationCallbackReceiver).IsAssignableFrom(typeof(T)))
@@ -113,7 +118,7 @@ internal static class ObjectType
                 ? nullability.Create(property)
                 : nullability.Create((FieldInfo)member);
 
-            // Whether a T may be null, its user says in a place that reflection does not show.
+            // Reflection does not show whether the argument of a type parameter is nullable.
             if (info.ReadState == NullabilityState.NotNull
                 && !member.DeclaringType!.GenericTypeArguments.Contains(type))
             {
@@ -127,7 +132,7 @@ internal static class ObjectType
         return found is ConstantExpression ? null : Expression.Lambda<Func<T, string?>>(found, value).Compile();
     }
 
-    // A member's own formatter may have a form for null, and what has no public getter is only read.
+    // A custom formatter of a member may support null; a member without a public getter is only read.
     private static bool HasNullsOfItsType(MemberInfo member) =>
         !member.IsDefined(typeof(MessagePackFormatterAttribute), inherit: true)
         && (member is not PropertyInfo property || property.GetMethod?.IsPublic == true

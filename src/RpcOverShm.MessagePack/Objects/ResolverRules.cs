@@ -4,10 +4,10 @@ using MessagePack.Formatters;
 
 namespace RpcOverShm.MessagePack.Objects;
 
-/// <summary>Rules for the resolvers that may read what a peer has sent.</summary>
+/// <summary>The codec's rules for resolvers that read untrusted input.</summary>
 internal static class ResolverRules
 {
-    /// <summary>The reason why the codec does not take a resolver; null if it does.</summary>
+    /// <summary>Returns the reason why the codec refuses a resolver; null if the codec accepts it.</summary>
     public static string? WhatIsWrong(IFormatterResolver resolver)
     {
         if (TryGetFormatter<object>(resolver) is TypelessFormatter)
@@ -15,13 +15,13 @@ internal static class ResolverRules
             return "The resolver writes the names of types, which lets input choose what is made of it.";
         }
 
-        // A public class without attributes, of which no resolver makes anything special.
+        // An arbitrary public class without attributes, for which no resolver has a special formatter.
         return TryGetFormatter<FileStreamOptions>(resolver) is null
             ? null
             : "The resolver takes classes without attributes, and so anything that is a class.";
     }
 
-    /// <summary>True for a resolver that writes types and members that are not public.</summary>
+    /// <summary>Returns whether a resolver writes non-public types and members.</summary>
     public static bool AllowsPrivate(IFormatterResolver resolver) =>
         RuntimeFeature.IsDynamicCodeSupported && TryGetFormatter<Hidden>(resolver) is not null;
 

@@ -1,23 +1,23 @@
 namespace RpcOverShm.MessagePack.Wire;
 
 /// <summary>
-/// How one kind of value is written and read. Implemented by empty structs that are only ever type arguments, so that
-/// the collections of every kind are compiled for it without boxing, delegates or virtual calls.
+/// Reads and writes one kind of value. The implementations are empty structs that serve only as type arguments, so the
+/// code of each collection is compiled for its kind without boxing, delegates or virtual calls.
 /// </summary>
-/// <typeparam name="T">The value's type in generated code.</typeparam>
+/// <typeparam name="T">The type of the value in generated code.</typeparam>
 internal interface IWireValue<T>
 {
-    /// <summary>How many bytes <see cref="Write"/> will write.</summary>
+    /// <summary>Returns the number of bytes that <see cref="Write"/> writes.</summary>
     static abstract long Size(T value);
 
     static abstract void Write(ref MessageWriter writer, T value);
 
-    /// <summary>Reads a value; nil is the default value of the kind, which is never null.</summary>
+    /// <summary>Reads a value; nil is read as the default of the kind, which is never null.</summary>
     static abstract T Read(ref MessageReader reader);
 }
 
-/// <summary>A kind of value that has a default, which a field without presence does not write.</summary>
-/// <typeparam name="T">The value's type in generated code.</typeparam>
+/// <summary>A kind of value with a default, which a field without presence does not write.</summary>
+/// <typeparam name="T">The type of the value in generated code.</typeparam>
 internal interface IScalarWire<T> : IWireValue<T>
 {
     static abstract T Default { get; }
@@ -25,7 +25,7 @@ internal interface IScalarWire<T> : IWireValue<T>
     static abstract bool IsDefault(T value);
 }
 
-/// <summary>A well-known wrapper of a string or of bytes: on the wire a message, in C# the value or null.</summary>
+/// <summary>A well-known wrapper of a string or of bytes: a message on the wire, the value or null in C#.</summary>
 internal readonly struct ClassWrapperWire<TWire, T> : IWireValue<T>
     where TWire : struct, IScalarWire<T>
     where T : class
@@ -36,12 +36,12 @@ internal readonly struct ClassWrapperWire<TWire, T> : IWireValue<T>
 
     public static T Read(ref MessageReader reader) => WrapperWire<TWire, T>.Read(ref reader);
 
-    /// <summary>Reads a wrapper over the one that came before it for the same field, if any.</summary>
+    /// <summary>Reads a wrapper over an earlier value of the same field, if any.</summary>
     public static T Merge(ref MessageReader reader, T? value) =>
         WrapperWire<TWire, T>.Merge(ref reader, value ?? TWire.Default);
 }
 
-/// <summary>A well-known wrapper of a number or bool: on the wire a message, in C# a value that may be null.</summary>
+/// <summary>A well-known wrapper of a number or bool: a message on the wire, a nullable value in C#.</summary>
 internal readonly struct StructWrapperWire<TWire, T> : IWireValue<T?>
     where TWire : struct, IScalarWire<T>
     where T : struct
@@ -53,7 +53,7 @@ internal readonly struct StructWrapperWire<TWire, T> : IWireValue<T?>
 
     public static T? Read(ref MessageReader reader) => WrapperWire<TWire, T>.Read(ref reader);
 
-    /// <summary>Reads a wrapper over the one that came before it for the same field, if any.</summary>
+    /// <summary>Reads a wrapper over an earlier value of the same field, if any.</summary>
     public static T? Merge(ref MessageReader reader, T? value) =>
         WrapperWire<TWire, T>.Merge(ref reader, value.GetValueOrDefault());
 }

@@ -64,7 +64,7 @@ internal readonly struct SingleWire : IScalarWire<float>
 {
     public static float Default => 0;
 
-    // By its bits: -0.0 is written.
+    // Compares the bits, because -0.0 is written.
     public static bool IsDefault(float value) => BitConverter.SingleToUInt32Bits(value) == 0;
 
     public static long Size(float value) => WireSize.Float32;
@@ -79,7 +79,7 @@ internal readonly struct DoubleWire : IScalarWire<double>
 {
     public static double Default => 0;
 
-    // By its bits: -0.0 is written.
+    // Compares the bits, because -0.0 is written.
     public static bool IsDefault(double value) => BitConverter.DoubleToUInt64Bits(value) == 0;
 
     public static long Size(double value) => WireSize.Float64;
@@ -103,7 +103,7 @@ internal readonly struct BoolWire : IScalarWire<bool>
     public static bool Read(ref MessageReader reader) => reader.ReadBoolean();
 }
 
-/// <summary>An enum: an open one, whose value may be any int32, also one without a name.</summary>
+/// <summary>An open enum: the value may be any int32, even one without a name.</summary>
 internal readonly struct EnumWire<T> : IScalarWire<T>
     where T : struct, Enum
 {

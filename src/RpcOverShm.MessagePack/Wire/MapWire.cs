@@ -4,7 +4,7 @@ using Google.Protobuf.Collections;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>A map field: a map. The last of the entries with one key wins, as in Protobuf.</summary>
+/// <summary>A map field, as a map. If a key occurs again, the last entry wins, as in Protobuf.</summary>
 internal static class MapWire<TKeyWire, TKey, TValueWire, TValue>
     where TKeyWire : struct, IWireValue<TKey>
     where TValueWire : struct, IWireValue<TValue>
@@ -55,7 +55,7 @@ internal static class MapWire<TKeyWire, TKey, TValueWire, TValue>
         reader.Owed = owed;
     }
 
-    /// <summary>The entries in an array of the pool: to enumerate the map itself allocates.</summary>
+    /// <summary>Copies the entries to a pooled array, because enumerating the map allocates.</summary>
     private static KeyValuePair<TKey, TValue>[] RentEntries(MapField<TKey, TValue> map, out int count)
     {
         count = map.Count;

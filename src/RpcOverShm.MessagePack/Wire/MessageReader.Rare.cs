@@ -6,7 +6,7 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>The forms that are less common, and all that is wrong.</summary>
+/// <summary>The rare encodings, and the errors.</summary>
 internal ref partial struct MessageReader
 {
     private static bool IsMap(byte code) =>
@@ -37,7 +37,7 @@ internal ref partial struct MessageReader
         return value >= 0 && value <= most ? (ulong)value : throw OutOfRange(value);
     }
 
-    /// <summary>An integer in whatever form it came.</summary>
+    /// <summary>Reads an integer in any encoding.</summary>
     private Int128 ReadInteger(byte code) => code switch
     {
         <= MessagePackCode.MaxFixInt => code,
@@ -53,7 +53,7 @@ internal ref partial struct MessageReader
         _ => throw Unexpected("an integer", code),
     };
 
-    /// <summary>A number that did not come in the form of its field.</summary>
+    /// <summary>Reads a number in another encoding than that of its field.</summary>
     private double ReadOtherNumber(byte code, out bool isExact)
     {
         isExact = true;
@@ -92,7 +92,7 @@ internal ref partial struct MessageReader
         _ => throw Unexpected("an array", code),
     };
 
-    /// <summary>A length or count; never more than there are bytes behind it.</summary>
+    /// <summary>Reads a length or count; throws if it exceeds the number of bytes that remain.</summary>
     private int ReadLength(int sizeBytes)
     {
         ReadOnlySpan<byte> taken = Take(sizeBytes);
@@ -105,11 +105,13 @@ internal ref partial struct MessageReader
         return length <= (uint)(_bytes.Length - _position) ? (int)length : throw EndsEarly();
     }
 
-    /// <summary>A count for whose elements, and all others that are owed, there are bytes enough.</summary>
+    /// <summary>
+    /// Returns a count; throws if the bytes that remain are too few for its elements and all others that are owed.
+    /// </summary>
     private readonly int Promised(int count, int valuesForEach) =>
         (long)count * valuesForEach <= (long)_bytes.Length - _position - Owed ? count : throw EndsEarly();
 
-    /// <summary>Passes over one value; how many values lie in it.</summary>
+    /// <summary>Skips one value, and returns the number of values inside it.</summary>
     private long SkipOne()
     {
         byte code = ReadCode();
@@ -132,7 +134,10 @@ internal ref partial struct MessageReader
         }
     }
 
-    /// <summary>How many bytes lie behind the code, and the length if there is one, of what is no container.</summary>
+    /// <summary>
+    /// Returns the number of bytes after the code, and after the length if there is one, of a value that is no
+    /// container.
+    /// </summary>
     private int LengthOf(byte code) => code switch
     {
         <= MessagePackCode.MaxFixStr => code - MessagePackCode.MinFixStr,
@@ -144,7 +149,7 @@ internal ref partial struct MessageReader
         MessagePackCode.UInt32 or MessagePackCode.Int32 or MessagePackCode.Float32 => sizeof(uint),
         MessagePackCode.UInt64 or MessagePackCode.Int64 or MessagePackCode.Float64 => sizeof(ulong),
 
-        // The type of an extension lies between its length and its bytes.
+        // The type of an extension stands between its length and its bytes.
         MessagePackCode.Ext8 => 1 + ReadLength(sizeof(byte)),
         MessagePackCode.Ext16 => 1 + ReadLength(sizeof(ushort)),
         MessagePackCode.Ext32 => 1 + ReadLength(sizeof(uint)),
@@ -160,7 +165,7 @@ internal ref partial struct MessageReader
 
     private readonly MessagePackSerializationException EndsEarly() => Malformed("it promises more than there is");
 
-    /// <summary>What is thrown, with the place where it was found.</summary>
+    /// <summary>Creates the exception, including the place of the error.</summary>
     private readonly MessagePackSerializationException Malformed(string found, Exception? inner = null)
     {
         string field = Field == 0

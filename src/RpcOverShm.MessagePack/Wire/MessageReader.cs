@@ -8,19 +8,23 @@ using MessagePack;
 namespace RpcOverShm.MessagePack.Wire;
 
 /// <summary>
-/// Reads MessagePack from contiguous bytes that nobody vouches for: whatever they are, the only thing thrown is
-/// <see cref="MessagePackSerializationException"/>, nothing is read beyond them, and what is allocated is bounded by
-/// their length. It knows which field of which message it is in, for what it says when it throws. The package's own
-/// reader also takes bytes that lie in pieces, which costs a check for each value; and it throws other exceptions.
+/// Reads MessagePack from contiguous, untrusted bytes. For any input, the reader throws nothing but
+/// <see cref="MessagePackSerializationException"/>, does not read beyond the input, and bounds its allocations by the
+/// input's length.
 /// </summary>
+/// <remarks>
+/// The reader tracks the current message and field for its error messages. The package's own reader also supports
+/// segmented input, which costs a check for each value, and throws other exceptions.
+/// </remarks>
 internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
 {
-    /// <summary>How deep messages may lie in each other and in maps: as Google.Protobuf has it.</summary>
+    /// <summary>The nesting limit of messages and maps, as in Google.Protobuf.</summary>
     public const int MaxDepth = 100;
 
     private const uint LargestFieldNumber = (1 << 29) - 1;
 
-    // Bytes that are not valid are refused, not replaced: the peer's strings are not what it has sent.
+    // Invalid bytes are refused, not replaced: otherwise the string would silently differ from the bytes that the peer
+    // has sent.
     private static readonly UTF8Encoding s_strictUtf8 =
         new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
@@ -29,7 +33,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
     private int _depth;
     private MessageDescriptor? _message;
 
-    /// <summary>Begins the message that everything lies in.</summary>
+    /// <summary>Begins the outermost message.</summary>
     public void EnterRoot(MessageDescriptor message)
     {
         _message = message;
@@ -39,7 +43,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         }
     }
 
-    /// <summary>Ends that message.</summary>
+    /// <summary>Ends the outermost message.</summary>
     public void Finish()
     {
         Field = 0;
@@ -49,10 +53,10 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         }
     }
 
-    /// <summary>Begins a message inside another one; to be ended with <see cref="Leave"/>.</summary>
+    /// <summary>Begins a nested message; the caller ends it with <see cref="Leave"/>.</summary>
     public ReaderPlace Enter(MessageDescriptor message)
     {
-        // What is no map at all is an error of the field that it stands for.
+        // Checked before the nested message begins: a value that is not a map is an error of the outer field.
         if ((uint)_position < (uint)_bytes.Length && !IsMap(_bytes[_position]))
         {
             throw Unexpected("a map", _bytes[_position]);
@@ -65,7 +69,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return place;
     }
 
-    /// <summary>Returns to the message around.</summary>
+    /// <summary>Returns to the outer message.</summary>
     public void Leave(ReaderPlace place)
     {
         _depth--;
@@ -73,21 +77,22 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         Field = place.Field;
     }
 
-    /// <summary>Begins the entries of a map field, which are messages to Protobuf.</summary>
+    /// <summary>Begins the entries of a map field, which count as messages in Protobuf.</summary>
     public void EnterEntries() => Deepen();
 
     public void LeaveEntries() => _depth--;
 
-    /// <summary>
-    /// How many elements the arrays and maps around this place have promised behind it. Each needs a byte at least, so
-    /// nothing else can be promised in those: else arrays inside arrays would reserve memory for every byte many times.
-    /// </summary>
+    /// <summary>The number of elements that the enclosing arrays and maps have announced after this position.</summary>
+    /// <remarks>
+    /// Each of them needs at least one byte, which no other array or map may claim. Otherwise nested arrays would
+    /// reserve memory for the same byte many times.
+    /// </remarks>
     public int Owed { get; set; }
 
-    /// <summary>The number of the field that is being read; 0 before the first.</summary>
+    /// <summary>The number of the current field; 0 before the first.</summary>
     public int Field { get; set; }
 
-    /// <summary>The number of the next field of a message, which is a key of its map.</summary>
+    /// <summary>Reads the number of the next field of a message: a key of its map.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public int ReadField()
     {
@@ -148,7 +153,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return code <= MessagePackCode.MaxFixInt ? code : ReadUnsigned(code, ulong.MaxValue);
     }
 
-    /// <summary>A float32, or any other number that a float32 can hold as it is.</summary>
+    /// <summary>Reads a float32, or any other number that a float32 represents exactly.</summary>
     public float ReadSingle()
     {
         byte code = ReadCode();
@@ -164,7 +169,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
             : throw Malformed("a number that no float holds exactly");
     }
 
-    /// <summary>A float64, or any other number that a float64 can hold as it is.</summary>
+    /// <summary>Reads a float64, or any other number that a float64 represents exactly.</summary>
     public double ReadDouble()
     {
         byte code = ReadCode();
@@ -209,7 +214,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return length == 0 ? ByteString.Empty : ByteString.CopyFrom(Take(length));
     }
 
-    /// <summary>How many entries a map has; none for nil.</summary>
+    /// <summary>Returns the number of entries of a map; 0 for nil.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public int ReadMapHeader()
     {
@@ -218,7 +223,7 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return Promised((uint)count <= MessagePackRange.MaxFixMapCount ? count : ReadLongMapHeader(code), 2);
     }
 
-    /// <summary>How many elements an array has; none for nil.</summary>
+    /// <summary>Returns the number of elements of an array; 0 for nil.</summary>
     public int ReadArrayHeader()
     {
         byte code = ReadCode();
@@ -226,10 +231,10 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
         return Promised((uint)count <= MessagePackRange.MaxFixArrayCount ? count : ReadLongArrayHeader(code), 1);
     }
 
-    /// <summary>Passes over a value of any kind and depth.</summary>
+    /// <summary>Skips a value of any kind and depth.</summary>
     public void Skip()
     {
-        // Counts what is to come instead of calling itself: there is no depth that would be too deep.
+        // Counts the pending values instead of recursing, so no depth overflows the stack.
         for (long pending = 1; pending > 0; pending--)
         {
             pending += SkipOne();
@@ -300,5 +305,5 @@ internal ref partial struct MessageReader(ReadOnlySpan<byte> bytes)
     }
 }
 
-/// <summary>Where a reader was before it entered a message inside another one.</summary>
+/// <summary>The place of a reader in the outer message while it reads a nested one.</summary>
 internal readonly record struct ReaderPlace(MessageDescriptor? Message, int Field);

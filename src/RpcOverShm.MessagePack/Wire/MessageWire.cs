@@ -2,7 +2,7 @@ using RpcOverShm.MessagePack.Messages;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>A message inside another one.</summary>
+/// <summary>A nested message.</summary>
 internal readonly struct MessageWire<T> : IWireValue<T>
     where T : class
 {
@@ -21,7 +21,7 @@ internal readonly struct MessageWire<T> : IWireValue<T>
         return message;
     }
 
-    /// <summary>Reads a message over the one that came before it for the same field.</summary>
+    /// <summary>Reads a message over an earlier one of the same field.</summary>
     public static void Merge(ref MessageReader reader, T message)
     {
         ReaderPlace place = reader.Enter(MessageFormatter<T>.Descriptor);

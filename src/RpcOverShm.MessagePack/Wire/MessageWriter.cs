@@ -7,11 +7,12 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>
-/// Writes MessagePack, each value in its shortest form, into whatever spans a buffer writer gives: one for a message
-/// whose length was announced, several for a large one that is sent while it is written. The package's own writer knows
-/// no length beforehand and asks for more than it needs; this one never asks for more than the value that comes next.
-/// </summary>
+/// <summary>Writes MessagePack into the spans of a buffer writer, each value in its shortest form.</summary>
+/// <remarks>
+/// The buffer writer returns one span for a message whose length was announced, and several for a large message that is
+/// sent while it is written. The package's own writer does not know the length in advance and requests more than it
+/// needs; this writer requests at most the size of the next value.
+/// </remarks>
 internal ref struct MessageWriter
 {
     private readonly IBufferWriter<byte> _output;
@@ -24,7 +25,7 @@ internal ref struct MessageWriter
         _span = output.GetSpan(1);
     }
 
-    /// <summary>Tells the buffer writer how much was written. Once, at the end.</summary>
+    /// <summary>Reports the written bytes to the buffer writer; called once, at the end.</summary>
     public void Flush()
     {
         _output.Advance(_position);
@@ -77,10 +78,10 @@ internal ref struct MessageWriter
         BinaryPrimitives.WriteDoubleBigEndian(taken[1..], value);
     }
 
-    /// <summary>Writes UTF-8, with U+FFFD for what is none, as Protobuf does.</summary>
+    /// <summary>Writes UTF-8, with U+FFFD for invalid UTF-16, as Protobuf does.</summary>
     public void WriteString(string value)
     {
-        // Most are ASCII: then the header is as long as one for as many bytes as there are characters.
+        // Most strings are ASCII: their header has the same size whether it is computed from characters or from bytes.
         int header = WireSize.StringHeader(value.Length);
         if (_span.Length - _position > header
             && Encoding.UTF8.TryGetBytes(value, _span[(_position + header)..], out int bytes)
@@ -192,7 +193,7 @@ internal ref struct MessageWriter
         }
     }
 
-    /// <summary>The header of a string or of bytes, whose codes for 8, 16 and 32 bits follow each other.</summary>
+    /// <summary>Writes the header of a string or of bytes, whose codes for 8, 16 and 32 bits are consecutive.</summary>
     private void WriteHeader(int length, byte fixCode, int fixMost, byte code8)
     {
         if (length <= fixMost)
@@ -221,7 +222,7 @@ internal ref struct MessageWriter
         }
     }
 
-    /// <summary>A code and the lowest bytes of a value, the highest of them first.</summary>
+    /// <summary>Writes a code and the lowest bytes of a value, in big-endian order.</summary>
     private void WriteCoded(byte code, ulong value, int bytes)
     {
         Span<byte> taken = Take(1 + bytes);
@@ -233,7 +234,7 @@ internal ref struct MessageWriter
         }
     }
 
-    /// <summary>A string that is not ASCII, or goes beyond the span that is there.</summary>
+    /// <summary>Writes a string that is not ASCII or does not fit into the current span.</summary>
     private void WriteOtherString(string value)
     {
         int bytes = Encoding.UTF8.GetByteCount(value);
@@ -247,7 +248,8 @@ internal ref struct MessageWriter
             rest = rest[read..];
             if (!rest.IsEmpty)
             {
-                // No character has more than four bytes; fewer may be left for the last ones.
+                // A character has at most four bytes. At the end of a message fewer may remain, and no more may be
+                // requested.
                 Renew(Math.Min(4, Encoding.UTF8.GetByteCount(rest[..Math.Min(rest.Length, 2)])));
             }
         }

@@ -2,7 +2,9 @@ using Google.Protobuf.Collections;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>A repeated field: an array. One that comes again is appended, as in Protobuf.</summary>
+/// <summary>
+/// A repeated field, as an array. If the field occurs again, its elements are appended, as in Protobuf.
+/// </summary>
 internal static class RepeatedWire<TWire, T>
     where TWire : struct, IWireValue<T>
 {
@@ -34,7 +36,7 @@ internal static class RepeatedWire<TWire, T>
     {
         int count = reader.ReadArrayHeader();
 
-        // Only at first: many short arrays for one field are not to copy what there is each time.
+        // Only for the first array of a field: otherwise each of many short arrays would copy all elements before it.
         if (values.Count == 0 && count > 0)
         {
             values.Capacity = count;

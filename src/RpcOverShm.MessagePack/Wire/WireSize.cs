@@ -3,7 +3,7 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>How many bytes the shortest form of a value has.</summary>
+/// <summary>The sizes in bytes of values in their shortest form.</summary>
 internal static class WireSize
 {
     public const int Float32 = 1 + sizeof(float);
@@ -51,7 +51,7 @@ internal static class WireSize
         _ => 5,
     };
 
-    /// <summary>Maps have the forms of arrays.</summary>
+    /// <summary>Returns the size of a map's header, which equals that of an array.</summary>
     public static int MapHeader(int count) => ArrayHeader(count);
 
     private static int BinaryHeader(int bytes) => bytes switch

@@ -1,6 +1,6 @@
 namespace RpcOverShm.MessagePack.Wire;
 
-/// <summary>The message that a well-known wrapper is: one field, number 1, without presence.</summary>
+/// <summary>The message of a well-known wrapper: one field, number 1, without presence.</summary>
 internal static class WrapperWire<TWire, T>
     where TWire : struct, IScalarWire<T>
 {
@@ -24,7 +24,7 @@ internal static class WrapperWire<TWire, T>
 
     public static T Read(ref MessageReader reader) => Merge(ref reader, TWire.Default);
 
-    /// <summary>Reads a wrapper over a value. Its depth does not count, as in Protobuf.</summary>
+    /// <summary>Reads a wrapper over a value; its depth does not count, as in Protobuf.</summary>
     public static T Merge(ref MessageReader reader, T value)
     {
         int around = reader.Field;
