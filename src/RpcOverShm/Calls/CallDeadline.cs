@@ -3,20 +3,20 @@ using System.Diagnostics;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// One timer for one call that has a deadline. Never fires early, and copes with deadlines beyond what timers take.
-/// Measured on the monotonic clock: setting the wall clock moves no deadline. Disposed when the call ends; an expiry
-/// that is under way then finds the call ended.
+/// The deadline timer of one call. It never fires early, and supports timeouts beyond a timer's maximum. It uses the
+/// monotonic clock, so setting the wall clock moves no deadline. It is disposed when the call ends; an expiry already
+/// under way then finds the call ended.
 /// </summary>
 internal sealed class CallDeadline : IDisposable
 {
-    // The longest that a timer takes is about 49 days.
+    // A timer accepts at most about 49 days.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(40);
 
     private readonly Action _onExpired;
     private readonly long _expiresAt;
     private readonly Timer _timer;
 
-    /// <param name="timeout">From now; expires at once where it is zero or less.</param>
+    /// <param name="timeout">The time from now; zero or less expires at once.</param>
     /// <param name="onExpired">Runs on the thread pool.</param>
     public CallDeadline(TimeSpan timeout, Action onExpired)
     {
@@ -24,7 +24,7 @@ internal sealed class CallDeadline : IDisposable
         double ticks = timeout.TotalSeconds * Stopwatch.Frequency;
         _expiresAt = Stopwatch.GetTimestamp() + (long)Math.Min(ticks, long.MaxValue / 4);
 
-        // Without the flow of the caller's context: the timer is the call's, not the caller's.
+        // The timer belongs to the call, so the caller's ExecutionContext must not flow into it.
         using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
         {
             _timer = new Timer(
@@ -34,7 +34,7 @@ internal sealed class CallDeadline : IDisposable
         Schedule();
     }
 
-    /// <summary>When so much time will have passed, in UTC; the largest value where that is beyond it.</summary>
+    /// <summary>Returns the UTC time at the end of the timeout, or the maximum value if that is out of range.</summary>
     public static DateTime UtcAfter(TimeSpan timeout, TimeProvider clock)
     {
         DateTime now = clock.GetUtcNow().UtcDateTime;
@@ -43,7 +43,7 @@ internal sealed class CallDeadline : IDisposable
 
     public void Dispose() => _timer.Dispose();
 
-    /// <summary>What is left; zero or less when the deadline has passed.</summary>
+    /// <summary>The remaining time; zero or less once the deadline has passed.</summary>
     public TimeSpan Remaining => Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), _expiresAt);
 
     private void OnTimer()
@@ -63,7 +63,7 @@ internal sealed class CallDeadline : IDisposable
         TimeSpan remaining = Remaining;
         TimeSpan next = remaining > s_longest ? s_longest : remaining;
 
-        // Timers count whole milliseconds and cut off the rest.
+        // A timer truncates to whole milliseconds, which would fire early.
         long milliseconds = Math.Max(0, (long)Math.Ceiling(next.TotalMilliseconds));
         try
         {

@@ -5,16 +5,16 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// What the marshaller of a large message writes to: a buffer of one chunk, which is sent whenever it is full, so that
-/// the peer copies while this side serialises, and both do it within their caches. Once a part cannot go at once, the
-/// rest is collected. Holds nothing while user code writes. Used by one thread.
+/// The buffer writer for a large message. It sends its buffer of one chunk whenever that is full: the peer copies while
+/// this side serialises, and both work within their caches. Once a part cannot go at once, the rest is collected. User
+/// code writes without any lock held. Not thread-safe.
 /// </summary>
 internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWriter<byte>
 {
-    /// <summary>A shorter message is collected whole: there is little to gain.</summary>
+    /// <summary>The minimum length for sending in parts; a shorter message has little to gain.</summary>
     public const int SmallestMessageBytes = 2 * PartBytes;
 
-    /// <summary>The same for bytes that are there already and sent from where they lie: more than a record.</summary>
+    /// <summary>The same minimum for existing bytes, which are sent without a copy: more than a record.</summary>
     public const int SmallestThatLiesThere = PartBytes + 1;
 
     private const int PartBytes = FrameWriter.ChunkBytes;
@@ -23,11 +23,11 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
     private int _wholeLength;
     private bool _isCollecting;
 
-    /// <summary>How many bytes were sent; they are no longer in the buffer.</summary>
+    /// <summary>The number of bytes that were sent, and so removed from the buffer.</summary>
     public int SentBytes { get; private set; }
 
-    /// <param name="parts">Where the parts go.</param>
-    /// <param name="wholeLength">How many bytes there will be.</param>
+    /// <param name="parts">The destination of the parts.</param>
+    /// <param name="wholeLength">The length of the whole message in bytes.</param>
     public void Begin(IMessageChunkSink parts, int wholeLength)
     {
         _parts = parts;
@@ -37,21 +37,21 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
         bytes.Reserve(PartBytes);
     }
 
-    /// <summary>Forgets the message.</summary>
+    /// <summary>Releases the message's destination.</summary>
     public void Clear()
     {
         _parts = null;
         SentBytes = 0;
     }
 
-    /// <summary>The whole message at once: what can go at once is sent from where it lies.</summary>
+    /// <summary>Writes the whole message, and sends without a copy what can go at once.</summary>
     public void WriteAll(in ReadOnlySequence<byte> message)
     {
         foreach (ReadOnlyMemory<byte> memory in message)
         {
             ReadOnlySpan<byte> rest = memory.Span;
 
-            // The last byte stays: it goes with what follows the message.
+            // The last byte stays in the buffer: the send that ends the message needs at least one.
             int mayGo = Math.Min(rest.Length, _wholeLength - 1 - SentBytes);
             if (!_isCollecting && mayGo > 0)
             {
@@ -84,7 +84,7 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
         return span.Length > most ? span[..most] : span;
     }
 
-    /// <summary>Sends the buffer when it has no room for so many bytes. Gives the most to be handed out.</summary>
+    /// <summary>Sends the buffer if it lacks room for the hint. Returns the maximum length to hand out.</summary>
     private int MakeRoom(int sizeHint)
     {
         int wanted = Math.Max(sizeHint, 1);
@@ -112,7 +112,7 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
             bytes.RemoveFirst(sent);
         }
 
-        // At the end of the message, or without credit, space or turn.
+        // The message is complete, or the rest has no credit, no space or not its turn.
         if (bytes.Length > 0)
         {
             Collect();
@@ -129,12 +129,12 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
     }
 }
 
-/// <summary>Where the parts of a large message go while the rest of it is being serialised.</summary>
+/// <summary>The destination of a large message's parts while the rest is being serialised.</summary>
 internal interface IMessageChunkSink
 {
-    /// <summary>Sends as much of the next part as can go at once; never waits and never throws.</summary>
-    /// <param name="part">The bytes behind those that were sent. The end of the message is never among them.</param>
-    /// <param name="wholeLength">How long the whole message will be.</param>
-    /// <returns>How many bytes were sent; the caller keeps the others.</returns>
+    /// <summary>Sends as much of the next part as can go at once. Never waits and never throws.</summary>
+    /// <param name="part">The bytes after those already sent. Never includes the last byte of the message.</param>
+    /// <param name="wholeLength">The length of the whole message in bytes.</param>
+    /// <returns>The number of bytes sent; the caller keeps the rest.</returns>
     int SendPart(ReadOnlySpan<byte> part, int wholeLength);
 }

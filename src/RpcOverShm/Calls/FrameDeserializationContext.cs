@@ -6,23 +6,23 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// One received message as a marshaller sees it. Valid during the deserialiser's call; used by one thread. Kept for
-/// each thread and used again, unless a deserialiser itself deserialises.
+/// The deserialisation context of one received message. Valid only during the deserialiser's call; not thread-safe.
+/// Each thread caches one instance; a nested deserialisation creates another.
 /// </summary>
 internal sealed class FrameDeserializationContext : DeserializationContext
 {
     [ThreadStatic]
     private static FrameDeserializationContext? s_spare;
 
-    private ReceivedMessage _bytes;               // a message of our own, or
-    private ReadOnlySequence<byte> _inPlace;   // one in the peer's memory
+    private ReceivedMessage _bytes;               // a copied message, or
+    private ReadOnlySequence<byte> _inPlace;   // a message in the peer's memory
     private bool _hasMessage;
     private bool _isTaken;
-    private bool? _isTakenAsArray;             // null when nothing is to be learned of it
+    private bool? _isTakenAsArray;             // null if the access gives no hint
 
     public override int PayloadLength => _bytes.IsEmpty ? (int)_inPlace.Length : _bytes.Length;
 
-    /// <summary>Deserialises the message and releases its bytes, whatever the marshaller does.</summary>
+    /// <summary>Deserialises a message and releases its bytes, even if the marshaller throws.</summary>
     public static T Deserialize<T>(Marshaller<T> marshaller, ref ReceivedMessage bytes)
     {
         FrameDeserializationContext context = s_spare ?? new FrameDeserializationContext();
@@ -50,8 +50,8 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     }
 
     /// <summary>
-    /// Deserialises a message where it lies, in the peer's memory. Only for a peer that is trusted: it can change the
-    /// bytes meanwhile.
+    /// Deserialises a message in place, in the peer's memory. Only for a trusted peer, which could change the bytes
+    /// meanwhile.
     /// </summary>
     public static T DeserializeInPlace<T>(Marshaller<T> marshaller, ReadOnlySpan<byte> message)
     {
@@ -90,16 +90,14 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         return payload;
     }
 
-    /// <summary>The same for bytes that are the message's in another form: how that is taken is seen later.</summary>
+    /// <summary>Returns the encoded message, without setting the access hint: decoding it does that.</summary>
     public ReadOnlySequence<byte> PayloadToDecode()
     {
         Take();
         return _bytes.IsEmpty ? _inPlace : _bytes.AsSequence();
     }
 
-    /// <summary>
-    /// Hands the message over as it was put together. The caller releases it, whenever it likes.
-    /// </summary>
+    /// <summary>Transfers the received bytes to the caller, which must release them.</summary>
     public ReceivedMessage TakeBytes()
     {
         Take();

@@ -5,10 +5,10 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Where a marshaller puts a message: a pooled buffer of this thread, of the exact size where the marshaller says it
-/// beforehand. Of a large message that says so the first parts may be on their way before the last is written.
-/// Used by one thread; kept for each thread and used again, unless a serialiser itself serialises.
-/// The order of calls is that of grpc-dotnet: either Complete with an array, or the writer and then Complete.
+/// The serialisation context of one message, which goes into a pooled buffer. If the marshaller announces the length,
+/// the buffer has the exact size, and the first parts of a large message may be sent before the last is written. The
+/// order of calls is that of grpc-dotnet: either Complete with an array, or GetBufferWriter and then Complete. Not
+/// thread-safe. Each thread caches one instance; a nested serialisation creates another.
 /// </summary>
 internal sealed class FrameSerializationContext : SerializationContext, IDisposable
 {
@@ -20,9 +20,9 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     private int? _announcedLength;
     private int? _limitBytes;
     private int _smallestInParts;
-    private object? _message;       // what is being serialised
-    private IMessageChunkSink? _parts;  // where a large message may go while it is written; null for nowhere
-    private bool _isInParts;        // this one goes there
+    private object? _message;       // the message being serialised
+    private IMessageChunkSink? _parts;  // receives parts of a large message while it is written, or null
+    private bool _isInParts;        // this message goes out in parts
 
     private FrameSerializationContext() => _writer = new ChunkedMessageWriter(Bytes);
 
@@ -33,33 +33,29 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         Complete,
     }
 
-    /// <summary>
-    /// The message, once it is complete, or what was not sent of it. The receiver may detach the bytes.
-    /// </summary>
+    /// <summary>The complete message, or the part of it that was not sent. The caller may detach the bytes.</summary>
     public PooledBufferWriter Bytes { get; } = new();
 
-    /// <summary>How long the message is, with what was sent of it.</summary>
+    /// <summary>The length of the message in bytes, including the parts that were sent.</summary>
     public long Length => (long)_writer.SentBytes + Bytes.Length;
 
-    /// <summary>True when the message could go out in parts, wherever it went.</summary>
+    /// <summary>Whether the message is large enough to go out in parts, even if it did not.</summary>
     public bool MayGoInParts => Length >= _smallestInParts;
 
-    /// <summary>True when parts of the message were sent: what is here goes behind them.</summary>
+    /// <summary>Whether parts of the message were sent; <see cref="Bytes"/> must follow them.</summary>
     public bool HasSentParts => _writer.SentBytes > 0;
 
-    /// <summary>
-    /// Serialises a message of at most so many bytes. The caller disposes the context when it has used the bytes.
-    /// </summary>
-    /// <param name="marshaller">Writes it.</param>
-    /// <param name="message">What to write.</param>
-    /// <param name="limitBytes">The most bytes that it may have; null for any.</param>
+    /// <summary>Serialises a message. The caller disposes the context after it has used the bytes.</summary>
+    /// <param name="marshaller">The marshaller of the message.</param>
+    /// <param name="message">The message.</param>
+    /// <param name="limitBytes">The maximum length in bytes; null for no limit.</param>
     /// <param name="parts">
-    /// Where a large message may go while it is being written; null to collect it whole. Whoever gives this has to end
-    /// the call when this throws: parts may have been sent.
+    /// Receives parts of a large message while it is written; null to collect the whole message. A caller that passes
+    /// this must end the call if this method throws, because parts may have been sent.
     /// </param>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     /// <exception cref="InvalidOperationException">
-    /// The marshaller did not complete the message, or lied about its length.
+    /// The marshaller did not complete the message, or wrote another length than it announced.
     /// </exception>
     public static FrameSerializationContext Serialize<T>(
         Marshaller<T> marshaller, T message, int? limitBytes, IMessageChunkSink? parts)
@@ -85,10 +81,10 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
     }
 
-    /// <summary>Gives the context back for the thread's next message.</summary>
+    /// <summary>Returns the context to the thread's cache.</summary>
     public void Dispose()
     {
-        // A serialiser that goes on behind its own end is told, and does not write into the next message.
+        // A serialiser that writes on after its return gets an exception, and cannot write into the next message.
         _state = State.Complete;
         Bytes.Clear();
         _message = null;
@@ -111,7 +107,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
                 "Can't set payload length after the writer was taken or the message completed.");
         }
 
-        // Before anything is written: a message over the limit costs nothing.
+        // Checked before anything is written, so that a message over the limit costs nothing.
         ThrowIfTooLarge(payloadLength);
         _announcedLength = payloadLength;
         _isInParts = false;
@@ -137,7 +133,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         ArgumentNullException.ThrowIfNull(payload);
         BeginCompletion(payload.Length);
 
-        // Copied at once, where it can't be sent at once: a serialiser may use its array for something else then.
+        // What can't be sent at once is copied: the serialiser may reuse its array after this call.
         bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
         if (isAsAnnounced && TryBeginParts(payload.Length))
         {
@@ -150,13 +146,12 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     }
 
     /// <summary>
-    /// True when this is what is to be sent, and not something that a marshaller has made of it and may use again.
+    /// Returns whether the object is the message itself, not one that the marshaller made and may reuse.
     /// </summary>
     public bool IsMessage(object candidate) => ReferenceEquals(candidate, _message);
 
     /// <summary>
-    /// Completes the message with an array that stays as it is while the message is sent: it is copied only when it has
-    /// to wait.
+    /// Completes the message with an array that does not change while it is sent; only a wait costs a copy.
     /// </summary>
     public void CompleteWithMessage(byte[] message)
     {
@@ -172,12 +167,12 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
         else
         {
-            // What is more than a record has to wait in any case.
+            // More than one record has to wait in any case.
             Bytes.Write(message);
         }
     }
 
-    /// <summary>Completes the message with bytes that are elsewhere, and need not be kept after this.</summary>
+    /// <summary>Completes the message with bytes that the caller may change or free afterwards.</summary>
     public void Complete(in ReadOnlySequence<byte> payload)
     {
         BeginCompletion(payload.Length);

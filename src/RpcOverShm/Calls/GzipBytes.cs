@@ -5,14 +5,14 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>One message as one member of gzip (RFC 1952), and back.</summary>
+/// <summary>Compresses and decompresses a message as a single gzip member (RFC 1952).</summary>
 internal static class GzipBytes
 {
-    // Ten bytes of head; behind the data its check value and its length.
+    // A header of ten bytes, and a trailer with the checksum and the length.
     private const int FrameBytes = 18;
     private const int LengthBytes = 4;
 
-    /// <summary>False when the result is not shorter; it is then of no use.</summary>
+    /// <summary>Compresses a message. Returns false, without a result, if it would not become shorter.</summary>
     public static bool TryCompress(PooledBufferWriter from, PooledBufferWriter to, CompressionLevel level)
     {
         using var result = new MemoryStream();
@@ -30,8 +30,8 @@ internal static class GzipBytes
         return true;
     }
 
-    /// <summary>Stops behind the limit: a small message may stand for a large one.</summary>
-    /// <exception cref="MessageEncodingException">It is not gzip, or not whole.</exception>
+    /// <summary>Decompresses a message. Stops just after the limit: a small message may expand to a huge one.</summary>
+    /// <exception cref="MessageEncodingException">The bytes are not exactly one complete gzip member.</exception>
     public static void Decompress(in ReadOnlySequence<byte> from, PooledBufferWriter to, int? limitBytes)
     {
         const int Step = 16 << 10;
@@ -53,14 +53,14 @@ internal static class GzipBytes
             throw Unreadable(exception.Message);
         }
 
-        // The stream does not say whether it has come to the end of its data or merely to the end of the bytes.
+        // GZipStream does not tell the end of the gzip data from the end of the input.
         if (!(to.Length > limitBytes) && !IsWhole(bytes, to.Length))
         {
             throw Unreadable("It is cut short, or something follows it.");
         }
     }
 
-    /// <summary>The length, decompressed, that the last bytes tell; 0 where there are too few.</summary>
+    /// <summary>Returns the decompressed length from the trailer, or 0 if the message is too short for one.</summary>
     public static long PromisedLength(in ReadOnlySequence<byte> from) => from.Length > FrameBytes
         ? BinaryPrimitives.ReadUInt32LittleEndian(from.Slice(from.Length - LengthBytes).ToArray())
         : 0;

@@ -6,16 +6,16 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// The received messages of one direction of one call: put together from their parts, kept until they are read, and the
-/// credit that the peer gets back for what was read. The holder of the reader role adds; one reader of the call takes;
-/// any thread may abort. The credit bounds what is kept here, so a reader that pauses stalls its own call and no other.
-/// A reader that waits is woken as work of its call, never under a lock nor by the thread that adds.
+/// The received messages of one call: assembles them from parts, queues them until they are read, and grants the peer
+/// credit for those that were read. Credit bounds the queue, so a paused reader stalls only its own call. The holder of
+/// the reader role adds messages, one reader of the call takes them, and any thread may abort. A waiting reader resumes
+/// as pending user code of the call, never under a lock and never inside the adding code.
 /// </summary>
-/// <param name="call">The call: its credit is granted, its reader woken.</param>
-/// <param name="maxMessageBytes">The largest message taken; null for any. May change before the first.</param>
-/// <param name="window">How many bytes of messages the peer may send before it gets credit.</param>
-/// <param name="isAlwaysRequested">True where one message is expected, which is taken in any case.</param>
-/// <param name="hint">How the messages are taken. May change before the first.</param>
+/// <param name="call">The call that grants the credit and runs the reader's pending user code.</param>
+/// <param name="maxMessageBytes">The maximum message length; null for none. May change before the first one.</param>
+/// <param name="window">The bytes of messages that the peer may send before it gets credit.</param>
+/// <param name="isAlwaysRequested">Whether the call expects one message, which it takes in any case.</param>
+/// <param name="hint">How the marshaller accesses messages. May change before the first one.</param>
 internal sealed class InboundMessages(
     ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysRequested, PayloadAccessHint hint)
     : IValueTaskSource
@@ -23,20 +23,20 @@ internal sealed class InboundMessages(
     private readonly Lock _gate = new();
     private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
     private ManualResetValueTaskSourceCore<bool> _wait;
-    private bool _isReaderWaiting;  // and was not told yet
-    private bool _isWakeDue;        // the reader was told; somebody is to complete its wait
+    private bool _isReaderWaiting;  // and no wake-up is due yet
+    private bool _isWakeDue;        // the reader's wait must be completed
     private CancellationToken _cancelledBy;
-    private bool _isEnded;          // no message follows those in the queue
+    private bool _isEnded;          // no message follows the queued ones
     private volatile bool _isAborted;
-    private bool _isRefusing;       // a message ends the call; until then its parts still come
-    private long _consumed;         // credit's worth that the reader has taken, or waits for
-    private long _granted;          // credit's worth that the peer got back
-    private long _received;         // credit's worth that came; the reader role's own
-    private bool _hasBegun;         // a message has come, or begun to
-    private bool _isFree;           // the message is the only one, and so costs no credit
-    private ReceivedMessage _partial;  // a message that is not complete
-    private int _partialLength;     // what it will be
-    private long _partialCost;      // of the partial message, not consumed yet
+    private bool _isRefusing;       // a refused message ends the call; its parts may still come
+    private long _consumed;         // credit for bytes that the reader took or waits for
+    private long _granted;          // credit that the peer got back
+    private long _received;         // credit that the peer used; for the holder of the reader role
+    private bool _hasBegun;         // at least the first part of a message has come
+    private bool _isFree;           // the message is the only one and costs no credit
+    private ReceivedMessage _partial;  // the incomplete message
+    private int _partialLength;     // its announced length
+    private long _partialCost;      // its credit that was not consumed yet
 
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
@@ -44,10 +44,10 @@ internal sealed class InboundMessages(
 
     public bool IsEnded => Volatile.Read(ref _isEnded);
 
-    /// <summary>True when every message was taken and none follows.</summary>
+    /// <summary>Whether all messages were taken and none follows.</summary>
     public bool IsAtEnd => IsEnded && IsEmpty;
 
-    /// <summary>True when no complete message waits to be taken.</summary>
+    /// <summary>Whether no complete message is queued.</summary>
     public bool IsEmpty
     {
         get
@@ -59,9 +59,9 @@ internal sealed class InboundMessages(
         }
     }
 
-    /// <summary>Adds a message, or the first part of one.</summary>
-    /// <returns>Null, or the status with which the call ends because of it.</returns>
-    /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
+    /// <summary>Adds a message or the first part of one.</summary>
+    /// <returns>The status that ends the call because of this message; null for none.</returns>
+    /// <exception cref="ProtocolException">It is not allowed now, or exceeds the credit.</exception>
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (_isAborted || _isRefusing)
@@ -78,7 +78,7 @@ internal sealed class InboundMessages(
             return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue);
         }
 
-        // Credit comes back as the one message arrives: a second one must not be kept.
+        // The credit of a single expected message comes back on arrival, so a second message would not be bounded.
         if (isAlwaysRequested && _hasBegun)
         {
             _isRefusing = true;
@@ -94,7 +94,7 @@ internal sealed class InboundMessages(
     }
 
     /// <summary>Adds the next part of a message.</summary>
-    /// <exception cref="ProtocolException">It may not come now, or exceeds the peer's credit.</exception>
+    /// <exception cref="ProtocolException">It is not allowed now, or exceeds the credit or the message.</exception>
     public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (_isAborted || _isRefusing)
@@ -112,20 +112,20 @@ internal sealed class InboundMessages(
         AddPart(bytes, cost, flags);
     }
 
-    /// <summary>No message follows.</summary>
-    /// <exception cref="ProtocolException">A message is not complete.</exception>
+    /// <summary>Ends the messages: none follows.</summary>
+    /// <exception cref="ProtocolException">A message is incomplete.</exception>
     public void End()
     {
         if (_isRefusing)
         {
-            return; // The reader must not take this for the end of a stream: the call's own end follows.
+            return; // The reader must not see a normal end of stream: the failure of the call follows.
         }
 
         ThrowIfIncomplete();
         EndAbruptly();
     }
 
-    /// <exception cref="ProtocolException">A message is not complete.</exception>
+    /// <exception cref="ProtocolException">A message is incomplete.</exception>
     public void ThrowIfIncomplete()
     {
         if (!_isAborted && !_partial.IsEmpty)
@@ -134,7 +134,7 @@ internal sealed class InboundMessages(
         }
     }
 
-    /// <summary>The call has failed: what is complete can still be read, nothing follows.</summary>
+    /// <summary>Ends the messages of a failed call: complete ones can still be read, and none follows.</summary>
     public void EndAbruptly()
     {
         _partial.Release();
@@ -145,7 +145,7 @@ internal sealed class InboundMessages(
         }
     }
 
-    /// <summary>Drops everything, also what still comes. A waiting reader goes on and finds nothing.</summary>
+    /// <summary>Drops all messages, including later ones. A waiting reader resumes and finds none.</summary>
     public void Abort()
     {
         bool isWoken;
@@ -163,11 +163,11 @@ internal sealed class InboundMessages(
 
         if (isWoken)
         {
-            call.QueueUserCode(); // Whoever aborts may be anybody, with any locks of its own.
+            call.QueueUserCode(); // The aborting thread may hold any lock.
         }
     }
 
-    /// <summary>Completes the wait of a reader that may go on. As work of the call: its code runs in here.</summary>
+    /// <summary>Completes the wait of a reader that may resume. Only as pending user code: it runs user code.</summary>
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
@@ -193,7 +193,7 @@ internal sealed class InboundMessages(
         }
     }
 
-    /// <summary>Takes the next message. False when none is complete.</summary>
+    /// <summary>Takes the next message. Returns false if no complete message is queued.</summary>
     public bool TryTake(out ReceivedMessage bytes)
     {
         long credit;
@@ -214,8 +214,8 @@ internal sealed class InboundMessages(
     }
 
     /// <summary>
-    /// Completes when there is something to take or nothing follows. One reader at a time: its next wait comes after
-    /// this one's end. Given up when the token is cancelled: then it throws, and the next wait starts afresh.
+    /// Waits until a message is complete or none follows. One reader at a time: its next wait begins after this one has
+    /// ended. A later wait starts afresh after a cancellation.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public ValueTask WaitAsync(CancellationToken cancellationToken) =>
@@ -244,7 +244,7 @@ internal sealed class InboundMessages(
             _wait.Reset();
             version = _wait.Version;
 
-            // A message may exceed the window: its parts count as read while somebody waits for it.
+            // A message may exceed the window, so its parts count as read while a reader waits for it.
             credit = Consume(_partialCost);
             _partialCost = 0;
         }
@@ -359,7 +359,7 @@ internal sealed class InboundMessages(
         _partialCost = 0;
     }
 
-    // Under the gate. What the peer may have back now: half a window at a time, so that credit is rare on the wire.
+    // Under the gate. Returns the credit to grant: half a window at a time, to keep credit frames rare.
     private long Consume(long cost)
     {
         _consumed += cost;
@@ -381,8 +381,8 @@ internal sealed class InboundMessages(
         }
     }
 
-    // Under the gate. A reader that waits may go on: notes that as work of the call, which whoever reads the ring runs
-    // or queues. False when none waits, or it was told before.
+    // Under the gate. Lets a waiting reader resume: notes it as pending user code, which the holder of the reader role
+    // runs or queues. Returns false if no reader waits, or its wake-up is due already.
     private bool RecordWake()
     {
         if (!_isReaderWaiting)

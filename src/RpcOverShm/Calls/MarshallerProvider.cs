@@ -2,20 +2,18 @@ using Grpc.Core;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>
-/// A serialiser for all messages, as the calls see it: its name on the wire, and a marshaller for each type.
-/// </summary>
+/// <summary>A codec as the calls see it: its name on the wire, and a marshaller for each message type.</summary>
 internal abstract class MarshallerProvider
 {
-    /// <summary>Goes with each call that uses it.</summary>
+    /// <summary>The name of the codec, which each call that uses it carries.</summary>
     public abstract string Name { get; }
 
-    /// <summary>The marshaller to use in place of the generated one; null where there is none for this type.</summary>
+    /// <summary>Returns the marshaller that replaces the generated one; null if there is none for this type.</summary>
     public abstract Marshaller<T>? TryReplace<T>(Marshaller<T> generated)
         where T : class;
 
-    /// <summary>The marshaller to use in place of the generated one.</summary>
-    /// <exception cref="InvalidOperationException">There is none for this type.</exception>
+    /// <summary>Returns the marshaller that replaces the generated one.</summary>
+    /// <exception cref="InvalidOperationException">The codec has no marshaller for this type.</exception>
     public Marshaller<T> Replace<T>(Marshaller<T> generated)
         where T : class =>
         TryReplace(generated)

@@ -6,44 +6,44 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Compression of messages, for calls that have named an encoding. Each message of such a call, in that direction,
-/// begins with a byte: 1 where what follows is compressed, 0 where it is as it is. Written and read by marshallers
-/// around the call's own, so that other calls know nothing of it. Holds nothing of a call.
+/// Compresses the messages of calls that name an encoding. In the direction that names one, each message begins with a
+/// byte: 1 if the rest is compressed, 0 if not. Marshallers around the call's own write and read this form, so other
+/// calls are not affected. Stateless.
 /// </summary>
 internal static class MessageEncoding
 {
-    /// <summary>The one encoding besides <see cref="Identity"/>.</summary>
+    /// <summary>The only encoding besides <see cref="Identity"/>.</summary>
     public const string Gzip = "gzip";
 
-    /// <summary>The encoding that changes nothing: no call needs to name it.</summary>
+    /// <summary>The encoding that changes nothing; no call needs to name it.</summary>
     public const string Identity = "identity";
 
-    /// <summary>All of them, for people.</summary>
+    /// <summary>All encodings, for error messages.</summary>
     public const string Supported = $"{Identity},{Gzip}";
 
-    /// <summary>In the response's metadata: its encoding.</summary>
+    /// <summary>The key in response metadata that names the encoding of the responses.</summary>
     public const string ResponseKey = "grpc-encoding";
 
-    /// <summary>In metadata of either side, for the library only: the encoding that is wanted.</summary>
+    /// <summary>The metadata key by which user code of either side requests an encoding; it is not sent.</summary>
     public const string RequestedKey = "grpc-internal-encoding-request";
 
     private const byte Plain = 0;
     private const byte Compressed = 1;
 
-    // Its mark; and what a peer may add that sends compressed what did not become smaller.
+    // The mark, plus the growth of a message that a peer sends compressed although compression made it longer.
     private const int FixedOverheadBytes = 64;
     private const int BytesPerOverheadByte = 1024;
 
-    /// <summary>The most bytes that come for a message that may have so many; null for any.</summary>
+    /// <summary>Returns the maximum length on the wire of a message with this limit; null for no limit.</summary>
     public static long? WireLimit(int? limitBytes, bool isEncoded) => isEncoded
         ? (long?)limitBytes + FixedOverheadBytes + (limitBytes / BytesPerOverheadByte)
         : limitBytes;
 
-    /// <summary>Whether the options of a write allow its message to be compressed.</summary>
+    /// <summary>Returns whether the options of a write allow its message to be compressed.</summary>
     public static bool MayCompress(WriteOptions? options) => ((options?.Flags ?? 0) & WriteFlags.NoCompress) == 0;
 
     /// <summary>
-    /// Takes the name of an encoding out of metadata, which stay as they are for everybody else: null for none.
+    /// Returns the encoding that metadata names, or null, and replaces the metadata with a copy without it.
     /// </summary>
     public static string? Take(string key, ref Metadata metadata)
     {
@@ -56,11 +56,11 @@ internal static class MessageEncoding
         return encoding;
     }
 
-    /// <summary>A marshaller that writes messages as calls with an encoding have them.</summary>
-    /// <param name="inner">Writes the message.</param>
-    /// <param name="isCompressed">Whether this one is to be compressed.</param>
-    /// <param name="level">How thoroughly.</param>
-    /// <param name="limitBytes">The most bytes of the message before that; null for any.</param>
+    /// <summary>Returns a marshaller that writes messages in the form of calls with an encoding.</summary>
+    /// <param name="inner">The marshaller of the message.</param>
+    /// <param name="isCompressed">Whether to compress this message.</param>
+    /// <param name="level">The compression level.</param>
+    /// <param name="limitBytes">The maximum uncompressed length of the message in bytes; null for no limit.</param>
     public static Marshaller<T> Writing<T>(
         Marshaller<T> inner, bool isCompressed, CompressionLevel level, int? limitBytes) => Marshallers.Create(
         (T message, SerializationContext context) =>
@@ -69,7 +69,7 @@ internal static class MessageEncoding
                 FrameSerializationContext.Serialize(inner, message, limitBytes, parts: null);
             using var compressed = new PooledBufferWriter();
 
-            // What does not become smaller goes as it is: so a message never exceeds its limit by more than its mark.
+            // A message that would not become shorter goes uncompressed, so it exceeds its limit by the mark at most.
             bool isSmaller = isCompressed && GzipBytes.TryCompress(plain.Bytes, compressed, level);
             ReadOnlySpan<byte> bytes = isSmaller ? compressed.WrittenSpan : plain.Bytes.WrittenSpan;
             context.SetPayloadLength(bytes.Length + 1);
@@ -80,11 +80,11 @@ internal static class MessageEncoding
         },
         inner.ContextualDeserializer);
 
-    /// <summary>A marshaller that reads messages as calls with an encoding have them.</summary>
-    /// <param name="inner">Reads the message.</param>
-    /// <param name="limitBytes">The most bytes of the message, decompressed; null for any.</param>
-    /// <param name="mayBeCompressed">Whether the encoding is more than identity.</param>
-    /// <param name="note">Hears whether a message was compressed; null for nobody.</param>
+    /// <summary>Returns a marshaller that reads messages in the form of calls with an encoding.</summary>
+    /// <param name="inner">The marshaller of the message.</param>
+    /// <param name="limitBytes">The maximum decompressed length of the message in bytes; null for no limit.</param>
+    /// <param name="mayBeCompressed">Whether the encoding is another than identity.</param>
+    /// <param name="note">Receives whether each message was compressed; null for no notification.</param>
     public static Marshaller<T> Reading<T>(
         Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) =>
         Marshallers.Create(
@@ -143,5 +143,5 @@ internal static class MessageEncoding
     }
 }
 
-/// <summary>A message that is not what its encoding says: the peer's doing, whoever reads it.</summary>
+/// <summary>The exception for a message that does not match its encoding, which is the peer's fault.</summary>
 internal sealed class MessageEncodingException(Status status) : RpcException(status);

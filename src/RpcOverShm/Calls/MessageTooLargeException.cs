@@ -4,17 +4,17 @@ using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>A message is larger than this side may send or takes. Ends its call only.</summary>
-/// <param name="bytes">Of the message.</param>
-/// <param name="limitBytes">The most that are allowed; of one that came encoded, with what that may add.</param>
-/// <param name="option">The option of the channel or server that says so.</param>
+/// <summary>The exception for a message over this side's limit. It ends only the message's call.</summary>
+/// <param name="bytes">The length of the message.</param>
+/// <param name="limitBytes">The maximum length; for an encoded message it includes the encoding's overhead.</param>
+/// <param name="option">The option of the channel or server that sets the limit.</param>
 internal sealed class MessageTooLargeException(long bytes, long limitBytes, string option)
     : Exception($"The message has {bytes} bytes; {option} allows {limitBytes}.")
 {
     public const string ReceiveOption = "MaxReceiveMessageSize";
     public const string SendOption = "MaxSendMessageSize";
 
-    /// <summary>Logs the end of a call, if it was this. The side is client or server, for people.</summary>
+    /// <summary>Logs the end of a call that this exception has ended. The side is "client" or "server".</summary>
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 

@@ -1,9 +1,9 @@
 namespace RpcOverShm.Calls;
 
-/// <summary>Tasks that nobody may come to look at: their failures are told otherwise too.</summary>
+/// <summary>Marks tasks that may stay unawaited, because their failures are reported in another way too.</summary>
 internal static class ObservedTask
 {
-    /// <summary>Marks what the task may fail with as seen, so that nobody is told of an unobserved exception.</summary>
+    /// <summary>Marks the task's exception as observed, so that it raises no UnobservedTaskException.</summary>
     public static T Observed<T>(this T task)
         where T : Task
     {

@@ -1,29 +1,27 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// How the marshallers of one type take messages, but for small ones: as they did last, which is a guess about the next
-/// one. Any thread may use it.
+/// Predicts how the marshallers of one type access a message: as they did the last time, small messages aside.
+/// Thread-safe.
 /// </summary>
-/// <param name="isInChunks">
-/// True when messages are kept in the arrays that they came in, none of which is to be large.
-/// </param>
+/// <param name="isInChunks">Whether messages keep the arrays in which they came, none of which may be large.</param>
 internal sealed class PayloadAccessHint(bool isInChunks)
 {
-    // With the part that has just come, an array of 64 KiB: the next power of two would be a large object.
+    // Together with the part that has just come, the array has 64 KiB. The next power of two would be a large object.
     private const int MostToCome = 32 << 10;
 
-    // Nobody notes anything in this one.
+    // Shared and never written.
     private static readonly PayloadAccessHint s_encoded = new(isInChunks: false);
 
     private volatile bool _isAsArray;
 
-    /// <summary>True when they take an array of their own, which a message is then put into as it comes.</summary>
+    /// <summary>Whether marshallers take an array of their own; a message is then assembled in that array.</summary>
     public bool IsAsArray
     {
         get => _isAsArray;
         set
         {
-            // Compared first: all cores share the line.
+            // Compared first, because all cores share the cache line.
             if (_isAsArray != value && !isInChunks)
             {
                 _isAsArray = value;
@@ -31,15 +29,15 @@ internal sealed class PayloadAccessHint(bool isInChunks)
         }
     }
 
-    /// <summary>True when they keep the arrays that a message came in.</summary>
+    /// <summary>Whether messages keep the arrays in which they came.</summary>
     public bool IsInChunks => isInChunks;
 
-    /// <summary>The same for bytes that hold such messages in another form, and become none of them.</summary>
+    /// <summary>The hint for the encoded form of such messages, which no message takes as its array.</summary>
     public PayloadAccessHint Encoded => isInChunks ? this : s_encoded;
 
     public static PayloadAccessHint Of<T>() => OfType<T>.Hint;
 
-    /// <summary>How many of the bytes that are still to come an array is to have room for.</summary>
+    /// <summary>Returns the number of outstanding bytes for which an array should have room.</summary>
     public int RoomFor(int bytesToCome) => isInChunks ? Math.Min(bytesToCome, MostToCome) : bytesToCome;
 
     private static class OfType<T>
@@ -49,7 +47,7 @@ internal sealed class PayloadAccessHint(bool isInChunks)
 }
 
 /// <summary>
-/// A message that keeps the pooled bytes it came in. Its bytes are put together in arrays that are small enough to stay
-/// off the large object heap, and a server gives it back when it has sent it as a response.
+/// A message that keeps the pooled arrays in which it came. The arrays are small enough to stay off the large object
+/// heap. A server disposes the message after sending it as a response.
 /// </summary>
 internal interface IPooledMessage : IDisposable;

@@ -2,15 +2,13 @@ using System.Buffers;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>
-/// One array of a message that has several, itself pooled: a large message is to allocate nothing for its pieces.
-/// </summary>
+/// <summary>One array of a message that has several. Pooled too, so a large message allocates no segments.</summary>
 internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
 {
-    // Those of 64 MiB of messages at a time, in 64 KiB of memory.
+    // Enough for 64 MiB of messages at a time; the segments themselves take 64 KiB.
     private const int MostFree = 1024;
 
-    // Taken once for each array of a large message, which costs a thousand times as much to copy.
+    // Taken once for each array of a large message, whose copy costs a thousand times as much.
     private static readonly Lock s_lock = new();
     private static PooledSegment? s_free;
     private static int s_freeCount;
@@ -23,7 +21,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
 
     public PooledSegment First { get; private set; } = null!;
 
-    /// <summary>The next segment of a chain, which takes over an array of the shared pool.</summary>
+    /// <summary>Returns the next segment of a chain. It takes ownership of an array of the shared pool.</summary>
     public static PooledSegment Rent(byte[] array, int length, PooledSegment? previous)
     {
         PooledSegment segment = TakeFree() ?? new PooledSegment();
@@ -39,7 +37,9 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
         return segment;
     }
 
-    /// <summary>Gives back a whole chain and its arrays. Once, and nobody may use its bytes afterwards.</summary>
+    /// <summary>
+    /// Returns a whole chain and its arrays to the pools, once. The bytes must not be used afterwards.
+    /// </summary>
     public static void Return(PooledSegment last)
     {
         PooledSegment first = last.First;

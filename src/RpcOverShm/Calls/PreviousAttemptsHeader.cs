@@ -4,17 +4,17 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// The entry of a request's metadata by which its server sees that the call is being tried again (gRFC A6). It is the
-/// library's own, and so no limit of metadata counts it.
+/// The request metadata entry that tells the server about previous attempts (gRFC A6). The library adds it itself, so
+/// it does not count against metadata limits.
 /// </summary>
 internal static class PreviousAttemptsHeader
 {
     public const string Key = "grpc-previous-rpc-attempts";
 
-    // As many as any int has. What is longer no library has written, and it is counted.
+    // The digits of any int. A longer value is not the library's, and it counts.
     private const int MaxDigits = 10;
 
-    /// <summary>The size of a request's metadata as limits count it.</summary>
+    /// <summary>Returns the size of a request's metadata as the limits count it.</summary>
     public static long MeasureBytes(Metadata request)
     {
         long size = MetadataCodec.MeasureBytes(request);

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// That a peer has announced so many bytes, for which there is an array already. All promises of the process together
-/// are bounded: a peer that announces and does not send costs its victims a shortcut, and not their memory.
+/// Reserves the array of a message that a peer has announced and not sent yet. The reservations of a process have a
+/// common limit: a peer that announces and does not send costs this process a shortcut, not its memory.
 /// </summary>
 internal sealed class ReceiveReservation : IDisposable
 {
@@ -14,14 +14,13 @@ internal sealed class ReceiveReservation : IDisposable
 
     private ReceiveReservation(int bytes) => _bytes = bytes;
 
-    // A message that is cut off has nobody who would release it: the call has ended, and the reader role may not be
-    // there.
+    // A cut-off message may never be released: the thread that ends its call may not hold the reader role.
     ~ReceiveReservation() => GiveBack();
 
-    /// <summary>What is promised and has neither come nor been given up.</summary>
+    /// <summary>The bytes that are reserved in this process.</summary>
     public static long Outstanding => Volatile.Read(ref s_bytes);
 
-    /// <summary>Null when too much was promised already.</summary>
+    /// <summary>Returns a reservation, or null if the limit is reached.</summary>
     public static ReceiveReservation? TryMake(int bytes)
     {
         if (Interlocked.Add(ref s_bytes, bytes) <= MostBytes)
@@ -33,7 +32,7 @@ internal sealed class ReceiveReservation : IDisposable
         return null;
     }
 
-    /// <summary>The bytes have come, or never will. Any number of times.</summary>
+    /// <summary>Ends the reservation: the bytes have come or never will. May be called more than once.</summary>
     public void Dispose()
     {
         GiveBack();

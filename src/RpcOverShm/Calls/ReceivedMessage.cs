@@ -3,23 +3,23 @@ using System.Buffers;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// The bytes of one received message in private memory: one array of the shared pool, or a chain of them for a large
-/// message that grew as its parts came, or the very array that its reader will want. Owned by whoever holds it, who
-/// releases it once. Not thread-safe.
+/// The bytes of one received message in private memory. They lie in one pooled array, in a chain of pooled arrays for a
+/// large message that grew with its parts, or in the very array that the marshaller will take. The owner releases them
+/// once. Not thread-safe.
 /// </summary>
 internal struct ReceivedMessage
 {
-    /// <summary>The pool's largest array that is not a large object.</summary>
+    /// <summary>The size of the pool's largest array that is not a large object.</summary>
     public const int ChunkBytes = 64 << 10;
 
-    /// <summary>A shorter message is copied once more, for less than it costs to ask how it will be taken.</summary>
+    /// <summary>The minimum length for using the access hint; copying a shorter message once more is cheaper.</summary>
     public const int SmallestArrayBytes = 1 << 10;
 
-    // In place of how full the last array is: the array is as long as the message will be, and not the pool's.
+    // A value of _inArray: the array has the message's exact length, and is not pooled.
     private const int Own = -1;
 
     private byte[]? _array;  // the only array, or the last of a chain
-    private object? _more;   // the last segment of the chain, which knows the first; or the promise of an own array
+    private object? _more;   // the chain's last segment, which knows the first; or an own array's reservation
     private int _inArray;    // bytes in the last array, or Own
 
     public ReceivedMessage(ReadOnlySpan<byte> bytes)
@@ -28,10 +28,10 @@ internal struct ReceivedMessage
         Append(bytes, 0);
     }
 
-    /// <param name="firstBytes">Room to make at first.</param>
+    /// <param name="firstBytes">The initial capacity in bytes.</param>
     public ReceivedMessage(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
 
-    /// <summary>A message that has come whole; in the array that its reader will want, where it wants one.</summary>
+    /// <summary>Returns a message that has come whole, in an array of its own if the hint says so.</summary>
     public static ReceivedMessage Of(ReadOnlySpan<byte> bytes, PayloadAccessHint hint)
     {
         ReceivedMessage whole = ToCome(bytes.Length, bytes.Length, hint);
@@ -40,12 +40,12 @@ internal struct ReceivedMessage
     }
 
     /// <summary>
-    /// Room for a message: for what has come of it, since announcing costs a peer nothing; or for all of it, where its
-    /// reader wants an array of its own and not too much was promised already.
+    /// Makes room for a message. The room is for the bytes that have come, because an announcement costs the peer
+    /// nothing. It is for the whole message if the marshaller takes an array and a reservation succeeds.
     /// </summary>
-    /// <param name="wholeBytes">How long the message was announced to be.</param>
-    /// <param name="firstBytes">How many bytes of it have come.</param>
-    /// <param name="hint">How its reader takes messages.</param>
+    /// <param name="wholeBytes">The announced length of the message.</param>
+    /// <param name="firstBytes">The number of bytes that have come.</param>
+    /// <param name="hint">How the marshaller accesses messages.</param>
     public static ReceivedMessage ToCome(int wholeBytes, int firstBytes, PayloadAccessHint hint)
     {
         ReceiveReservation? promise = null;
@@ -56,7 +56,7 @@ internal struct ReceivedMessage
             return new ReceivedMessage(firstBytes);
         }
 
-        // Every byte is written before anybody reads it, and zeroing a large array costs as much as the copy.
+        // Every byte is written before it is read, and zeroing a large array costs as much as the copy.
         return new ReceivedMessage
         {
             _array = GC.AllocateUninitializedArray<byte>(wholeBytes),
@@ -65,7 +65,7 @@ internal struct ReceivedMessage
         };
     }
 
-    /// <summary>A copy of bytes, in arrays of which none is large.</summary>
+    /// <summary>Copies bytes into arrays of which none is a large object.</summary>
     public static ReceivedMessage InChunks(in ReadOnlySequence<byte> bytes)
     {
         var copy = new ReceivedMessage((int)Math.Min(bytes.Length, ChunkBytes));
@@ -84,14 +84,16 @@ internal struct ReceivedMessage
         return copy;
     }
 
-    /// <summary>How many bytes there are.</summary>
+    /// <summary>The number of bytes that have come.</summary>
     public int Length { get; private set; }
 
     public readonly bool IsEmpty => _array is null;
 
     private readonly PooledSegment? Last => _more as PooledSegment;
 
-    /// <summary>Adds a part of the message, which has room left for this many bytes after it.</summary>
+    /// <summary>
+    /// Appends a part of the message. A new array gets room for <paramref name="bytesToCome"/> more bytes.
+    /// </summary>
     public void Append(ReadOnlySpan<byte> bytes, int bytesToCome)
     {
         if (_inArray == Own)
@@ -118,7 +120,7 @@ internal struct ReceivedMessage
                 return;
             }
 
-            // Never more than has come already: the length that was announced is only a promise.
+            // Room for at most as much again as has come, because the announced length is only a promise.
             CloseArray();
             int next = Math.Max(bytes.Length, Math.Min(bytes.Length + bytesToCome, Length));
             _array = ArrayPool<byte>.Shared.Rent(next);
@@ -126,7 +128,7 @@ internal struct ReceivedMessage
         }
     }
 
-    /// <summary>Where the next bytes of the message may be written, up to so many.</summary>
+    /// <summary>Returns room for the next bytes of the message, at most <paramref name="mostBytes"/>.</summary>
     public Memory<byte> MakeRoom(int mostBytes)
     {
         if (_inArray == _array!.Length)
@@ -139,7 +141,7 @@ internal struct ReceivedMessage
         return _array.AsMemory(_inArray, Math.Min(mostBytes, _array.Length - _inArray));
     }
 
-    /// <summary>So many bytes were written where <see cref="MakeRoom"/> has said.</summary>
+    /// <summary>Adds the bytes that the caller has written into <see cref="MakeRoom"/>'s result.</summary>
     public void Advance(int bytes)
     {
         _inArray += bytes;
@@ -157,7 +159,7 @@ internal struct ReceivedMessage
         return new ReadOnlySequence<byte>(Last.First, 0, Last, Last.Memory.Length);
     }
 
-    /// <summary>An array of exactly the message, which is the caller's. Once.</summary>
+    /// <summary>Returns an array of exactly the message, which the caller owns. Called at most once.</summary>
     public byte[] TakeArray()
     {
         if (_inArray == Own)
@@ -170,12 +172,12 @@ internal struct ReceivedMessage
         return array;
     }
 
-    /// <summary>Gives the arrays back to the pool. Nothing that points into them may be used afterwards.</summary>
+    /// <summary>Returns the arrays to the pool. The bytes must not be used afterwards.</summary>
     public void Release()
     {
         if (Last is { } last)
         {
-            // The last array is the chain's once it was closed.
+            // The last array belongs to the chain once it was closed.
             _array = ReferenceEquals(last.Array, _array) ? null : _array;
             PooledSegment.Return(last);
         }

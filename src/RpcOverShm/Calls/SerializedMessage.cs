@@ -3,20 +3,20 @@ using Grpc.Core;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// A message that was serialised before it is given to a call: what is kept of a request that may be sent more than
-/// once. No codec applies to it any more.
+/// A message that is serialised before a call gets it: a request that may be sent more than once. Codecs do not apply
+/// to it.
 /// </summary>
 internal sealed class SerializedMessage(byte[] bytes)
 {
     public int Length => bytes.Length;
 
-    /// <summary>Gives the bytes away as they are. Nobody reads messages of this kind.</summary>
+    /// <summary>The marshaller that writes the bytes unchanged. Messages of this type are never read.</summary>
     public static Marshaller<SerializedMessage> Marshaller { get; } = Marshallers.Create(
         static (message, context) => ((FrameSerializationContext)context).CompleteWithMessage(message.ToBytes()),
         static SerializedMessage (DeserializationContext _) => throw new NotSupportedException());
 
     /// <summary>Serialises a message.</summary>
-    /// <exception cref="MessageTooLargeException">It is larger than the limit.</exception>
+    /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     public static SerializedMessage Of<T>(Marshaller<T> marshaller, T message, int? limitBytes)
     {
         using FrameSerializationContext context =

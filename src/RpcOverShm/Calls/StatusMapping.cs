@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Every failure of transport, protocol and handlers as an RPC status: the only such table. The details that programs
-/// compare are those of grpc-dotnet.
+/// Maps every failure of transport, protocol and handlers to an RPC status; there is no other such table. Details that
+/// programs compare equal those of grpc-dotnet.
 /// </summary>
 internal static class StatusMapping
 {
@@ -32,26 +32,26 @@ internal static class StatusMapping
 
     public static Status ServerStopping => new(StatusCode.Unavailable, "The server is shutting down.");
 
-    /// <summary>At the client the detail is empty; the server says it in words.</summary>
+    /// <summary>The status of a deadline at the client. Its detail is empty, unlike the server's.</summary>
     public static Status ClientDeadline => new(StatusCode.DeadlineExceeded, "");
 
-    /// <summary>The same for a call that found no connection until then.</summary>
-    /// <param name="failure">Of the last attempt to make one; null where none has failed.</param>
+    /// <summary>Returns the deadline status of a call that had no connection until then.</summary>
+    /// <param name="failure">The failure of the last connection attempt; null if none has failed.</param>
     public static Status ClientDeadlineWithout(ConnectException? failure) =>
         new(StatusCode.DeadlineExceeded, "", failure?.Publish());
 
     public static Status ServerDeadline => new(StatusCode.DeadlineExceeded, ServerDeadlineDetail);
 
-    /// <summary>A second message where one is allowed.</summary>
+    /// <summary>The status for a second message if only one is allowed.</summary>
     public static Status AdditionalMessage => new(StatusCode.Internal, AdditionalMessageDetail);
 
-    /// <summary>A message of the peer that is larger than this side takes. Its exception says how large.</summary>
+    /// <summary>Returns the status for a received message over the limit. Its exception has the length.</summary>
     public static Status ReceivedTooLarge(long bytes, long limitBytes) => new(
         StatusCode.ResourceExhausted,
         ReceivedTooLargeDetail,
         new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption));
 
-    /// <summary>The end of a connection, for a call that lived on it.</summary>
+    /// <summary>Maps the end of a connection to the status of a call on it.</summary>
     public static Status FromClose(CloseReason reason) => reason.Kind switch
     {
         CloseKind.Local => new Status(StatusCode.Cancelled, DisposedDetail),
@@ -60,7 +60,7 @@ internal static class StatusMapping
         _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
     };
 
-    /// <summary>What kept a call from being started.</summary>
+    /// <summary>Maps the failure to start a call.</summary>
     public static Status FromStartFailure(Exception exception) => exception switch
     {
         ConnectException failure => FromConnectFailure(failure),
@@ -68,7 +68,7 @@ internal static class StatusMapping
         _ => FromUnexpected(exception),
     };
 
-    /// <summary>A connection that could not be made.</summary>
+    /// <summary>Maps the failure to connect.</summary>
     public static Status FromConnectFailure(ConnectException exception)
     {
         StatusCode code = exception.Failure switch
@@ -79,23 +79,23 @@ internal static class StatusMapping
             _ => StatusCode.Internal,
         };
 
-        // The words of an RpcException are those of the detail and of this exception: the sentence stands there once.
+        // The text of an RpcException shows both the detail and this exception, so only the detail tells all.
         return new Status(
             code,
             StartFailedDetail + exception.Message,
             exception.Publish($"{exception.Failure}, as the detail says."));
     }
 
-    /// <summary>A request that could not be turned into bytes.</summary>
+    /// <summary>Maps the failure to serialise a request.</summary>
     public static Status FromRequestFailure(Exception exception) => exception is MessageTooLargeException
         ? new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception)
         : FromUnexpected(exception);
 
-    /// <summary>A call that failed to start for a reason that nobody foresaw.</summary>
+    /// <summary>Maps an unexpected failure to start a call.</summary>
     public static Status FromUnexpected(Exception exception) =>
         Because(exception, StatusCode.Internal, $"{StartFailedDetail}{Describe(exception)}");
 
-    /// <summary>Credentials that could not be had. The exception is the caller's own, and is kept.</summary>
+    /// <summary>Maps the failure to obtain credentials. The status keeps the user's exception.</summary>
     public static Status FromCredentialsFailure(Exception exception) => exception switch
     {
         RpcException rpc => Because(exception, rpc.StatusCode, rpc.Status.Detail),
@@ -106,38 +106,38 @@ internal static class StatusMapping
         _ => FromUnexpected(exception),
     };
 
-    /// <summary>A response that the marshaller could not read.</summary>
+    /// <summary>Maps the failure to deserialise a response.</summary>
     public static Status FromUnreadableResponse(Exception exception) => exception is MessageEncodingException encoding
         ? encoding.Status
         : Because(exception, StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}");
 
-    /// <summary>A message that is not what its encoding says.</summary>
+    /// <summary>Returns the status for a message that does not match its encoding.</summary>
     public static Status BadEncoding(string what) => new(StatusCode.Internal, what);
 
-    /// <summary>An encoding that this side does not know.</summary>
+    /// <summary>Returns the status for an encoding that the peer uses and this side does not support.</summary>
     public static Status EncodingUnknown(string encoding) => new(
         StatusCode.Unimplemented,
         $"Unsupported grpc-encoding value '{encoding}'. Supported encodings: {MessageEncoding.Supported}");
 
-    /// <summary>An encoding that the caller wants and this side does not have.</summary>
+    /// <summary>Returns the status for an encoding that the local caller requests without support for it.</summary>
     public static Status EncodingNotFound(string encoding) => new(
         StatusCode.Internal,
         $"{StartFailedDetail}Could not find compression provider for '{encoding}'; "
         + $"there are {MessageEncoding.Supported}.");
 
-    /// <summary>A call that the peer's limit keeps from starting.</summary>
+    /// <summary>Returns the status of a call that the server's limit keeps from starting.</summary>
     public static Status TooManyCalls(PeerLimits limits) => new(
         StatusCode.ResourceExhausted, $"The server takes at most {limits.MaxCalls} calls at a time on one connection.");
 
-    /// <summary>A call that the server's limit keeps from running.</summary>
+    /// <summary>Returns the status of a call that the server's limit keeps from running.</summary>
     public static Status TooManyRunning(uint maxCalls) => new(
         StatusCode.ResourceExhausted, $"The server runs at most {maxCalls} calls at a time for one connection.");
 
-    /// <summary>Metadata beyond a limit.</summary>
+    /// <summary>Returns the status for metadata over the limit.</summary>
     public static Status MetadataTooLarge(string what, long limitBytes) => new(
         StatusCode.ResourceExhausted, $"{what} is larger than the {limitBytes} bytes that are allowed.");
 
-    /// <summary>What a handler threw, as its client sees it.</summary>
+    /// <summary>Maps the exception of a handler to the status that its client sees.</summary>
     public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch
     {
         RpcException rpc => rpc.Status,
@@ -146,19 +146,19 @@ internal static class StatusMapping
             StatusCode.Unknown, isDetailed ? $"{HandlerThrewDetail} {Describe(exception)}" : HandlerThrewDetail),
     };
 
-    /// <summary>A call that its method has ended while a message was on its way in parts.</summary>
+    /// <summary>The status of a call whose method ended while parts of a message were still to be sent.</summary>
     public static Status MessageBrokenOff { get; } =
         new(StatusCode.Unknown, "The method ended while a response was being written.");
 
-    /// <summary>A codec that the server does not offer.</summary>
+    /// <summary>Returns the status for a codec that the server does not offer.</summary>
     public static Status CodecUnknown(string asked, IEnumerable<string> offered) => new(
         StatusCode.Unimplemented,
         $"The client uses the codec '{asked}'; "
         + $"the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
 
     /// <summary>
-    /// A status with the exception behind it, which is a user's. Not one that cannot be put into words: whoever makes
-    /// an exception of the status, or logs it, would fail with that in place of telling how the call has ended.
+    /// Returns a status with a user's exception, or without it if its ToString throws: building an RpcException from
+    /// the status, or logging it, would fail and hide the outcome of the call.
     /// </summary>
     private static Status Because(Exception exception, StatusCode code, string detail)
     {
@@ -173,14 +173,14 @@ internal static class StatusMapping
         }
     }
 
-    /// <summary>Types and messages of an exception and those inside it, the outermost first.</summary>
+    /// <summary>Returns the types and messages of an exception and its inner exceptions, the outermost first.</summary>
     private static string Describe(Exception exception)
     {
         string text = $"{exception.GetType().Name}: {MessageOf(exception)}";
         return exception.InnerException is null ? text : $"{text} {Describe(exception.InnerException)}";
     }
 
-    // Code of users: it is called where a call ends, which must not depend on it.
+    // Exception.Message may be user code, and the end of a call must not depend on it.
     private static string MessageOf(Exception exception)
     {
         try

@@ -25,7 +25,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// as blocked, which makes the standby reader give way.
     /// </summary>
     /// <exception cref="InvalidOperationException">
-    /// This thread parses a message in place, and so holds the connection's reader role.
+    /// This thread parses in place, which holds the reader role.
     /// </exception>
     public CallerLease Enter()
     {
@@ -70,9 +70,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    /// <summary>
-    /// Ends the caller's part, once its call is done or was not sent. Ensures that the remaining calls have a reader.
-    /// </summary>
+    /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
     public void Leave(ref CallerLease turn)
     {
         if (turn.HasRole)
@@ -160,7 +158,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     }
 
     /// <summary>
-    /// Receives records until none is left or the caller's call is done. Returns whether there was one.
+    /// Receives records until none is left or the caller's call is done. Returns whether there were any.
     /// </summary>
     private bool Receive(ConnectionCall mine)
     {
@@ -219,8 +217,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
         finally
         {
-            // Needed after a thread interrupt too: a caller that stayed in the list would get signals meant for a
-            // sleeping one.
+            // Needed after a thread interrupt too, or this caller would get signals meant for a sleeping one.
             coordinator.SleepingCallers.Remove(waiter);
         }
     }

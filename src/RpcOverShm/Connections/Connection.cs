@@ -42,9 +42,7 @@ internal sealed class Connection
         AsResult = Task.FromResult<Connection?>(this);
     }
 
-    /// <summary>
-    /// Whether this thread may make a blocking call. During in-place parsing it may not: it then holds a reader role.
-    /// </summary>
+    /// <summary>Whether this thread may block for a call. In-place parsing may not: it holds a reader role.</summary>
     public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
@@ -74,9 +72,7 @@ internal sealed class Connection
     /// <summary>The reason for the close; null while the connection is open.</summary>
     public CloseReason? CloseReason => _link.CloseReason;
 
-    /// <summary>
-    /// Completes when the connection is closed, its calls were notified and its threads have left the rings.
-    /// </summary>
+    /// <summary>Completes when the link is closed, the calls were notified and no thread uses the rings.</summary>
     public Task Closed => _closed.Task;
 
     /// <summary>The inline budget that the continuations of this connection's calls share.</summary>
@@ -98,9 +94,7 @@ internal sealed class Connection
         _standby.Start();
     }
 
-    /// <summary>
-    /// Starts a call whose caller does not block. A caller may block for it later, in <see cref="FinishCall"/>.
-    /// </summary>
+    /// <summary>Starts a call whose caller does not block, or only later, in <see cref="FinishCall"/>.</summary>
     /// <param name="call">The call to start.</param>
     /// <param name="flags">The flags of its first frame.</param>
     /// <param name="head">The head of the call.</param>
@@ -209,15 +203,11 @@ internal sealed class Connection
     public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.SendAsync(call, flags, message);
 
-    /// <summary>
-    /// Sends the only request of a started call, or the unsent rest of it; see <see cref="MessageSender.Send"/>.
-    /// </summary>
+    /// <summary>Sends a call's only request, or the unsent rest of it; see <see cref="MessageSender.Send"/>.</summary>
     public void SendRequest(ConnectionCall call, PooledBufferWriter request) =>
         SendMessage(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 
-    /// <summary>
-    /// Sends the only request of a started call and reports its end; see <see cref="MessageSender.SendAsync"/>.
-    /// </summary>
+    /// <summary>Sends a call's only request and reports its end; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendRequestAsync(ConnectionCall call, PooledBufferWriter request) =>
         SendMessageAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 

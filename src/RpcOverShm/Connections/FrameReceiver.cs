@@ -215,8 +215,7 @@ internal sealed class FrameReceiver
         _outgoing.Remove(call);
     }
 
-    // A head is copied before it is parsed, because the peer could change it meanwhile. Messages are copied by their
-    // calls.
+    // A head is copied before parsing, because the peer could change it meanwhile. Calls copy their messages.
     private ReadOnlySpan<byte> CopyHead(ReadOnlySpan<byte> head)
     {
         if (head.Length > _head.Length)

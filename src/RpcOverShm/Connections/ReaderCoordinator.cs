@@ -59,9 +59,7 @@ internal sealed class ReaderCoordinator
     /// <summary>The blocking callers that sleep while another thread reads.</summary>
     public SleepingCallers SleepingCallers { get; } = new();
 
-    /// <summary>
-    /// Starts or wakes a thread that takes the standby reader's place; set by <see cref="StandbyReader"/>.
-    /// </summary>
+    /// <summary>Brings a thread to take the standby reader's place; set by <see cref="StandbyReader"/>.</summary>
     public Action? BringSpare { get; set; }
 
     /// <summary>The number of times that the role was taken over from slow user code.</summary>
@@ -78,7 +76,7 @@ internal sealed class ReaderCoordinator
     public bool HasBlockedCallers => _blocked > 0;
 
     /// <summary>
-    /// Whether the standby reader sleeps, or is about to sleep, with the longer timeout of a connection without calls.
+    /// Whether the standby reader's sleep, begun or imminent, has the longer timeout of an idle connection.
     /// </summary>
     public bool IsSilent
     {
@@ -160,7 +158,7 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>
-    /// Publishes the exact head and asks to be woken. Returns false if there is data already. Holder only.
+    /// Publishes the exact head and arms the ring. Returns false if there is data already. Holder only.
     /// </summary>
     public bool Arm(out long position)
     {
@@ -208,7 +206,7 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>
-    /// Wakes the standby reader from its latch, or renews its request to be woken, if the role is free.
+    /// Wakes the standby reader from its latch or renews its request to be woken, if the role is free.
     /// </summary>
     private void AskForStandby()
     {
@@ -240,9 +238,7 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>
-    /// Renews the request of a standby reader that sleeps on the tail: a caller has read since and withdrawn it.
-    /// </summary>
+    /// <summary>Arms again for a standby reader that sleeps on the tail, after a caller has disarmed.</summary>
     private void ArmForStandby()
     {
         if (!Role.TryTake(out ReaderRole.Token token))

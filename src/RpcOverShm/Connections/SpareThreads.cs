@@ -23,8 +23,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
         {
             if (_idle > 0)
             {
-                // The idle count drops here and not at the wake-up: another thread may come to wait before the woken
-                // one runs.
+                // Counted here and not at the wake-up: another thread may come to wait before the woken one runs.
                 _idle--;
                 _wanted++;
                 Monitor.Pulse(_gate);
@@ -42,9 +41,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
         }
     }
 
-    /// <summary>
-    /// Waits until this thread is requested. Returns false if the thread is not needed and must exit.
-    /// </summary>
+    /// <summary>Waits until this thread is requested. Returns false if it is not needed and must exit.</summary>
     public bool WaitUntilRequested()
     {
         lock (_gate)
@@ -76,9 +73,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
         }
     }
 
-    /// <summary>
-    /// Lets idle threads exit. A pending request is still served, because one thread must end the reading side.
-    /// </summary>
+    /// <summary>Lets idle threads exit. Pending requests are served: one thread must end the reading side.</summary>
     public void Close()
     {
         lock (_gate)

@@ -14,8 +14,7 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class StandbyReader
 {
-    // For one stream. It is enough to make the wake-up cheap, and so few that the records stay in the first-level
-    // cache.
+    // For one stream: enough to make a wake-up cheap, few enough to stay in the first-level cache.
     private const int MostRecordsPerWake = 16;
 
     private const string ReaderName = "RpcOverShm reader";
@@ -160,7 +159,7 @@ internal sealed class StandbyReader
     }
 
     /// <summary>
-    /// Reads until the ring is empty, then releases the role and sleeps. Returns false if the role was lost.
+    /// Reads until the ring is empty, then frees the role and sleeps. Returns false if the role was lost.
     /// </summary>
     private bool Read(InlineThread me)
     {
@@ -204,9 +203,7 @@ internal sealed class StandbyReader
         return true;
     }
 
-    /// <summary>
-    /// Receives records until none is left, and runs or queues the user code that they make runnable.
-    /// </summary>
+    /// <summary>Receives records until none is left, and runs or queues the user code that becomes runnable.</summary>
     private Outcome Receive(InlineThread me)
     {
         var outcome = Outcome.Nothing;
@@ -271,9 +268,7 @@ internal sealed class StandbyReader
         return true;
     }
 
-    /// <summary>
-    /// Runs the pending user code of a call inline, without locks. Returns false if the role was lost meanwhile.
-    /// </summary>
+    /// <summary>Runs a call's pending user code inline, without locks. Returns false if the role was lost.</summary>
     private bool RunInline(InlineThread me, ConnectionCall call)
     {
         int messages = Math.Max(call.MessagesDue, 1);
