@@ -14,7 +14,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
     private bool _isClosed;
 
-    /// <summary>Enters the gate. Holders only copy into the ring: no serialising, user code or system calls.</summary>
+    /// <summary>Enters the gate. It is never held for serialising, user code or a wake-up of the peer.</summary>
     public Scope Enter()
     {
         _gate.Enter();

@@ -8,8 +8,8 @@ namespace RpcOverShm.Sending;
 /// <summary>
 /// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
 /// for space: frames that do not fit are queued, and the space waiter's thread sends them. So the reader can send
-/// credit and cancels and still drain the incoming ring. The gate is held for copying into the ring, never for
-/// serialising, user code or system calls.
+/// credit and cancels and still drain the incoming ring. The gate is held to copy into the ring and to update calls,
+/// never for serialising, user code or a wake-up of the peer.
 /// </summary>
 internal sealed class FrameSender
 {
