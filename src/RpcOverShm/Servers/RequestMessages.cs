@@ -19,11 +19,7 @@ internal sealed class RequestMessages
     private bool _wasAtEnd; // at the time of the abort
     private int _hasBegun;  // 1 once a thread runs the method
 
-    /// <param name="message">The request in the first frame.</param>
-    /// <param name="flags">The flags of the first frame.</param>
-    /// <param name="handler">The handler of the method.</param>
-    /// <param name="settings">The settings of the server.</param>
-    /// <param name="call">The call.</param>
+    /// <summary>Takes the message and the flags of the first frame.</summary>
     public RequestMessages(
         ReadOnlySpan<byte> message,
         FrameFlags flags,

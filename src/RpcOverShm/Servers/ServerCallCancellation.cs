@@ -14,8 +14,7 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
 
     private ServerCallCancellation(CancellationTokenSource source) => _source = source;
 
-    /// <summary>Returns the token of a call, and makes it on first use.</summary>
-    /// <param name="field">The field of the call that holds the token.</param>
+    /// <summary>Returns the token of a call, which holds it in a field, and makes it on first use.</summary>
     public static CancellationToken Get(ref ServerCallCancellation? field)
     {
         ServerCallCancellation? token = Volatile.Read(ref field);
@@ -33,7 +32,6 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
         token is not null && token != s_fired && token._source.IsCancellationRequested;
 
     /// <summary>Cancels the token of a call, also one that is asked for later.</summary>
-    /// <param name="field">The field of the call that holds the token.</param>
     public static void Fire(ref ServerCallCancellation? field)
     {
         if (Interlocked.CompareExchange(ref field, s_fired, null) is { } token && token != s_fired)

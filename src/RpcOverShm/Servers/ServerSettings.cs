@@ -44,8 +44,6 @@ internal sealed record ServerSettings
     public required ILogger Logger { get; init; }
 
     /// <summary>Returns a marshaller that writes encoded responses.</summary>
-    /// <param name="marshaller">The marshaller of the method.</param>
-    /// <param name="options">The options of the response; null for none.</param>
     public Marshaller<T> Encoded<T>(Marshaller<T> marshaller, WriteOptions? options) => MessageEncoding.Writing(
         marshaller, MessageEncoding.MayCompress(options), ResponseCompressionLevel, MaxSendMessageBytes);
 }
