@@ -6,15 +6,16 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The client's way to a connection: find the server's socket, exchange hellos and segments, give up in time. Holds no
-/// state; each attempt owns what it opens until the link owns it.
+/// The client's half of the handshake: connects to the server's socket and exchanges hellos and segments, within a time
+/// limit. Holds no state; an attempt owns the socket and the segment until the link owns them.
 /// </summary>
 internal static class ClientHandshake
 {
-    // How long to wait before asking again when the server's queue of connections is full.
+    // The pause before the next attempt when the server's backlog is full.
     private static readonly TimeSpan s_retryPause = TimeSpan.FromMilliseconds(2);
 
-    /// <exception cref="ConnectException">No connection; the failure says of what kind.</exception>
+    /// <summary>Connects to the server at an address.</summary>
+    /// <exception cref="ConnectException">The attempt failed; its <c>Failure</c> tells why.</exception>
     /// <exception cref="OperationCanceledException">The caller's token was cancelled.</exception>
     /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
     public static Task<PeerLink> ConnectAsync(
@@ -79,7 +80,7 @@ internal static class ClientHandshake
             catch (SocketException exception)
                 when (exception.SocketErrorCode is SocketError.WouldBlock or SocketError.TryAgain)
             {
-                // A Unix socket has no connection attempt in progress: with a full queue it says "again" at once.
+                // With a full backlog a Unix socket fails at once with EAGAIN; there is no pending connect to await.
                 await Task.Delay(s_retryPause, token).ConfigureAwait(false);
             }
             catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
@@ -96,7 +97,7 @@ internal static class ClientHandshake
         }
     }
 
-    // The system's word for a socket file that is not there ("Cannot assign requested address") helps nobody.
+    // The system's text for a missing socket file ("Cannot assign requested address") does not help the user.
     private static string Explain(SocketException exception, RendezvousAddress address)
     {
         return exception.SocketErrorCode switch
@@ -125,7 +126,7 @@ internal static class ClientHandshake
         }
         catch (IOException)
         {
-            // A directory above it is closed.
+            // The user may not search a directory of the path.
         }
 
         return $"User {me} may not look for a server at {Name(address)}: a directory of this path is closed to it. "
@@ -137,7 +138,7 @@ internal static class ClientHandshake
         PeerIdentity server = PeerIdentity.Of(socket);
         uint me = LinuxNative.GetEffectiveUserId();
 
-        // Root can read this process's memory anyway; anybody else at this address is not the server that was meant.
+        // Root can read this process's memory anyway. A server of another user is not the one that the client means.
         return server.UserId == me || server.UserId == 0
             ? server
             : throw new ConnectException(
@@ -162,7 +163,7 @@ internal static class ClientHandshake
         }
         catch (IOException)
         {
-            // A server that closes without reading may have said why: the answer, or its absence, is read next.
+            // A server that closes without reading may have sent a refusal first, so the caller still reads the answer.
         }
     }
 

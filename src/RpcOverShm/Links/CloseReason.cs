@@ -1,21 +1,21 @@
 namespace RpcOverShm.Links;
 
-/// <summary>Why a connection ended. The first reason wins, and everything that was pending reports it.</summary>
-/// <param name="Kind">What kind of end it is.</param>
-/// <param name="Text">The same for people: a sentence that can stand in a status.</param>
-/// <param name="Exception">What was thrown, if anything was.</param>
+/// <summary>
+/// The reason why a connection ended. The first reason wins; all pending operations fail with it. Its text is a
+/// sentence that can be the detail of a status.
+/// </summary>
 internal sealed record CloseReason(CloseKind Kind, string Text, Exception? Exception = null);
 
-/// <summary>The kinds of end that a connection can come to.</summary>
+/// <summary>The ways in which a connection can end.</summary>
 internal enum CloseKind
 {
-    /// <summary>This side closed it: disposed, or done.</summary>
+    /// <summary>This side closed the connection.</summary>
     Local,
 
-    /// <summary>The peer announced that it closes, and did.</summary>
+    /// <summary>The peer announced its close and then closed the connection.</summary>
     PeerClosed,
 
-    /// <summary>The peer's process is gone, or closed without a word.</summary>
+    /// <summary>The peer's process is gone, or it closed the connection without an announcement.</summary>
     PeerLost,
 
     /// <summary>The peer broke the protocol.</summary>

@@ -1,51 +1,50 @@
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// A connection or listener could not be made. The message names the address and the file that was tried.
+/// The failure to make a connection or a listener. The message names the address and the file that was tried.
 /// </summary>
 internal sealed class ConnectException(ConnectFailure failure, string message, Exception? inner = null)
     : Exception(message, inner)
 {
     public ConnectFailure Failure { get; } = failure;
 
-    /// <summary>Makes the public exception of a failure, with other words. Null where no user sees it.</summary>
+    /// <summary>
+    /// Creates the public exception for this failure and a message. Null if the exception does not reach a user.
+    /// </summary>
     public Func<ConnectException, string, Exception>? Publisher { get; set; }
 
-    /// <summary>The public exception of this failure; this one without a publisher.</summary>
-    /// <param name="message">Its words; null for those of this one.</param>
+    /// <summary>Returns the public exception for this failure, or this exception if there is no publisher.</summary>
+    /// <param name="message">The message of the public exception; null for the message of this one.</param>
     public Exception Publish(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
 }
 
-/// <summary>The kinds of failure to connect or to listen: the public errors, under their numbers.</summary>
+/// <summary>The reasons for a failure to connect or to listen, with the numbers of the public errors.</summary>
 internal enum ConnectFailure
 {
-    /// <summary>No server is there: no socket, or nobody listens on it.</summary>
+    /// <summary>There is no socket at the address, or no server listens on it.</summary>
     NotListening,
 
-    /// <summary>The handshake did not end in time.</summary>
+    /// <summary>The handshake did not complete in time.</summary>
     TimedOut,
 
-    /// <summary>What listens there does not speak this protocol.</summary>
+    /// <summary>The program that listens at the address does not speak this protocol.</summary>
     NotThisProtocol,
 
-    /// <summary>No common version of the protocol.</summary>
+    /// <summary>The two sides have no version of the protocol in common.</summary>
     VersionMismatch,
 
-    /// <summary>Calls were wanted and a byte stream is served, or the reverse.</summary>
+    /// <summary>The client requested calls and the server serves byte streams, or the reverse.</summary>
     PurposeMismatch,
 
     /// <summary>The other side belongs to another user.</summary>
     AccessDenied,
 
-    /// <summary>
-    /// The other side closed the connection in the middle of the handshake, or refused it, for instance because it
-    /// is stopping.
-    /// </summary>
+    /// <summary>The server refused the connection (because it stops, for example) or closed it too early.</summary>
     Refused,
 
     /// <summary>A live server or another program holds the address.</summary>
     AddressInUse,
 
-    /// <summary>The system refused a step: memory, files, sockets.</summary>
+    /// <summary>The operating system refused memory, a file or a socket.</summary>
     SystemError,
 }

@@ -6,8 +6,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// Sends and receives the messages of the handshake with their descriptors, and checks what belongs to both sides. One
-/// thread at a time per socket. Waits without a thread; every wait ends with the caller's token.
+/// The part of the handshake that client and server share: sends and receives its messages with their descriptors, and
+/// checks them. One thread at a time may use a socket. Waits occupy no thread; the caller's token cancels them.
 /// </summary>
 internal static class Handshake
 {
@@ -15,7 +15,7 @@ internal static class Handshake
     public static void Send(Socket socket, Hello hello, SharedSegment? segment) =>
         DescriptorPassing.Send(socket, hello.Encode(), segment?.Descriptor);
 
-    /// <summary>Tells the peer why it is refused, if it still listens.</summary>
+    /// <summary>Sends a refusal with its reason, unless the peer is gone or does not read.</summary>
     public static void TrySendRefusal(Socket socket, ConnectionPurpose purpose, RefusalReason reason, string text)
     {
         try
@@ -31,16 +31,16 @@ internal static class Handshake
         }
         catch (Exception exception) when (exception is IOException or ObjectDisposedException)
         {
-            // The peer has gone or does not read: it will see the end of the socket, which says enough.
+            // The peer is gone or does not read. The end of the socket is enough for it.
         }
     }
 
     /// <summary>
-    /// Receives one message. Null when the peer closes before the first byte. A hello comes with one descriptor, which
-    /// the caller disposes, and a refusal with none; whatever else came is closed here. Of a hello of versions that
-    /// this build does not speak the common part is received, whatever came with it.
+    /// Receives one message; null if the peer closes before the first byte. A hello carries one descriptor, which the
+    /// caller must dispose; a refusal carries none. All other descriptors are closed here. If a hello has only versions
+    /// that this build does not speak, the result is its common part without a descriptor.
     /// </summary>
-    /// <exception cref="ProtocolException">The message is none of the handshake's.</exception>
+    /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of descriptors.</exception>
     public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)
     {
         var descriptors = new List<SafeFileHandle>();
@@ -75,7 +75,7 @@ internal static class Handshake
         }
     }
 
-    /// <summary>Null when the announcement of the peer can be lived with, else what is wrong with it.</summary>
+    /// <summary>Checks the limits in the peer's hello. Returns null if they are valid, else the problem.</summary>
     public static string? Check(Hello hello) =>
         SegmentLayout.IsValidRingCapacity(hello.Limits.RingCapacity)
             ? hello.Limits.Check()
@@ -91,11 +91,11 @@ internal static class Handshake
         int needed = Hello.CommonSizeBytes;
         while (received < needed)
         {
-            // Never more than this message: what follows it is not the handshake's to read.
+            // Never more than this message, because the bytes that follow it do not belong to this receive.
             int count = DescriptorPassing.Receive(socket, buffer.AsSpan(received, needed - received), descriptors);
             if (count < 0)
             {
-                // The zero-byte receive completes when something can be read, and takes nothing.
+                // The zero-byte receive completes when the socket is readable, and consumes nothing.
                 await socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken).ConfigureAwait(false);
                 continue;
             }
@@ -116,7 +116,8 @@ internal static class Handshake
                 return buffer[..received];
             }
 
-            // In one message at most one came; in many pieces it could be thousands. A later version may have more.
+            // A peer that sends a message in many pieces could attach descriptors to each, thousands in all. Before the
+            // common part is complete the limit is higher, because a later version may send more than one.
             if (descriptors.Count > (isCommonRead ? 1 : DescriptorPassing.MaxDescriptors))
             {
                 throw new ProtocolException(
@@ -127,7 +128,7 @@ internal static class Handshake
         return buffer[..needed];
     }
 
-    /// <summary>A message of the peer and the descriptor that came with it, which the receiver disposes.</summary>
+    /// <summary>A message of the peer with its descriptor, which the caller must dispose.</summary>
     internal sealed record ReceivedHello(Hello Hello, SafeFileHandle? Descriptor) : IDisposable
     {
         public void Dispose() => Descriptor?.Dispose();

@@ -1,15 +1,13 @@
 namespace RpcOverShm.Links;
 
-/// <summary>Starts the threads of links.</summary>
+/// <summary>Starts the background threads of links.</summary>
 internal static class LinkThread
 {
     /// <summary>
-    /// Null when the thread runs; else why there is none to be had. The link is to be closed with that, since nobody
-    /// would ever look at it, but not under a lock: whoever closes also logs.
+    /// Starts a thread. Returns null on success, else the reason with which the caller must close the link, because no
+    /// thread would serve it. The caller must close it outside of its locks, because closing runs the user's logger. A
+    /// stack size of 0 is the runtime's default, which a thread that runs user code needs.
     /// </summary>
-    /// <param name="run">What it does.</param>
-    /// <param name="name">What debuggers show.</param>
-    /// <param name="stackBytes">0 for the runtime's own size, which code of users may count on.</param>
     public static CloseReason? Start(ThreadStart run, string name, int stackBytes)
     {
         try

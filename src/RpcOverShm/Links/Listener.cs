@@ -5,13 +5,13 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The server's side of the rendezvous: takes the address's lock, binds the socket, accepts clients and shakes hands
-/// with many of them at a time, so that a slow or hostile one holds up nobody. Each finished link goes to the owner.
-/// The owner disposes the listener, which removes the address's files.
+/// The server's end of an address: takes the lock, binds the socket and accepts clients. Many handshakes run at a time,
+/// so a slow or hostile client does not delay the others. Each finished link goes to the owner. Disposing the listener
+/// removes the files of the address.
 /// </summary>
 internal sealed class Listener : IAsyncDisposable
 {
-    // Handshakes at a time; more clients wait in the kernel's queue.
+    // The maximum number of handshakes at a time; further clients wait in the backlog.
     private const int MaxPendingHandshakes = 64;
     private const int Backlog = 512;
     private static readonly TimeSpan s_pauseAfterAcceptFailure = TimeSpan.FromMilliseconds(50);
@@ -40,12 +40,12 @@ internal sealed class Listener : IAsyncDisposable
         _accepting = AcceptAsync();
     }
 
-    /// <summary>Takes an address and listens on it.</summary>
-    /// <param name="address">Where to listen.</param>
-    /// <param name="settings">What to offer each client.</param>
-    /// <param name="onConnected">Called for each finished link, on any thread; owns the link.</param>
+    /// <summary>
+    /// Listens at an address. Calls <paramref name="onConnected"/> with each finished link, on any thread; the callback
+    /// owns the link.
+    /// </summary>
     /// <exception cref="ConnectException">
-    /// The address is held by a live server, or the system refused a step.
+    /// Another server or program holds the address, or the operating system refused a step.
     /// </exception>
     /// <exception cref="PlatformNotSupportedException">There is no transport for this system.</exception>
     public static Listener Start(RendezvousAddress address, ConnectionSettings settings, Action<PeerLink> onConnected)
@@ -78,13 +78,13 @@ internal sealed class Listener : IAsyncDisposable
             RemoveStaleSocket(address);
             socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 
-            // CRASH rendezvous-locked: a lock file without a socket remains. The kernel has freed the lock: the next
-            // server takes it, and clients see that nobody listens.
+            // CRASH rendezvous-locked: a lock file without a socket remains. The kernel has released the lock, so the
+            // next server takes it; clients fail with NotListening.
             CrashPoint.Reach(CrashPoint.RendezvousLocked);
             socket.Bind(new UnixDomainSocketEndPoint(address.SocketPath));
 
-            // CRASH rendezvous-bound: a socket that refuses every client remains. The next server
-            // removes it under the lock.
+            // CRASH rendezvous-bound: a socket remains that refuses every client. The next server removes it under
+            // the lock.
             CrashPoint.Reach(CrashPoint.RendezvousBound);
             File.SetUnixFileMode(address.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             socket.Listen(Backlog);
@@ -107,7 +107,7 @@ internal sealed class Listener : IAsyncDisposable
         }
     }
 
-    /// <summary>Stops accepting and removes the files. Links already handed over live on.</summary>
+    /// <summary>Stops accepting and removes the files. Finished links stay open.</summary>
     public async ValueTask DisposeAsync()
     {
         if (_stopping.IsCancellationRequested)
@@ -119,7 +119,7 @@ internal sealed class Listener : IAsyncDisposable
         _socket.Dispose();
         await _accepting.ConfigureAwait(false);
 
-        // Waiting for all places means that no handshake is under way any more; each is bounded by its own time-out.
+        // Taking all places waits until no handshake is in progress; each one has its own time-out.
         for (int i = 0; i < MaxPendingHandshakes; i++)
         {
             await _pending.WaitAsync().ConfigureAwait(false);
@@ -135,8 +135,8 @@ internal sealed class Listener : IAsyncDisposable
     }
 
     /// <summary>
-    /// With the lock held no live server of this kind is at the address, but another program may be: only a socket that
-    /// refuses connections is removed.
+    /// Removes the socket of a dead server. The lock excludes a live server of this library but not another program, so
+    /// only a socket that refuses connections is removed.
     /// </summary>
     private static void RemoveStaleSocket(RendezvousAddress address)
     {
@@ -165,7 +165,7 @@ internal sealed class Listener : IAsyncDisposable
         }
         catch (SocketException)
         {
-            // Whoever is there is alive, if busy.
+            // Any other error may come from a live program, for example one whose backlog is full.
         }
 
         throw new ConnectException(
@@ -175,7 +175,7 @@ internal sealed class Listener : IAsyncDisposable
 
     private async Task AcceptAsync()
     {
-        // The constructor does not run the first accept.
+        // The first accept must not run inside the constructor.
         await Task.Yield();
         while (!_stopping.IsCancellationRequested)
         {
@@ -210,7 +210,7 @@ internal sealed class Listener : IAsyncDisposable
         {
             if (!_stopping.IsCancellationRequested)
             {
-                // Out of descriptors, most likely: others may be closed meanwhile, and a hot loop would help nobody.
+                // Most likely the process is out of descriptors. The pause avoids a hot loop until some are closed.
                 ShmLog.AcceptFailed(_settings.Logger, _address.Text, exception);
                 await Task.Delay(s_pauseAfterAcceptFailure, _stopping.Token)
                     .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -233,7 +233,7 @@ internal sealed class Listener : IAsyncDisposable
         }
         catch (Exception exception)
         {
-            // One client's failure is its own: the listener goes on.
+            // The failure of one client's handshake must not stop the listener.
             ShmLog.HandshakeFailed(_settings.Logger, _address.Text, exception.Message, exception);
         }
         finally

@@ -4,15 +4,16 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// Who the peer is, as the kernel says: process, user and group at the time it connected or began to listen
-/// (SO_PEERCRED). Never taken from anything the peer sends.
+/// The process, user and group of the peer at the time when it connected or began to listen. The kernel supplies them
+/// (SO_PEERCRED), never the peer.
 /// </summary>
 internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint GroupId)
 {
     private const int SolSocket = 1;
     private const int SoPeercred = 17;
 
-    /// <exception cref="IOException">The kernel does not say.</exception>
+    /// <summary>Returns the identity of the peer of a connected socket.</summary>
+    /// <exception cref="IOException">The kernel does not supply it.</exception>
     public static PeerIdentity Of(Socket socket)
     {
         Span<byte> credentials = stackalloc byte[12];

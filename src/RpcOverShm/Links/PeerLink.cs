@@ -10,12 +10,12 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// What a finished handshake leaves: the rendezvous socket, two segments with a ring each, the signal to sleep
-/// and wake by, and who the peer is. Owns all of it. Knows nothing of calls or streams; the connection on top
-/// reads and writes the rings.
+/// The link that a finished handshake leaves. It owns the socket, two segments with one ring each, and the signal for
+/// sleeping and waking. It does not know calls or streams; the connection above it reads and writes the rings.
 /// <para>
-/// Closing is one step, the first reason wins. The memory goes later, when its last user has left: the reading side and
-/// the writing side each leave once for all, and a thread that touches a word in passing enters and leaves around it.
+/// Close takes effect at once, and the first reason wins. The memory is unmapped later, after its last user has left:
+/// the reading side and the writing side each call <see cref="Leave"/> once, at their end. Any other thread that
+/// touches shared memory does so between <see cref="TryEnter"/> and <see cref="Leave"/>.
 /// </para>
 /// </summary>
 internal sealed class PeerLink
@@ -29,8 +29,8 @@ internal sealed class PeerLink
     private Action? _onEvent;
     private volatile bool _isPeerGone;
     private volatile bool _isPeerLeaving;
-    private int _users = 2;          // the reading side, the writing side, and passers-by
-    private long _lostWakeups;       // time-outs that found data: must stay 0
+    private int _users = 2;          // the reading side, the writing side, and threads between TryEnter and Leave
+    private long _lostWakeups;       // must stay 0
 
     public PeerLink(
         Socket socket,
@@ -64,45 +64,45 @@ internal sealed class PeerLink
 
     public PeerLimits PeerLimits { get; }
 
-    /// <summary>True on the side that accepted the connection.</summary>
+    /// <summary>Whether this side accepted the connection.</summary>
     public bool IsAcceptor { get; }
 
-    /// <summary>
-    /// The ring that this side writes. Used by one thread at a time, before the writing side has left.
-    /// </summary>
+    /// <summary>The ring that this side writes. Only one thread at a time, until the writing side leaves.</summary>
     public RingWriter Writer { get; }
 
-    /// <summary>
-    /// The ring that this side reads. Used by one thread at a time, before the reading side has left.
-    /// </summary>
+    /// <summary>The ring that this side reads. Only one thread at a time, until the reading side leaves.</summary>
     public RingReader Reader { get; }
 
-    /// <summary>Null while the connection is open.</summary>
+    /// <summary>The reason of the close; null while the link is open.</summary>
     public CloseReason? CloseReason => Volatile.Read(ref _closeReason);
 
     public bool IsClosed => CloseReason is not null;
 
     /// <summary>
-    /// True when the peer's end of the socket is closed. What it wrote before is still to be read; whoever reads closes
-    /// the link once nothing is left.
+    /// Whether the peer's end of the socket is closed. The ring may still contain records; the reader reads them and
+    /// then closes the link.
     /// </summary>
     public bool IsPeerGone => _isPeerGone;
 
-    /// <summary>Set when the peer has announced its close: then its end is no loss.</summary>
+    /// <summary>Whether the peer has announced its close. If so, its end counts as a close and not as a loss.</summary>
     public bool IsPeerLeaving
     {
         get => _isPeerLeaving;
         set => _isPeerLeaving = value;
     }
 
-    /// <summary>Sampled before a thread looks at what it waits for; see <see cref="ISignal.LocalEvents"/>.</summary>
+    /// <summary>
+    /// The number of local events. A thread samples it before it checks its conditions for sleeping; see
+    /// <see cref="ISignal.LocalEvents"/>.
+    /// </summary>
     public uint LocalEvents => _signal.LocalEvents;
 
-    /// <summary>How often a time-out, and not a ring, found data. Anything but 0 is a lost wake-up.</summary>
+    /// <summary>The number of lost wake-ups: sleeps that a time-out ended although data was there. Must be 0.</summary>
     public long LostWakeups => Interlocked.Read(ref _lostWakeups);
 
     /// <summary>
-    /// Starts watching the socket. The action runs when the link closes and when the peer's end does.
+    /// Begins to watch the socket. The action runs after the link is closed and after the peer's end is, possibly more
+    /// than once, on any thread.
     /// </summary>
     public void Start(Action onEvent)
     {
@@ -111,40 +111,42 @@ internal sealed class PeerLink
         _ = WatchPeerAsync();
     }
 
-    /// <summary>Sleeps until the peer has written past the position, a local event, or the backstop.</summary>
-    /// <returns>False when the backstop ended the sleep.</returns>
+    /// <summary>
+    /// Sleeps until the peer has written past the position, a wake, a local event, or the safety timeout.
+    /// </summary>
+    /// <returns>False if the safety timeout ended the sleep.</returns>
     public bool SleepForData(long position, uint localEventsSeen) =>
         SleepForData(position, localEventsSeen, WaitBounds.SafetyTimeout);
 
-    /// <summary>The same, with another bound.</summary>
+    /// <summary>Sleeps as the other overload does, with another time-out.</summary>
     public bool SleepForData(long position, uint localEventsSeen, TimeSpan bound) =>
         _signal.Wait(new SharedWord(ref _peer.Tail), SharedWord.LowHalf(position), localEventsSeen, bound);
 
-    /// <summary>Sleeps until the peer has read past the head, a local event, or the backstop.</summary>
+    /// <summary>Sleeps until the peer has read past the head, a wake, a local event, or the safety timeout.</summary>
     public void SleepForSpace(long head, uint localEventsSeen) =>
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    /// <summary>Wakes whoever in the peer sleeps for data that this side writes.</summary>
+    /// <summary>Wakes the peer's threads that sleep for data of this side.</summary>
     public void WakePeerForData() => _signal.Wake(new SharedWord(ref _own.Tail));
 
-    /// <summary>Wakes whoever in the peer sleeps for space that this side frees.</summary>
+    /// <summary>Wakes the peer's threads that sleep for space that this side releases.</summary>
     public void WakePeerForSpace() => _signal.Wake(new SharedWord(ref _own.Head));
 
-    /// <summary>Wakes the threads of this side that sleep for data, though none may have come.</summary>
+    /// <summary>Wakes the threads of this side that sleep for data, whether or not any has come.</summary>
     public void WakeOwnReaders() => _signal.Wake(new SharedWord(ref _peer.Tail));
 
-    /// <summary>Makes every thread of this side that sleeps on a ring look again at what it waits for.</summary>
+    /// <summary>Wakes every thread of this side that sleeps on a ring, so that it checks its condition again.</summary>
     public void RaiseLocalEvent() => _signal.RaiseLocalEvent();
 
     /// <summary>
-    /// A sleep for data has ended by its bound although there is data: waits for the ring a little longer. A peer that
-    /// writes at just that moment has yet to give it, and may have lost its processor before. By the holder of the
-    /// reader role, still armed.
+    /// Waits a little longer for the wake after a sleep for data timed out although data is there. A peer that
+    /// publishes at that very moment may have lost its processor before it wakes this side. The caller must hold the
+    /// reader role and still be armed.
     /// </summary>
-    /// <param name="localEventsSeen">As it was before the sleep: a close since then ends this at once.</param>
+    /// <param name="localEventsSeen">The sample from before the sleep; a later event ends this at once.</param>
     /// <returns>
-    /// False when none came: the data was written without one, unless that came after the sleep and before this.
+    /// False if no wake came. The peer then published without one, unless its wake fell between the sleep and this.
     /// </returns>
     public bool WaitForLateWake(uint localEventsSeen)
     {
@@ -153,12 +155,10 @@ internal sealed class PeerLink
     }
 
     /// <summary>
-    /// A thread has slept for as long as the backstop. Looks at the socket: the monitor hears of its end on the thread
-    /// pool, which may be busy or blocked.
+    /// Checks the socket after a sleep that timed out. <see cref="WatchPeerAsync"/> also sees its end, but on the
+    /// thread pool, which may be busy or blocked.
     /// </summary>
-    /// <param name="isLostWakeup">
-    /// True when there was data that nobody was rung for: a defect, which is counted.
-    /// </param>
+    /// <param name="isLostWakeup">Whether there was data without a wake: a defect, which is counted and logged.</param>
     public void OnSafetyTimeout(bool isLostWakeup)
     {
         if (isLostWakeup)
@@ -176,14 +176,14 @@ internal sealed class PeerLink
         }
         catch (ObjectDisposedException)
         {
-            // Closed meanwhile, by this side.
+            // This side has closed the link meanwhile.
         }
     }
 
-    /// <summary>User code threw where nobody but this library could catch it.</summary>
+    /// <summary>Logs an exception that escaped from user code on a thread of this library.</summary>
     public void LogUserCodeFailed(Exception exception) => ShmLog.UserCodeFailed(_logger, ConnectionId, exception);
 
-    /// <summary>Closes the link, unless it is closed. The memory stays until its users have left.</summary>
+    /// <summary>Closes the link unless it is closed already. The memory stays until its users have left.</summary>
     public void Close(CloseReason reason)
     {
         if (Interlocked.CompareExchange(ref _closeReason, reason, null) is not null)
@@ -201,14 +201,15 @@ internal sealed class PeerLink
         NotifyAll();
     }
 
-    /// <summary>Closes the link when the peer has closed its end and all that it wrote was read.</summary>
+    /// <summary>Closes the link after the peer has closed its end and all its records have been read.</summary>
     public void CloseAfterPeer() => Close(IsPeerLeaving
         ? new CloseReason(CloseKind.PeerClosed, $"The peer, {Identity}, closed the connection.")
         : new CloseReason(
             CloseKind.PeerLost, $"The peer, {Identity}, is gone or closed the connection without a word."));
 
     /// <summary>
-    /// Keeps the memory for a moment. False when it is gone or going; the caller then leaves it alone.
+    /// Keeps the memory mapped until <see cref="Leave"/>. Returns false if it is unmapped or about to be: the caller
+    /// must then not touch it.
     /// </summary>
     public bool TryEnter()
     {
@@ -227,7 +228,7 @@ internal sealed class PeerLink
         return false;
     }
 
-    /// <summary>Ends the use of the memory, of a side or of a passer-by. The last one frees it.</summary>
+    /// <summary>Ends the use of the memory, by a side or since <see cref="TryEnter"/>. The last unmaps it.</summary>
     public void Leave()
     {
         if (Interlocked.Decrement(ref _users) == 0)
@@ -238,9 +239,9 @@ internal sealed class PeerLink
     }
 
     /// <summary>
-    /// Watches the rendezvous socket after the handshake. Its end-of-file is the only verdict of death: the kernel
-    /// closes the peer's end, however the process ends. The only message that may still come is a refusal with the
-    /// reason of a close.
+    /// Watches the socket after the handshake. Only its end-of-file counts as the end of the peer: the kernel closes
+    /// the peer's end, however its process ends. The only message that may still come is a refusal with the reason of
+    /// a close.
     /// </summary>
     private async Task WatchPeerAsync()
     {
@@ -264,7 +265,7 @@ internal sealed class PeerLink
         catch (Exception exception)
             when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)
         {
-            // A reset is an end like any other; a disposed socket is this side's own close.
+            // A reset is an end like any other; a disposed socket means that this side has closed the link.
         }
         finally
         {

@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// Where a server waits for its clients: the meaning of a <c>shm://</c> address. The only place that knows naming
-/// rules. <c>shm://name</c> stands for a file in the user's runtime directory; <c>shm:///path</c> for that very file.
+/// A parsed <c>shm://</c> address; the only place with naming rules. <c>shm://name</c> stands for a file in the user's
+/// runtime directory, <c>shm:///path</c> for the file of that path.
 /// </summary>
 internal sealed class RendezvousAddress
 {
@@ -16,7 +16,7 @@ internal sealed class RendezvousAddress
     // sockaddr_un holds 108 bytes with the terminating zero (unix(7)).
     private const int MaxPathBytes = 107;
 
-    // 32 hexadecimal digits are half of the SHA-256: no two names meet by chance, and no name contains a '~'.
+    // 32 hexadecimal digits are half of the SHA-256, so two names do not collide by chance.
     private const int HashDigits = 32;
 
     private const string LockSuffix = ".lock";
@@ -36,16 +36,19 @@ internal sealed class RendezvousAddress
 
     public string LockPath { get; }
 
-    /// <summary>True for a name: the directory is this library's own, made and checked by it.</summary>
+    /// <summary>
+    /// Whether the address is a name and not a path. If so, this library creates and checks its directory.
+    /// </summary>
     public bool IsInRuntimeDirectory => Advice is not null;
 
-    /// <summary>A sentence for a client that finds no server at a name; null for a path.</summary>
+    /// <summary>Advice for a client that finds no server at a name; null for a path.</summary>
     public string? Advice { get; }
 
-    /// <summary>Checks an address and finds its files. Touches no file.</summary>
-    /// <param name="address">What the user wrote.</param>
-    /// <param name="runtimeDirectory">The directory for names; null for the user's own.</param>
-    /// <exception cref="ArgumentException">The address is not one; the message says what is allowed.</exception>
+    /// <summary>
+    /// Checks an address and determines the paths of its files. Accesses no file. Names resolve in the runtime
+    /// directory; null stands for the user's own.
+    /// </summary>
+    /// <exception cref="ArgumentException">The address is malformed; the message says what is allowed.</exception>
     public static RendezvousAddress Parse(string address, string? runtimeDirectory)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -60,7 +63,7 @@ internal sealed class RendezvousAddress
 
     public override string ToString() => Text;
 
-    // Users of WCF have such addresses; what stands behind the host is the name.
+    // Users of WCF have net.pipe addresses; the part after the host is the name.
     private static string Suggest(string address)
     {
         if (!address.StartsWith(PipeScheme, StringComparison.OrdinalIgnoreCase))
@@ -109,7 +112,7 @@ internal sealed class RendezvousAddress
 
         string directory = Path.GetFullPath(runtimeDirectory ?? RuntimeDirectory.Default);
 
-        // '+' and '~' occur in no name: neither a flattened nor a hashed name can be mistaken for another.
+        // No name contains '+' or '~', so neither a flattened nor a hashed name equals another name.
         string stem = Path.Combine(directory, name.Replace('/', '+'));
         if (Encoding.UTF8.GetByteCount(stem + RuntimeDirectory.SocketSuffix) > MaxPathBytes)
         {

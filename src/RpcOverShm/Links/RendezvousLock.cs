@@ -7,8 +7,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The right to serve at an address: a lock that the kernel holds for the process and takes back when it dies. What
-/// else stands in the file (the process id) is for people.
+/// The exclusive right to serve at an address: a file lock, which the kernel releases when the process dies. The
+/// process id in the file only serves error messages.
 /// </summary>
 internal sealed class RendezvousLock : IDisposable
 {
@@ -25,7 +25,7 @@ internal sealed class RendezvousLock : IDisposable
     }
 
     /// <summary>
-    /// Takes the lock, or returns null when another live server holds it, with its process id if it says so.
+    /// Takes the lock. If another live server holds it, returns null and that server's process id, if the file has it.
     /// </summary>
     /// <exception cref="IOException">The lock file cannot be opened or locked.</exception>
     public static RendezvousLock? TryTake(string path, out int? holderProcessId)
@@ -46,12 +46,12 @@ internal sealed class RendezvousLock : IDisposable
                         : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
                 }
 
-                // The last holder may have removed the file between the opening and the locking: a lock on a file
-                // without a name keeps nobody out, since the next server makes a new one.
+                // The last holder may have removed the file between open and lock. A lock on an unlinked file excludes
+                // no other server, since the next one creates a new file; then try again.
                 FileFacts? named = FileFacts.OfPath(path);
                 if (named is { IsOrdinary: false })
                 {
-                    // What is opened through a link never is the file that has the name.
+                    // A file that was opened through a link never is the same as the link: trying again would not end.
                     throw new IOException($"The lock file '{path}' is a link or no file at all; it was left alone.");
                 }
 
@@ -72,7 +72,7 @@ internal sealed class RendezvousLock : IDisposable
     }
 
     /// <summary>
-    /// Removes the file, then lets go of the lock: in this order, or a new server's file could be removed.
+    /// Removes the file and then releases the lock. The reverse order could remove the file of a new server.
     /// </summary>
     public void Dispose()
     {

@@ -5,12 +5,12 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The directory in which named servers meet their clients: of this user alone, or anybody could put a socket under a
-/// name that clients trust.
+/// The directory for the sockets of named servers. Only its user may have access; otherwise another user could put a
+/// socket under a name that clients trust.
 /// </summary>
 internal static class RuntimeDirectory
 {
-    /// <summary>The end of the name of every socket in the directory.</summary>
+    /// <summary>The file name extension of the sockets.</summary>
     public const string SocketSuffix = ".sock";
 
     private const string NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
@@ -19,15 +19,16 @@ internal static class RuntimeDirectory
     private const int MaxFilesSeen = 100;
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
-    /// <summary>The characters of a segment of a name.</summary>
+    /// <summary>The characters that are allowed in a segment of a name.</summary>
     public static SearchValues<char> NameChars { get; } = SearchValues.Create(NameLetters);
 
-    /// <summary>The characters of a name.</summary>
+    /// <summary>The characters that are allowed in a name.</summary>
     public static SearchValues<char> NameCharsAndSlash { get; } = SearchValues.Create(NameLetters + "/");
 
     /// <summary>
-    /// <c>$XDG_RUNTIME_DIR/rpcovershm</c> where the system gives users such a directory, else one of the user's own
-    /// under the directory for temporary files. Read anew each time: the environment may differ between tests.
+    /// The default directory: <c>$XDG_RUNTIME_DIR/rpcovershm</c> if that variable is an absolute path, else a directory
+    /// of the user's own under the directory for temporary files. Evaluated each time, because tests change the
+    /// environment.
     /// </summary>
     public static string Default
     {
@@ -38,13 +39,13 @@ internal static class RuntimeDirectory
                 return Path.Combine(Environment.GetEnvironmentVariable(Variable)!, "rpcovershm");
             }
 
-            // Elsewhere nothing is opened, but an address can be made.
+            // On systems without a transport nothing is opened, but an address can be parsed.
             string user = OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
             return Path.Combine(Path.GetTempPath(), $"rpcovershm-{user}");
         }
     }
 
-    /// <summary>The advice for a client that finds no server in <see cref="Default"/>.</summary>
+    /// <summary>Advice for a client that finds no server in <see cref="Default"/>.</summary>
     public static string Advice =>
         $"{Variable} is {(IsGivenBySystem ? "" : "not ")}set here; a server that was started with another one listens "
         + "elsewhere: set RuntimeDirectory on both.";
@@ -52,8 +53,8 @@ internal static class RuntimeDirectory
     private static bool IsGivenBySystem =>
         Path.IsPathFullyQualified(Environment.GetEnvironmentVariable(Variable) ?? "");
 
-    /// <summary>Makes the directory where it is missing, and checks that nobody else can write it.</summary>
-    /// <exception cref="IOException">It cannot be made, or belongs to or is open to somebody else.</exception>
+    /// <summary>Creates the directory if it is missing, and checks that no other user has access.</summary>
+    /// <exception cref="IOException">It cannot be created, or it belongs to or is open to another user.</exception>
     [SupportedOSPlatform("linux")]
     public static void Ensure(string directory)
     {
@@ -80,14 +81,14 @@ internal static class RuntimeDirectory
     }
 
     /// <summary>
-    /// A sentence with the names that stand in a directory, the first few of them. A directory that others own, or may
-    /// write, is not listed: its names would be theirs.
+    /// Returns a sentence with the first few server names in a directory. A directory that belongs or is open to
+    /// another user is not listed, because the names could be that user's.
     /// </summary>
     public static string DescribeNames(string directory)
     {
         try
         {
-            // Root sees all; the directory of anybody else is as the server's must be.
+            // Root may list every directory; for other users the same conditions hold as in Ensure.
             uint me = LinuxNative.GetEffectiveUserId();
             if (FileFacts.OfPath(directory) is { } facts && me != 0 && (facts.UserId != me || facts.IsOpenToOthers))
             {
@@ -113,8 +114,8 @@ internal static class RuntimeDirectory
     }
 
     /// <summary>
-    /// Removes a file of the rendezvous. Where that fails the directory is gone or not this user's any more, and the
-    /// end of a server must not fail for it.
+    /// Removes a socket or lock file. Never throws an I/O error: if the directory is gone or belongs to another user
+    /// meanwhile, stopping a server must still succeed.
     /// </summary>
     public static void Remove(string path)
     {
@@ -124,11 +125,11 @@ internal static class RuntimeDirectory
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // Whoever took the directory away has taken the file too, or it refuses clients from here on.
+            // The file is gone with its directory, or it remains as a closed socket, which refuses clients.
         }
     }
 
-    // The name whose socket a file is; null where that is not to be seen.
+    // Returns the server name of a socket file; null if the file name does not contain it, as with a hashed name.
     private static string? NameOf(string socketPath)
     {
         string name = Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');

@@ -5,11 +5,14 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
-/// <summary>The server's half of one handshake. Holds no state; owns what it opens until the link owns it.</summary>
+/// <summary>
+/// The server's half of the handshake. Holds no state; owns the socket and the segments until the link owns them.
+/// </summary>
 internal static class ServerHandshake
 {
     /// <summary>
-    /// Answers one client. Null when the client was refused or went away; it was told and logged then.
+    /// Answers one client. Returns null if the client was refused or went away: the refusal, if any, is sent and the
+    /// event logged.
     /// </summary>
     public static async Task<PeerLink?> ShakeHandsAsync(
         Socket socket, ConnectionSettings settings, CancellationToken stopping)
@@ -112,7 +115,7 @@ internal static class ServerHandshake
                 Limits = settings.Limits,
             };
 
-            // CRASH hello-received: the client waits for an answer and sees the socket's end instead.
+            // CRASH hello-received: the client, which waits for the answer, gets the end of the socket instead.
             CrashPoint.Reach(CrashPoint.HelloReceived);
             Handshake.Send(socket, answer, own);
             own.ReleaseDescriptor();

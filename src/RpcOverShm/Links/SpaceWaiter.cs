@@ -1,16 +1,16 @@
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The thread that sleeps until the peer has made space, for everybody whose bytes did not fit. Started when it is
-/// first needed; goes away when it has had nothing to do for a while. Nobody else ever waits for space: the thread that
-/// drains the incoming ring must not, and callers wait for their answers instead.
+/// The thread that sleeps until the peer has released space, on behalf of all frames or bytes that did not fit. It
+/// starts when it is first needed and ends after some time without a request. A connection needs no other thread that
+/// waits for space: the reader thread must not, and callers wait for their answers. A blocking write to a byte stream
+/// waits on its own thread.
 /// </summary>
-/// <param name="link">Whose ring it is.</param>
+/// <param name="link">The link whose ring is full.</param>
 /// <param name="sendOrPark">
-/// Sends what fits. Returns the head to sleep on when more waits, with this side announced as sleeping;
-/// null when nothing waits.
+/// Sends what fits. If more waits, marks this side as parked and returns the head to sleep on; else returns null.
 /// </param>
-/// <param name="unpark">Takes the announcement back.</param>
+/// <param name="unpark">Clears the mark.</param>
 internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action unpark)
 {
     private const int StackBytes = 256 << 10;
@@ -21,7 +21,9 @@ internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action 
     private bool _isRequested;
     private bool _isClosed;
 
-    /// <summary>Something waits for space. May be called from any thread, any number of times.</summary>
+    /// <summary>
+    /// Requests the thread, because something waits for space. Any thread may call this, any number of times.
+    /// </summary>
     public void Wake()
     {
         CloseReason? problem = null;
@@ -51,7 +53,7 @@ internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action 
         }
     }
 
-    /// <summary>Sends the thread home. A closed link wakes it from its sleep.</summary>
+    /// <summary>Ends the thread. The caller must have closed the link, which ends a sleep for space.</summary>
     public void Close()
     {
         lock (_gate)
