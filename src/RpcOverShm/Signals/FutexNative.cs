@@ -4,8 +4,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Signals;
 
 /// <summary>
-/// The futex calls. Shared words never carry the private flag: private futexes are keyed by address space. Not marked
-/// SuppressGCTransition: a thread asleep in cooperative mode would stall every garbage collection.
+/// Declares the futex calls. Shared words never have the private flag, because the kernel keys private futexes by
+/// address space. No call has SuppressGCTransition: a sleeping thread in cooperative mode would stall every GC.
 /// </summary>
 internal static unsafe partial class FutexNative
 {
@@ -20,7 +20,7 @@ internal static unsafe partial class FutexNative
     private const int FutexWake = 1;
     private const int ClockMonotonic = 1;
 
-    /// <summary>Sleeps while the word has the expected value, for at most the relative time.</summary>
+    /// <summary>Sleeps while the word has the expected value. Returns false only if the timeout has passed.</summary>
     public static bool Wait(uint* address, uint expected, TimeSpan timeout)
     {
         TimeSpec relative = TimeSpec.From(timeout);
@@ -28,23 +28,23 @@ internal static unsafe partial class FutexNative
         return result == 0 || Marshal.GetLastPInvokeError() != ErrnoETIMEDOUT;
     }
 
-    /// <summary>Wakes all sleepers on the word, in every process.</summary>
+    /// <summary>Wakes all sleepers on the word in all processes.</summary>
     public static void WakeAll(uint* address) =>
         _ = Futex(SystemCallNumbers.Futex, address, FutexWake, int.MaxValue, null, null, 0);
 
-    /// <summary>Wakes all sleepers of this process on a word that only this process uses.</summary>
+    /// <summary>Wakes all sleepers on a word that only this process uses.</summary>
     public static void WakeAllPrivate(uint* address) =>
         _ = Futex(SystemCallNumbers.Futex, address, FutexWake | (int)Private, int.MaxValue, null, null, 0);
 
-    /// <summary>Sleeps while every word has its expected value, until the absolute monotonic time.</summary>
-    /// <returns>0 or the number of the woken word, or minus the error.</returns>
+    /// <summary>Sleeps while every word has its expected value, at most until an absolute monotonic time.</summary>
+    /// <returns>The index of a woken word, or the negative errno.</returns>
     public static int WaitAny(WaitEntry* entries, uint count, TimeSpec* until)
     {
         nint result = FutexWaitv(SystemCallNumbers.FutexWaitv, entries, count, 0, until, ClockMonotonic);
         return result >= 0 ? (int)result : -Marshal.GetLastPInvokeError();
     }
 
-    /// <summary>The monotonic clock now, plus a span.</summary>
+    /// <summary>Returns the current monotonic time plus a span.</summary>
     public static TimeSpec MonotonicNowPlus(TimeSpan span)
     {
         TimeSpec now;
@@ -69,7 +69,7 @@ internal static unsafe partial class FutexNative
     [LibraryImport("libc", EntryPoint = "clock_gettime")]
     private static partial int ClockGetTime(int clock, TimeSpec* time);
 
-    /// <summary>struct timespec of 64-bit Linux.</summary>
+    /// <summary>The struct timespec of 64-bit Linux.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct TimeSpec
     {
@@ -83,7 +83,7 @@ internal static unsafe partial class FutexNative
         };
     }
 
-    /// <summary>struct futex_waitv of the kernel.</summary>
+    /// <summary>The kernel's struct futex_waitv.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct WaitEntry
     {

@@ -4,21 +4,21 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Signals;
 
 /// <summary>
-/// Sleeps on the shared word itself, by futex. Where the kernel has futex_waitv (Linux 5.16) a sleeper waits on the
-/// shared word and on this instance's attention word together. Elsewhere it waits on the shared word alone, and a local
-/// event wakes the words that somebody sleeps on, again and again, until every sleeper has noticed: a single wake could
-/// come between a sleeper's last look and its sleep.
+/// A signal on futexes. With futex_waitv (Linux 5.16) a sleeper waits on the shared word and on this instance's counter
+/// of local events together. On older kernels it waits on the shared word only; a local event then wakes all shared
+/// words with sleepers, repeatedly, until every sleeper has returned. A single wake-up could be lost between a
+/// sleeper's last check and its sleep.
 /// </summary>
 internal sealed unsafe class FutexSignal : ISignal
 {
-    // Pinned: the kernel is given its address. Alone in its array, and the array far from anything hot.
+    // Pinned, because the kernel uses its address. An array of its own keeps it away from hot fields.
     private readonly uint[] _localEvents = GC.AllocateArray<uint>(1, pinned: true);
     private readonly List<Sleeper>? _sleepers;
 
-    /// <param name="useWaitv">False for the form that older kernels need.</param>
+    /// <param name="useWaitv">Whether to use futex_waitv; false for older kernels.</param>
     public FutexSignal(bool useWaitv) => _sleepers = useWaitv ? null : [];
 
-    /// <summary>True where the kernel has futex_waitv and lets this process call it.</summary>
+    /// <summary>Whether the kernel has futex_waitv and lets this process call it.</summary>
     public static bool IsWaitvSupported { get; } = ProbeWaitv();
 
     public uint LocalEvents => Volatile.Read(ref _localEvents[0]);
@@ -32,7 +32,7 @@ internal sealed unsafe class FutexSignal : ISignal
 
     public void RaiseLocalEvent()
     {
-        // This process's own counter, not shared memory: sleepers of this process compare it.
+        // A counter of this process, not shared memory: only its own sleepers compare it.
         uint now = Interlocked.Increment(ref _localEvents[0]);
         if (_sleepers is null)
         {
@@ -40,8 +40,7 @@ internal sealed unsafe class FutexSignal : ISignal
             return;
         }
 
-        // Each round wakes all that had not seen this event when they fell asleep; a sleeper that is
-        // woken leaves the list.
+        // Each round wakes all sleepers that sampled the counter before this event. A woken sleeper leaves the list.
         while (WakeThoseBefore(now))
         {
             Thread.Yield();
@@ -63,7 +62,7 @@ internal sealed unsafe class FutexSignal : ISignal
         FutexNative.TimeSpec until = FutexNative.MonotonicNowPlus(timeout);
         int result = FutexNative.WaitAny(entries, 2, &until);
 
-        // The kernel held only the address of the attention word; the collector must not take it while a thread sleeps.
+        // The kernel has only the address of the counter, so the GC must not collect the array during the sleep.
         GC.KeepAlive(this);
         return result != -FutexNative.ErrnoETIMEDOUT;
     }
@@ -76,7 +75,8 @@ internal sealed unsafe class FutexSignal : ISignal
             _sleepers.Add(me);
         }
 
-        // An event that was raised before the list knew this sleeper is seen here; a later one finds it in the list.
+        // If the event was raised before the list had this sleeper, the counter shows it here. A later event finds the
+        // sleeper in the list.
         bool isWoken = LocalEvents != localEventsSeen || FutexNative.Wait(word.Address, expected, timeout);
         lock (_sleepers)
         {
@@ -111,7 +111,7 @@ internal sealed unsafe class FutexSignal : ISignal
             return false;
         }
 
-        // A wait for a value that the word does not have returns at once where the call exists.
+        // If the call exists, a wait for a value that the word does not have returns immediately.
         uint word = 0;
         var entry = new FutexNative.WaitEntry
         {
