@@ -1,16 +1,17 @@
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Which call a frame belongs to. Chosen by the side that starts the call: a slot of its table, and how often the slot
-/// was used, so that a late frame of an ended call is not taken for one of the next.
+/// The id of the call that a frame belongs to. The side that starts the call chooses a slot of its table; the
+/// generation counts the slot's uses, so that a late frame of an ended call is not taken for a frame of the next call
+/// (ABA tag).
 /// <code>
 ///  31             17 16                   1  0
 ///  +----------------+----------------------+---+
-///  | generation 1.. |         slot         | S |   S: who started the call, 0 the connecting side, 1 the accepting one
+///  | generation 1.. |         slot         | S |   S: side that started the call, 0 connecting, 1 accepting
 ///  +----------------+----------------------+---+
 /// </code>
-/// A slot is used again only after the other side's <see cref="FrameKind.End"/> was read, and frames keep their order,
-/// so the other side meets generations of a slot one after the other. Generation 0 does not occur; 0 is no call at all.
+/// A slot is reused only after the other side's <see cref="FrameKind.End"/> was read. Frames keep their order, so the
+/// other side sees the generations of a slot one after another. Generation 0 does not occur; the id 0 means no call.
 /// </summary>
 internal readonly record struct CallId(uint Value)
 {
@@ -23,7 +24,7 @@ internal readonly record struct CallId(uint Value)
     {
     }
 
-    /// <summary>Frames that concern the whole connection.</summary>
+    /// <summary>The id of frames that concern the whole connection.</summary>
     public static CallId None => default;
 
     public int Slot => (int)((Value >> 1) & (SlotCount - 1));
@@ -34,7 +35,7 @@ internal readonly record struct CallId(uint Value)
 
     public bool IsNone => Value == 0;
 
-    /// <summary>The generation that follows; after the last comes 1.</summary>
+    /// <summary>Returns the next generation; 1 follows the last.</summary>
     public static uint NextGeneration(uint generation) => generation == LastGeneration ? 1 : generation + 1;
 
     public override string ToString() => $"{Slot}.{Generation}";

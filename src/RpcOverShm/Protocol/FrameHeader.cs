@@ -1,15 +1,13 @@
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// The header of a frame as the protocol sees it: the fields of the ring's record header with their meaning. Private
-/// memory; it was copied out of the ring before it came here.
+/// The header of a frame: the fields of the ring's record header with their meaning in the protocol. It is a private
+/// copy, not memory of the ring.
 /// </summary>
 internal readonly record struct FrameHeader(
     FrameKind Kind, FrameFlags Flags, int HeadLength, CallId Call, uint Argument, int PayloadLength)
 {
-    /// <summary>
-    /// Null when the frame is possible at all, whatever the state of its call; else what is wrong with it.
-    /// </summary>
+    /// <summary>Returns null if the frame is valid in some state of its call, otherwise the violation.</summary>
     public string? Check()
     {
         FrameRule rule = FrameRule.Of(Kind);
@@ -50,24 +48,24 @@ internal readonly record struct FrameHeader(
     }
 }
 
-/// <summary>Flags of a frame. The numbers are on the wire; bits without a name must be zero.</summary>
+/// <summary>The flags of a frame, with their values on the wire. Other bits must be zero.</summary>
 [Flags]
 internal enum FrameFlags : byte
 {
     None = 0,
 
-    /// <summary>CallStart, End: what follows the head is a whole message, possibly of no bytes.</summary>
+    /// <summary>CallStart, End: a whole message, possibly empty, follows the head.</summary>
     HasMessage = 1,
 
-    /// <summary>CallStart, Message, MessageChunk: no more messages follow.</summary>
+    /// <summary>CallStart, Message, MessageChunk: half-close; no more messages follow.</summary>
     HalfClose = 2,
 
-    /// <summary>CallStart, Headers, End, HeadChunk: the head goes on in a HeadChunk.</summary>
+    /// <summary>CallStart, Headers, End, HeadChunk: the head continues in a HeadChunk.</summary>
     HeadContinues = 4,
 
     /// <summary>
-    /// Message: the only one of its direction that is not in the call's first or last frame. It costs no credit: what
-    /// its receiver keeps of it is bounded by the largest message that it takes.
+    /// Message: the only message of its direction, sent outside the call's first or last frame. It costs no credit: the
+    /// receiver's limit on the message size bounds the memory that it keeps.
     /// </summary>
     Single = 8,
 }

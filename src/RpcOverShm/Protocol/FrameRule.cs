@@ -1,8 +1,8 @@
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// What a kind of frame may look like, as a table. The states of a call in which a kind is legal are
-/// the call's own matter.
+/// The table of valid flags and fields for each frame kind. The call itself checks whether a kind is valid in its
+/// state.
 /// </summary>
 internal readonly record struct FrameRule(
     bool IsKnown, FrameFlags Flags, bool HasHead, bool HasPayload, bool HasArgument, bool IsForConnection)

@@ -4,27 +4,27 @@ using System.Text;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// One message of the handshake, exchanged over the rendezvous socket. The first 24 bytes are the same in all versions
-/// of the protocol, so that peers of different versions can tell each other so.
+/// A message of the handshake on the rendezvous socket: the client's hello, the server's welcome, or a refusal. The
+/// first 24 bytes are the same in all protocol versions, so that peers without a common version can report that.
 /// <code>
 /// offset  size  field
 ///      0     8  Magic            "RPCOSHM" and a line feed
 ///      8     1  Type             1 client, 2 server, 3 refusal
 ///      9     1  Purpose          1 calls, 2 byte stream; 0 in a refusal
-///     10     2  LowestVersion    spoken by the sender; the server's answer: the version chosen
-///     12     2  HighestVersion   spoken by the sender; the server's answer: the version chosen
-///     14     2  RefusalReason    0 unless a refusal
+///     10     2  LowestVersion    client: lowest that it speaks; server: the chosen version
+///     12     2  HighestVersion   client: highest that it speaks; server: the chosen version
+///     14     2  RefusalReason    0 unless this is a refusal
 ///     16     4  Length           of the whole message, 24 to 4096
 ///     20     4  (zero)
-///   client and server; their segment's descriptor comes with the message
+///   client and server, with the descriptor of the sender's segment
 ///     24    16  ConnectionId     chosen by the client, repeated by the server
 ///     40     8  RingCapacity     of the sender's segment
-///     48     4  CallWindow       bytes of messages the sender takes per call before it has given credit
-///     52     4  MaxCalls         how many calls at a time the sender takes from its peer
-///     56     4  MaxMetadata      bytes of metadata the sender takes per block
+///     48     4  CallWindow       initial credit: bytes of messages the sender accepts per call
+///     52     4  MaxCalls         concurrent calls the sender accepts from its peer
+///     56     4  MaxMetadata      bytes of metadata the sender accepts per block
 ///     60     4  (zero)
 ///   refusal
-///     24     n  Text             UTF-8, for people
+///     24     n  Text             UTF-8, human-readable
 /// </code>
 /// </summary>
 internal sealed record Hello
@@ -33,7 +33,7 @@ internal sealed record Hello
     public const int SizeBytes = 64;
     public const int MaxSizeBytes = 4096;
 
-    /// <summary>"RPCOSHM\n" as bytes in memory order.</summary>
+    /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
     public const ulong MagicValue = 0x0A_4D_48_53_4F_43_50_52;
 
     public required HelloType Type { get; init; }
@@ -53,9 +53,9 @@ internal sealed record Hello
     public PeerLimits Limits { get; init; }
 
     /// <summary>
-    /// The length of the message that starts with these bytes, or null while there are too few of them.
+    /// Returns the length of the message that starts with these bytes, or null if there are too few bytes to tell.
     /// </summary>
-    /// <exception cref="ProtocolException">These bytes start no message of this protocol.</exception>
+    /// <exception cref="ProtocolException">The magic number or the length is invalid.</exception>
     public static int? PeekLength(ReadOnlySpan<byte> bytes)
     {
         Span<byte> magic = stackalloc byte[sizeof(ulong)];
@@ -79,9 +79,9 @@ internal sealed record Hello
     }
 
     /// <summary>
-    /// Reads a whole message. Bytes behind the known fields belong to later versions and are ignored.
+    /// Decodes a whole message. Bytes after the known fields belong to later versions; they are ignored.
     /// </summary>
-    /// <exception cref="ProtocolException">The message is not well formed.</exception>
+    /// <exception cref="ProtocolException">The message is malformed.</exception>
     public static Hello Decode(ReadOnlySpan<byte> bytes)
     {
         var type = (HelloType)bytes[8];
@@ -98,7 +98,7 @@ internal sealed record Hello
             return hello with { RefusalText = Encoding.UTF8.GetString(bytes[CommonSizeBytes..]) };
         }
 
-        // Versions are compared before anything else is read: behind the common part another version may differ.
+        // The version check comes first: another version may define different fields after the common part.
         bool isForeign = IsForeign(bytes);
         if (type is not (HelloType.Client or HelloType.Server) || (!isForeign && bytes.Length < SizeBytes))
         {
@@ -111,8 +111,8 @@ internal sealed record Hello
     }
 
     /// <summary>
-    /// True when the message that starts with these bytes, the common ones at least, is a hello of versions that this
-    /// build does not speak. What follows the common part is then not known, nor what comes with it.
+    /// Returns whether a message, of which at least the common part is given, is a hello without a version that this
+    /// build speaks. Its other fields and the number of its descriptors are then unknown.
     /// </summary>
     public static bool IsForeign(ReadOnlySpan<byte> bytes) =>
         (HelloType)bytes[8] != HelloType.Refusal
@@ -146,17 +146,17 @@ internal sealed record Hello
     }
 }
 
-/// <summary>What the client wants of a connection. The numbers are on the wire.</summary>
+/// <summary>The purpose of a connection, with its value on the wire.</summary>
 internal enum ConnectionPurpose : byte
 {
-    /// <summary>Many RPC calls.</summary>
+    /// <summary>Any number of RPC calls.</summary>
     Calls = 1,
 
     /// <summary>One duplex stream of bytes.</summary>
     ByteStream = 2,
 }
 
-/// <summary>What a handshake message is. The numbers are on the wire.</summary>
+/// <summary>The type of a handshake message, with its value on the wire.</summary>
 internal enum HelloType : byte
 {
     Client = 1,

@@ -5,16 +5,15 @@ using Grpc.Core;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Metadata as bytes: a block of entries in their order, duplicates kept apart. Keys are lower-case ASCII
-/// letters, digits and <c>._-</c>; text values are printable ASCII; values of keys that end in -bin are any
-/// bytes, sent as they are.
+/// Encodes and decodes metadata blocks. Entries keep their order, and duplicates stay separate. Keys consist of
+/// lower-case ASCII letters, digits and <c>._-</c>. Values are printable ASCII, or any bytes if the key ends in -bin.
 /// <code>
 /// u16 number of entries, then for each: u16 key length, key, u32 value length, value
 /// </code>
 /// </summary>
 internal static class MetadataCodec
 {
-    // gRPC's own measure of metadata (gRFC A6 and the HTTP/2 mapping): key, value and 32 bytes for each entry.
+    // HTTP/2, and so gRPC, measures a header list like this (RFC 9113, 6.5.2): key, value and 32 bytes for each entry.
     private const int OverheadPerEntry = 32;
 
     private const int MaxKeyBytes = ushort.MaxValue;
@@ -24,7 +23,7 @@ internal static class MetadataCodec
     private static readonly SearchValues<char> s_valueChars =
         SearchValues.Create([.. Enumerable.Range(0x20, 0x7F - 0x20).Select(c => (char)c)]);
 
-    /// <summary>The size of metadata as limits count it: for each entry key and value in bytes, and 32.</summary>
+    /// <summary>Returns the size of metadata for limits: the bytes of key and value, plus 32, for each entry.</summary>
     public static long MeasureBytes(Metadata metadata)
     {
         long size = 0;
@@ -36,14 +35,14 @@ internal static class MetadataCodec
         return size;
     }
 
-    /// <summary>What one entry counts of that.</summary>
+    /// <summary>Returns the size of one entry for limits.</summary>
     public static long MeasureBytes(Metadata.Entry entry)
     {
         int value = entry.IsBinary ? entry.ValueBytes.Length : entry.Value.Length;
         return entry.Key.Length + value + OverheadPerEntry;
     }
 
-    /// <summary>Null when every text value is printable ASCII and every key short enough, else what is wrong.</summary>
+    /// <summary>Returns null if <see cref="Encode"/> can encode the metadata, otherwise the reason.</summary>
     public static string? Check(Metadata metadata)
     {
         if (metadata.Count > ushort.MaxValue)
@@ -68,7 +67,7 @@ internal static class MetadataCodec
         return null;
     }
 
-    /// <summary>Appends metadata that was checked.</summary>
+    /// <summary>Appends a metadata block. The metadata must have passed <see cref="Check"/>.</summary>
     public static void Encode(PooledBufferWriter to, Metadata metadata)
     {
         to.WriteUInt16((ushort)metadata.Count);
@@ -88,8 +87,8 @@ internal static class MetadataCodec
         }
     }
 
-    /// <summary>Reads a block that the peer wrote.</summary>
-    /// <exception cref="ProtocolException">It is not well formed.</exception>
+    /// <summary>Reads a metadata block of the peer.</summary>
+    /// <exception cref="ProtocolException">The block is malformed.</exception>
     public static Metadata Decode(ref WireReader from)
     {
         int count = from.ReadUInt16();

@@ -3,21 +3,19 @@ using System.Buffers.Binary;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// What one side announces of itself in its hello. Checked once when it arrives (<see cref="Check"/>), then kept in
-/// private memory and never read again from anywhere the peer can write.
+/// The limits that one side announces in its handshake message. They are checked once on arrival (<see cref="Check"/>)
+/// and then kept in private memory; they are never read again from memory that the peer can write.
 /// </summary>
 /// <param name="RingCapacity">Bytes of the ring that the sender writes: a power of two, 64 KiB to 1 GiB.</param>
-/// <param name="CallWindow">Bytes of messages that the sender takes per call before it has given credit.</param>
-/// <param name="MaxCalls">How many calls at a time the sender takes from its peer; 0 is none.</param>
-/// <param name="MaxMetadataBytes">Bytes of metadata that the sender takes in one block.</param>
+/// <param name="CallWindow">Bytes of messages that the sender accepts per call before it grants credit.</param>
+/// <param name="MaxCalls">Concurrent calls that the sender accepts from its peer; 0 means none.</param>
+/// <param name="MaxMetadataBytes">Bytes of metadata that the sender accepts in one block.</param>
 internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, uint MaxCalls, uint MaxMetadataBytes)
 {
-    /// <summary>One more than the largest number that a call id can hold.</summary>
+    /// <summary>The number of slots that a call id can express.</summary>
     public const uint CallsPerConnection = CallId.SlotCount;
 
-    /// <summary>
-    /// The smallest window lets the largest chunk pass whole, or a message could wait for itself for ever.
-    /// </summary>
+    /// <summary>Covers the largest chunk; with less, a message could wait for its own credit for ever.</summary>
     public const uint SmallestCallWindow = 64 << 10;
 
     public const uint LargestCallWindow = 1 << 30;
@@ -38,7 +36,7 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
         BinaryPrimitives.WriteUInt32LittleEndian(bytes[16..], MaxMetadataBytes);
     }
 
-    /// <summary>Null when the limits can be lived with, else what is wrong with them.</summary>
+    /// <summary>Checks all limits but the ring's. Returns null if they are acceptable, otherwise the reason.</summary>
     public string? Check() =>
         CallWindow is < SmallestCallWindow or > LargestCallWindow
             ? $"a call window of {CallWindow} bytes; {SmallestCallWindow} to {LargestCallWindow} are allowed"

@@ -4,9 +4,9 @@ using System.Diagnostics;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Collects bytes in one array of the shared pool. One thread at a time. The array can be taken over by whoever must
-/// keep the bytes; otherwise it stays for the next use, unless it has grown beyond what is worth keeping. In its place
-/// it may borrow an array that is somebody else's, which it never writes to.
+/// Collects bytes in one array of the shared pool. Not thread-safe. A caller can detach the array to keep the bytes;
+/// otherwise the writer reuses it, unless it has grown too large to keep. The writer can borrow a caller's array
+/// instead, to which it never writes.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {
@@ -14,7 +14,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     private const int KeptBytes = 64 << 10;
 
     private byte[] _buffer = [];
-    private byte[]? _own;  // while the buffer is borrowed
+    private byte[]? _own;  // this writer's array while _buffer is borrowed, otherwise null
     private int _length;
 
     public int Length => _length;
@@ -23,12 +23,12 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
     public ReadOnlySpan<byte> WrittenSpan => _buffer.AsSpan(0, _length);
 
-    /// <summary>True when the bytes are in an array that is somebody else's.</summary>
+    /// <summary>Whether the bytes are in a borrowed array.</summary>
     public bool IsBorrowed => _own is not null;
 
     private int Room => _own is null ? _buffer.Length - _length : 0;
 
-    /// <summary>Forgets the bytes.</summary>
+    /// <summary>Discards the bytes, and returns an array that has grown too large to the pool.</summary>
     public void Clear()
     {
         GiveBack();
@@ -61,7 +61,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         return _buffer.AsSpan(_length);
     }
 
-    /// <summary>Makes room for so many bytes behind those that are written.</summary>
+    /// <summary>Ensures space for this number of bytes after the written ones.</summary>
     public void Reserve(int bytes)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(bytes);
@@ -72,8 +72,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     }
 
     /// <summary>
-    /// Has the bytes of this array in place of any others, as if they had been written, until they are forgotten,
-    /// copied or added to. The array must not change meanwhile.
+    /// Replaces the written bytes by this array, without a copy, until the bytes are discarded or a change or
+    /// <see cref="Own"/> copies them. The caller must not change the array until then.
     /// </summary>
     public void Borrow(byte[] bytes)
     {
@@ -83,7 +83,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         _length = bytes.Length;
     }
 
-    /// <summary>Copies what was borrowed, which is of no concern afterwards.</summary>
+    /// <summary>Copies borrowed bytes into this writer's array. The borrowed array is free afterwards.</summary>
     public void Own()
     {
         if (_own is not null)
@@ -95,7 +95,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         }
     }
 
-    /// <summary>Forgets the first bytes; the others move up.</summary>
+    /// <summary>Removes the first bytes; the others move to the front.</summary>
     public void RemoveFirst(int count)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)_length);
@@ -111,7 +111,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         _length += bytes.Length;
     }
 
-    /// <summary>Bytes already written, to be changed in place.</summary>
+    /// <summary>Returns written bytes for a change in place.</summary>
     public Span<byte> Written(int offset, int length)
     {
         Own();
@@ -119,7 +119,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     }
 
     /// <summary>
-    /// Hands the array over, one of its own; the caller returns it to the shared pool. This writer starts afresh.
+    /// Transfers the array, never a borrowed one, to the caller, which must return it to the shared pool if it is not
+    /// empty. The writer is empty afterwards.
     /// </summary>
     public byte[] Detach(out int length)
     {

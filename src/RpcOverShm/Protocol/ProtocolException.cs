@@ -1,6 +1,4 @@
 namespace RpcOverShm.Protocol;
 
-/// <summary>
-/// The peer sent something that the protocol does not allow. Always ends the connection, and nothing else.
-/// </summary>
+/// <summary>A protocol violation by the peer. It always closes the connection and affects no other.</summary>
 internal sealed class ProtocolException(string message) : Exception(message);

@@ -1,28 +1,26 @@
 namespace RpcOverShm.Protocol;
 
-/// <summary>
-/// Why a server refused a connection. The numbers are on the wire; unknown ones are shown as they are.
-/// </summary>
+/// <summary>The reason of a refusal, with its value on the wire. An unknown value is a refusal too.</summary>
 internal enum RefusalReason : ushort
 {
-    /// <summary>No common protocol version.</summary>
+    /// <summary>The two sides have no common protocol version.</summary>
     Version = 1,
 
-    /// <summary>The server serves calls and the client wants a byte stream, or the reverse.</summary>
+    /// <summary>The server serves calls and the client requests a byte stream, or the reverse.</summary>
     Purpose = 2,
 
-    /// <summary>The hello or its descriptor was not acceptable.</summary>
+    /// <summary>The hello or its descriptor is invalid.</summary>
     BadHello = 3,
 
     /// <summary>The server is stopping.</summary>
     Stopping = 4,
 
-    /// <summary>The server could not make its half of the connection, for instance for want of memory.</summary>
+    /// <summary>The server could not create its half of the connection, for example for lack of memory.</summary>
     NoResources = 5,
 
-    /// <summary>The client's user may not connect.</summary>
+    /// <summary>The client's user is not allowed to connect.</summary>
     AccessDenied = 6,
 
-    /// <summary>Sent when an open connection is closed because the peer broke the protocol.</summary>
+    /// <summary>The sender closes an open connection because of the peer's protocol violation.</summary>
     Violation = 7,
 }

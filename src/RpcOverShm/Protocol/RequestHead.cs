@@ -3,17 +3,17 @@ using Grpc.Core;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// What starts a call: the method, how long it may take, and the request's metadata.
+/// The head that starts a call: method, timeout, names and request metadata.
 /// <code>
 /// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding; the rest zero
 /// u16 length, method      full name with the leading slash, UTF-8
 /// i64 timeout             if flagged: in units of 100 ns, relative, above 0
 /// u16 length, codec       if flagged: the codec's name; absent means the method's own marshallers
 /// u16 length, host        if flagged
-/// u16 length, encoding    if flagged: each request message begins with a byte, 1 for compressed, 0 for not
+/// u16 length, encoding    if flagged: each request message begins with a byte, 1 if compressed, else 0
 /// metadata block          if flagged
 /// </code>
-/// The timeout is relative because the two processes' wall clocks are none of the call's business.
+/// The timeout is relative, so that it does not depend on wall clocks.
 /// </summary>
 internal ref struct RequestHead
 {
@@ -26,26 +26,26 @@ internal ref struct RequestHead
 
     private static readonly Utf8StringCache s_lastCodec = new();
 
-    /// <summary>UTF-8, a part of the bytes that were decoded.</summary>
+    /// <summary>The method's full name in UTF-8: a slice of the decoded bytes.</summary>
     public ReadOnlySpan<byte> Method;
 
-    /// <summary>Null for a call without a deadline.</summary>
+    /// <summary>The time until the deadline; null without a deadline.</summary>
     public TimeSpan? Timeout;
 
-    /// <summary>Null for the default codec.</summary>
+    /// <summary>The codec's name; null for the method's own marshallers.</summary>
     public string? Codec;
 
-    /// <summary>Null when the client named no host.</summary>
+    /// <summary>The host of the call; null if the client set none.</summary>
     public string? Host;
 
-    /// <summary>Null when no request is compressed.</summary>
+    /// <summary>The compression of request messages; null if none is compressed.</summary>
     public string? Encoding;
 
-    /// <summary>Null when there is none.</summary>
     public Metadata? Metadata;
 
     /// <summary>
-    /// Appends a head. Method and names were checked to fit; metadata was checked by the metadata codec.
+    /// Appends the head. The caller has checked the lengths of method and names, and the metadata with
+    /// <see cref="MetadataCodec.Check"/>.
     /// </summary>
     public readonly void Encode(PooledBufferWriter to)
     {
@@ -83,8 +83,8 @@ internal ref struct RequestHead
         }
     }
 
-    /// <summary>Reads a head that the peer wrote. The method stays a part of <paramref name="bytes"/>.</summary>
-    /// <exception cref="ProtocolException">It is not well formed.</exception>
+    /// <summary>Decodes a head of the peer. The method is a slice of <paramref name="bytes"/>.</summary>
+    /// <exception cref="ProtocolException">The head is malformed.</exception>
     public static RequestHead Decode(ReadOnlySpan<byte> bytes)
     {
         var from = new WireReader(bytes);
@@ -98,7 +98,7 @@ internal ref struct RequestHead
         head.Method = from.ReadBytes(from.ReadUInt16());
         if ((flags & HasTimeout) != 0)
         {
-            // The upper bound keeps the sum with any clock within range; ten thousand years are no deadline anyway.
+            // The upper bound keeps the sum with any clock in range. Longer timeouts (7,300 years) are no deadlines.
             long ticks = from.ReadInt64();
             head.Timeout = ticks is > 0 and < long.MaxValue / 4 ? TimeSpan.FromTicks(ticks) : null;
         }

@@ -3,14 +3,14 @@ using Grpc.Core;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// How a call ended. A head of no bytes is OK without detail and trailers: the common case costs nothing.
+/// The outcome of a call. An empty head means OK without detail and trailers, so the common case costs no bytes.
 /// <code>
-/// u8  status code         0 to 16; what is unknown reads as Unknown
+/// u8  status code         0 to 16; other values read as Unknown
 /// u8  flags: 1 detail, 2 metadata, 4 not processed; the rest zero
 /// u32 length, detail      if flagged: UTF-8
 /// metadata block          if flagged
 /// </code>
-/// Not processed means that no handler has seen the call: it may be sent again.
+/// Not processed means that no handler has seen the call, so a client may retry it transparently.
 /// </summary>
 internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata, bool IsNotProcessed = false)
 {
@@ -19,7 +19,7 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata,
     private const byte NotProcessed = 4;
     private const byte KnownFlags = HasDetail | HasMetadata | NotProcessed;
 
-    /// <summary>Appends the trailer; nothing at all for a plain OK.</summary>
+    /// <summary>Appends the trailer; appends nothing for OK without detail and trailers.</summary>
     public void Encode(PooledBufferWriter to)
     {
         string detail = Status.Detail ?? "";
@@ -44,8 +44,8 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata,
         }
     }
 
-    /// <summary>Reads a trailer that the peer wrote.</summary>
-    /// <exception cref="ProtocolException">It is not well formed.</exception>
+    /// <summary>Decodes a trailer of the peer.</summary>
+    /// <exception cref="ProtocolException">The trailer is malformed.</exception>
     public static StatusTrailer Decode(ReadOnlySpan<byte> bytes)
     {
         if (bytes.IsEmpty)

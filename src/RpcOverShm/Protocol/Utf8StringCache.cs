@@ -2,18 +2,15 @@ using System.Text;
 
 namespace RpcOverShm.Protocol;
 
-/// <summary>
-/// Reads a short text that most often is the one that was read last, and then makes no new string of it. Any thread
-/// may use it.
-/// </summary>
+/// <summary>Reads a short text without an allocation if it equals the last ASCII text read. Thread-safe.</summary>
 internal sealed class Utf8StringCache
 {
-    // What a peer may make others keep.
+    // Limits the memory that a peer can make this process retain.
     private const int LongestKept = 64;
 
     private volatile string? _last;
 
-    /// <summary>UTF-8 with a length of 16 bits.</summary>
+    /// <summary>Reads UTF-8 text with a 16-bit length.</summary>
     public string Read(ref WireReader from)
     {
         ReadOnlySpan<byte> bytes = from.ReadBytes(from.ReadUInt16());

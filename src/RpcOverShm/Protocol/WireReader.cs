@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// Reads fields from private bytes that the peer wrote. Every length is checked against what is left; running out is
-/// the peer's fault and a <see cref="ProtocolException"/>.
+/// Reads fields from a private copy of the peer's bytes. Every length is checked against the remaining bytes; if there
+/// are too few, the read fails with <see cref="ProtocolException"/>.
 /// </summary>
 internal ref struct WireReader(ReadOnlySpan<byte> bytes)
 {
@@ -24,15 +24,13 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes)
     public ReadOnlySpan<byte> ReadBytes(uint length) =>
         length <= int.MaxValue ? Take((int)length) : throw TooShort(length);
 
-    /// <summary>
-    /// UTF-8 with a length of 16 bits. What is no UTF-8 becomes replacement characters; it never throws.
-    /// </summary>
+    /// <summary>Reads UTF-8 text with a 16-bit length. Invalid UTF-8 becomes replacement characters.</summary>
     public string ReadShortText() => Encoding.UTF8.GetString(Take(ReadUInt16()));
 
-    /// <summary>UTF-8 with a length of 32 bits.</summary>
+    /// <summary>Reads UTF-8 text with a 32-bit length. Invalid UTF-8 becomes replacement characters.</summary>
     public string ReadLongText() => Encoding.UTF8.GetString(ReadBytes(ReadUInt32()));
 
-    /// <summary>Checks that nothing is left over.</summary>
+    /// <summary>Checks that no bytes remain.</summary>
     public readonly void End(string what)
     {
         if (_rest.Length != 0)

@@ -3,7 +3,7 @@ using System.Text;
 
 namespace RpcOverShm.Protocol;
 
-/// <summary>Appends fields, little-endian, to a pooled buffer: the mirror of <see cref="WireReader"/>.</summary>
+/// <summary>Appends little-endian fields to a pooled buffer: the counterpart of <see cref="WireReader"/>.</summary>
 internal static class WireWriter
 {
     public static void WriteByte(this PooledBufferWriter to, byte value)
@@ -30,14 +30,14 @@ internal static class WireWriter
         to.Advance(8);
     }
 
-    /// <summary>UTF-8 with a length of 16 bits. The caller has checked that it fits.</summary>
+    /// <summary>Appends UTF-8 text with a 16-bit length. The caller has checked that the length fits.</summary>
     public static void WriteShortText(this PooledBufferWriter to, string text)
     {
         to.WriteUInt16(checked((ushort)Encoding.UTF8.GetByteCount(text)));
         to.WriteUtf8(text);
     }
 
-    /// <summary>UTF-8 with a length of 32 bits. Unpaired surrogates become replacement characters.</summary>
+    /// <summary>Appends UTF-8 text with a 32-bit length. Unpaired surrogates become replacement characters.</summary>
     public static void WriteLongText(this PooledBufferWriter to, string text)
     {
         to.WriteUInt32((uint)Encoding.UTF8.GetByteCount(text));
