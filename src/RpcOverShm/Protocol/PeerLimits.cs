@@ -15,7 +15,7 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
     /// <summary>The number of slots that a call id can express.</summary>
     public const uint CallsPerConnection = CallId.SlotCount;
 
-    /// <summary>Covers the largest chunk; with less, a message could wait for its own credit for ever.</summary>
+    /// <summary>More than the largest chunk (32 KiB), so that a whole chunk fits into an unused window.</summary>
     public const uint SmallestCallWindow = 64 << 10;
 
     public const uint LargestCallWindow = 1 << 30;
