@@ -1,6 +1,5 @@
 using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
-using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 

@@ -1,5 +1,4 @@
 using Google.Rpc;
-using Grpc.Core;
 using Grpc.Health.V1;
 using Grpc.Reflection;
 using Grpc.Reflection.V1;

@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>A channel's state, and waiting for it: grpc-behaviour.md 1.10. Grpc.Core has another API for it.</summary>

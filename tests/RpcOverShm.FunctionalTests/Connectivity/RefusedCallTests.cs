@@ -1,9 +1,5 @@
-using Grpc.Core;
 using RpcOverShm.FunctionalTests.Hostile;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

@@ -1,11 +1,7 @@
 using System.Buffers;
-using Grpc.Core;
+using RpcOverShm.FunctionalTests.Codecs;
 using RpcOverShm.FunctionalTests.Hostile;
-using RpcOverShm.FunctionalTests.Items;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 

@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Calls that wait until there is a server, and how else their waiting ends: grpc-behaviour.md 1.10.</summary>

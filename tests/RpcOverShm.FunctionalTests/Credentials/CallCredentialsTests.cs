@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Credentials;
 
 /// <summary>Call credentials: what they add, in which order, and what becomes of their failures. 1.3.</summary>
@@ -10,7 +5,8 @@ namespace RpcOverShm.FunctionalTests.Credentials;
 internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
-    public async Task O6_Credentials_OfTheCall_AddTheirMetadata_InEveryShape()
+    [Item("O6")]
+    public async Task Credentials_OfTheCall_AddTheirMetadata_InEveryShape()
     {
         CallRig rig = await StartNotingAsync();
         ScriptClient client = rig.Client;

@@ -1,9 +1,4 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Items;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.FunctionalTests.Scheduling;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Credentials;
 

@@ -1,7 +1,4 @@
-using Grpc.Core;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

@@ -5,7 +5,6 @@ using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

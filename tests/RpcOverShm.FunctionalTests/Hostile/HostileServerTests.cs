@@ -1,10 +1,7 @@
 using System.Net.Sockets;
-using Grpc.Core;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

@@ -1,8 +1,5 @@
 using Google.Protobuf;
-using Grpc.Core;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

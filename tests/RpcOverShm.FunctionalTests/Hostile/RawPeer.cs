@@ -5,7 +5,6 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Signals;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

@@ -2,7 +2,6 @@ using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 

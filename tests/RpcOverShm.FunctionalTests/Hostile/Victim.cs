@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>

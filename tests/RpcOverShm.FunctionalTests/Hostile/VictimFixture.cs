@@ -1,6 +1,3 @@
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>What fixtures with a server among hostile clients have in common.</summary>

@@ -1,6 +1,4 @@
-using Grpc.Core;
 using Grpc.Testing;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 

@@ -1,7 +1,5 @@
-using Grpc.Core;
 using Grpc.Testing;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
+using Payload = Grpc.Testing.Payload;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 

@@ -1,6 +1,4 @@
 using System.Net;
-using Grpc.Core;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 

@@ -1,6 +1,4 @@
 using System.Net.Sockets;
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 

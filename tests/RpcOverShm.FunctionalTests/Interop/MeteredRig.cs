@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>

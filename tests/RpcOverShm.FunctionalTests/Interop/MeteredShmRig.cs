@@ -1,7 +1,5 @@
 using System.Runtime.CompilerServices;
-using Grpc.Core;
 using RpcOverShm.Connections;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 

@@ -1,7 +1,4 @@
-using Grpc.Core;
 using Grpc.Testing;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 

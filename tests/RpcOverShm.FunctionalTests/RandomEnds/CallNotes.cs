@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using Grpc.Core;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 

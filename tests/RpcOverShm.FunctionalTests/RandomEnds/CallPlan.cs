@@ -1,5 +1,4 @@
 using System.Globalization;
-using Grpc.Core;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 

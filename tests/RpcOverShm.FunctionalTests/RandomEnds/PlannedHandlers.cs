@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>Handlers of every shape that do what their call's plan says, and are counted.</summary>

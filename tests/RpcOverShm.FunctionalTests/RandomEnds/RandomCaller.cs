@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>Many threads that make random calls at the same time.</summary>

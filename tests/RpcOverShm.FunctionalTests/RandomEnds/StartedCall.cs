@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>One asynchronous call of any shape: made, brought to its end, and asked how it ended.</summary>

@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Retries;
 
 /// <summary>Whoever writes requests of a call that may be tried again does one thing at a time.</summary>

@@ -1,8 +1,4 @@
-using Grpc.Core;
 using RpcOverShm.FunctionalTests.RandomEnds;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Retries;
 

@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-
 namespace RpcOverShm.FunctionalTests.Retries;
 
 /// <summary>What a service config may not say is refused when the channel is made, by name.</summary>

@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Retries;
 
 /// <summary>What a retry policy does, and where it stops: gRFC A6.</summary>

@@ -1,7 +1,4 @@
-using Grpc.Core;
 using Grpc.Core.Interceptors;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 

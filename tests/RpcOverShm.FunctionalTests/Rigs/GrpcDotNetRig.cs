@@ -1,13 +1,11 @@
 using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
-using Grpc.Core;
 using Grpc.Net.Client;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 

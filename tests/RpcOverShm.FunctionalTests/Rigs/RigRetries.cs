@@ -1,8 +1,6 @@
 using System.Globalization;
 using System.Text.Json;
-using Grpc.Core;
 using Grpc.Net.Client.Configuration;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 

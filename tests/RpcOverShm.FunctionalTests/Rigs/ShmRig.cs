@@ -1,8 +1,6 @@
-using Grpc.Core;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Connections;
 using RpcOverShm.Servers;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 

@@ -1,8 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
 /// <summary>
@@ -31,7 +26,8 @@ internal sealed class BlockingCodeTests(ShmSchedulingMode mode) : RigFixture(Rig
 
     [TestCase(1)]
     [TestCase(8)]
-    public async Task S19_MethodThatBlocks_StallsNoOtherCall(int blocked)
+    [Item("S19")]
+    public async Task MethodThatBlocks_StallsNoOtherCall(int blocked)
     {
         ShmRig rig = await StartShmAsync(BlockingScript(), _options);
 

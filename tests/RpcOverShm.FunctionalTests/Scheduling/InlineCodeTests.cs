@@ -1,9 +1,5 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 

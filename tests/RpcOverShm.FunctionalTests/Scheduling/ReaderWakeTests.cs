@@ -1,8 +1,5 @@
-using Grpc.Core;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;

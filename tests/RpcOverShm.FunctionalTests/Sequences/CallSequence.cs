@@ -1,5 +1,3 @@
-using Grpc.Core;
-
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>One call as two texts, a letter for each step of its method and of its client.</summary>

@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>Methods of all shapes that take the steps which the metadata of their call names.</summary>

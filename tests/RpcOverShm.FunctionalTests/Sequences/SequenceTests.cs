@@ -1,6 +1,3 @@
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>Random sequences of the steps of a call, which must see here what they see over gRPC.</summary>

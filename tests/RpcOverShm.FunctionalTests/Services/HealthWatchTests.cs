@@ -1,7 +1,4 @@
-using Grpc.Core;
 using Grpc.Health.V1;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
 using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;

@@ -1,8 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using Grpc.Core;
 using Grpc.Reflection.V1;
-using RpcOverShm.Testing;
 using FormerClient = Grpc.Reflection.V1Alpha.ServerReflection.ServerReflectionClient;
 using FormerRequest = Grpc.Reflection.V1Alpha.ServerReflectionRequest;
 using FormerResponse = Grpc.Reflection.V1Alpha.ServerReflectionResponse;

@@ -1,10 +1,8 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using Grpc.Core;
 using Grpc.Health.V1;
 using Grpc.Reflection;
 using Grpc.Reflection.V1;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Testing.Protos.Reflected;
 using FormerReflection = Grpc.Reflection.V1Alpha.ServerReflection;
 

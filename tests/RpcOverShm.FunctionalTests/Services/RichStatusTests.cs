@@ -1,10 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
-using Grpc.Core;
-using RpcOverShm.FunctionalTests.Rigs;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 using RpcStatus = Google.Rpc.Status;
 using Status = Grpc.Core.Status;
 

@@ -1,9 +1,5 @@
-using Grpc.Core;
 using Grpc.Health.V1;
-using RpcOverShm.FunctionalTests.Rigs;
 using RpcOverShm.Samples;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;

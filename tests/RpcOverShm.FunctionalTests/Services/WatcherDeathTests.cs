@@ -1,5 +1,4 @@
 using RpcOverShm.FunctionalTests.TwoProcess;
-using RpcOverShm.Testing;
 using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;

@@ -1,4 +1,4 @@
-using RpcOverShm.Testing;
+using RpcOverShm.FunctionalTests.Connectivity;
 
 namespace RpcOverShm.FunctionalTests.Streams;
 

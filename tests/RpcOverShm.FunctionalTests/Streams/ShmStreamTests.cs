@@ -1,5 +1,3 @@
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>What a user of named pipe streams expects of a stream.</summary>

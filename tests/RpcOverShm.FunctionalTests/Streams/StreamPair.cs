@@ -1,5 +1,3 @@
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.Streams;
 
 /// <summary>Two ends of one stream in this process.</summary>

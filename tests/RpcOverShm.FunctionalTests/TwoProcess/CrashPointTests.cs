@@ -1,7 +1,4 @@
-using Grpc.Core;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Every shape, between two processes, in both roles.</summary>

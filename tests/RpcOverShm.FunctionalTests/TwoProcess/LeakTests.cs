@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,6 +1,4 @@
 using System.Diagnostics;
-using Grpc.Core;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>This process's end of a stream whose every byte is known.</summary>

@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Builds of different protocol versions tell each other so.</summary>

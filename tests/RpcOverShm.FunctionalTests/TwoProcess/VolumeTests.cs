@@ -1,7 +1,4 @@
 using System.Globalization;
-using Grpc.Core;
-using RpcOverShm.Testing;
-using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 

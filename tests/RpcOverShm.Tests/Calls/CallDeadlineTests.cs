@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using RpcOverShm.Calls;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Calls;
 

@@ -1,6 +1,5 @@
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Calls;
 

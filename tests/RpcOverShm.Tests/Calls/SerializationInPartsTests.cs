@@ -2,7 +2,6 @@ using System.Buffers;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Calls;
 

@@ -3,7 +3,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Sending;
 

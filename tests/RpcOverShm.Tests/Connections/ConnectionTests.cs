@@ -2,7 +2,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;

@@ -1,4 +1,3 @@
-using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Tests.Connections;

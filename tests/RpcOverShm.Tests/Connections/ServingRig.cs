@@ -3,7 +3,6 @@ using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Sending;
 

@@ -1,5 +1,4 @@
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Diagnostics;
 

@@ -1,52 +1,54 @@
-using System.Text.RegularExpressions;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Every item of gRPC's behaviour has tests that are named for it, and the table of them in tests/README.md is neither
-/// short of one nor ahead. A test's item is what stands before its first underscore, for the members of the context the
-/// member too: "S1_", "M03_", "X_Host_".
+/// Holds the table of items in tests/README.md to the <c>[Item]</c> attributes of the tests: every item has a test, every
+/// attribute names an item of the table, and the last column is generated from them.
 /// </summary>
-internal static partial class ItemRules
+internal static class ItemRules
 {
-    /// <param name="table">Rows of an item, what it says, and its tests in backticks.</param>
-    /// <param name="demanded">The items that must have a row.</param>
-    /// <param name="files">Where tests are looked for.</param>
+    private const string Separator = " | ";
+
     public static IEnumerable<string> Check(
-        IEnumerable<string[]> table, IEnumerable<string> demanded, IEnumerable<SourceFile> files)
+        IReadOnlyList<string[]> table, IEnumerable<string> demanded, IEnumerable<SourceFile> files)
     {
-        ILookup<string, string> listed = table
-            .SelectMany(row => Name().Matches(row[^1]).Select(name => (Item: row[0], Test: name.Groups[1].Value)))
-            .ToLookup(entry => entry.Item, entry => entry.Test);
-        HashSet<string> tests = [.. files.SelectMany(TestsOf)];
-        return demanded.Where(item => !listed.Contains(item)).Select(item => $"No test is listed for {item}.")
+        ILookup<string, string> tests = FixturesByItem(files);
+        string[] items = [.. table.Select(row => row[0])];
+        return demanded.Where(item => !items.Contains(item)).Select(item => $"There is no row of {item}.")
+            .Concat(items.Where(item => !tests.Contains(item)).Select(item => $"No test has [Item(\"{item}\")]."))
+            .Concat(tests.Where(item => !items.Contains(item.Key))
+                .Select(item => $"{item.First()}: there is no item {item.Key}."))
             .Concat(
-                from row in listed
-                from test in row
-                where ItemOf(test) != row.Key
-                select $"{test} stands in the row of {row.Key}.")
-            .Concat(
-                listed.SelectMany(row => row).Where(test => !tests.Contains(test))
-                    .Select(test => $"There is no test {test}, which is listed."))
-            .Concat(
-                tests.Where(test => ItemOf(test) is { } item && !listed[item].Contains(test))
-                    .Select(test => $"{test} is not listed under {ItemOf(test)}."));
+                from row in table
+                let cell = Cell(tests[row[0]])
+                where row[^1] != cell
+                select $"The row of {row[0]} should end with: {cell}");
     }
 
-    private static string? ItemOf(string test) => Item().Match(test) is { Success: true } match
-        ? match.Groups["item"].Value
-        : null;
+    /// <summary>The document with the last column of the items' rows made anew.</summary>
+    public static string Write(string document, IEnumerable<SourceFile> files)
+    {
+        ILookup<string, string> tests = FixturesByItem(files);
+        return string.Join('\n', document.Split('\n').Select(line =>
+            line.Split(Separator) is [var first, var about, _] && tests.Contains(first.TrimStart('|', ' '))
+                ? $"{first}{Separator}{about}{Separator}{Cell(tests[first.TrimStart('|', ' ')])} |"
+                : line));
+    }
 
-    private static IEnumerable<string> TestsOf(SourceFile file) =>
-        from method in file.Root.DescendantNodes().OfType<MethodDeclarationSyntax>()
-        where method.AttributeLists.SelectMany(list => list.Attributes)
-            .Any(attribute => attribute.Name.ToString().StartsWith("Test", StringComparison.Ordinal))
-        select method.Identifier.Text;
+    // The fixtures with the number of their tests: "`ClientWriterTests` 7".
+    private static string Cell(IEnumerable<string> fixtures) => string.Join(
+        ", ",
+        fixtures.CountBy(name => name).OrderBy(fixture => fixture.Key, StringComparer.Ordinal)
+            .Select(fixture => $"`{fixture.Key}` {fixture.Value}"));
 
-    [GeneratedRegex("`([^`]+)`")]
-    private static partial Regex Name();
-
-    [GeneratedRegex(@"^(?<item>[SCMLBIOZ]\d+|X_[A-Za-z]+)_")]
-    private static partial Regex Item();
+    private static ILookup<string, string> FixturesByItem(IEnumerable<SourceFile> files) =>
+        (from file in files
+         from method in file.Root.DescendantNodes().OfType<MethodDeclarationSyntax>()
+         from attribute in method.AttributeLists.SelectMany(list => list.Attributes)
+         where attribute.Name.ToString() == "Item"
+         let item = attribute.ArgumentList!.Arguments[0].Expression as LiteralExpressionSyntax
+         let fixture = (TypeDeclarationSyntax)method.Parent!
+         select (Item: item!.Token.ValueText, Fixture: fixture.Identifier.Text))
+        .ToLookup(test => test.Item, test => test.Fixture);
 }

@@ -80,6 +80,13 @@ public class TidyRuleTests
         WordRules.ForbiddenCalls(new SourceFile("src/A/Signals/B.cs", "class B { void M() => Thread.Sleep(1); }")),
         Is.Empty);
 
+    [TestCase("/// <summary>What a ring holds.</summary>", true)]
+    [TestCase("/// <summary>\n/// Whose ring it is.\n/// </summary>", true)]
+    [TestCase("/// <summary>Whether a ring holds records.</summary>", false)]
+    [TestCase("/// <summary>Holds records.</summary>\n/// <remarks>What else?</remarks>", false)]
+    public void Openings_OfASummary_FindsQuestionWords(string summary, bool isFound) =>
+        Assert.That(WordRules.Openings(File(summary + "\nclass A;")).Any(), Is.EqualTo(isFound));
+
     [Test]
     public void WordRules_OfBadWords_FindThem()
     {
@@ -90,6 +97,7 @@ public class TidyRuleTests
         Assert.That(WordRules.Promises(File($"class A; // {promise}: more")), Has.Exactly(1).Items);
         Assert.That(WordRules.Promises(File($"/// <summary>{promise}</summary>\nclass A;")), Has.Exactly(1).Items);
         Assert.That(WordRules.Promises(File($"class A {{ string B = \"{promise}\"; }} // {promise}(#12)")), Is.Empty);
+        Assert.That(WordRules.Nobodies(File($"class A; // Who{"ever"} writes.")), Has.Exactly(1).Items);
         Assert.That(WordRules.EmptyNames(File("class RingManager; class Rings;")), Has.One.Contains("RingManager"));
     }
 

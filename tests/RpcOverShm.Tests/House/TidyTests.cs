@@ -53,6 +53,11 @@ public class TidyTests
     public void Promises_InComments_HaveAnIssue() => Findings.AssertNone(All.SelectMany(WordRules.Promises));
 
     [Test]
+    public void Summaries_Anywhere_NameTheirSubject() => Findings.AssertNone(
+        All.SelectMany(WordRules.Openings).Concat(
+            All.Concat(Repository.Documents).SelectMany(WordRules.Nobodies)));
+
+    [Test]
     public void SyncComments_OfWhatShips_StandAtBothEnds() => Findings.AssertNone(SyncRules.Check(Shipped));
 
     [Test]

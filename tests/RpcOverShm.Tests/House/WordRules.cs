@@ -1,3 +1,4 @@
+using System.Text.RegularExpressions;
 using Microsoft.CodeAnalysis;
 using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
@@ -5,16 +6,18 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// What the code does not say: in what ships neither sleeping, printing nor the wall clock, nowhere regions or
-/// promises.
+/// Calls and words that are refused: in what ships sleeping, printing and the wall clock; anywhere regions, promises and
+/// riddles.
 /// </summary>
-internal static class WordRules
+internal static partial class WordRules
 {
     private static readonly string[] s_clockTypes = ["DateTime", "DateTimeOffset"];
     private static readonly string[] s_clockMembers = ["Now", "UtcNow", "Today"];
 
     // Put together, or this file would break its own rule if it were in a comment.
     private static readonly string[] s_promises = ["TO" + "DO", "HA" + "CK", "FIX" + "ME"];
+
+    private static readonly string s_nobody = "who" + "ever";
 
     private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
 
@@ -60,6 +63,18 @@ internal static class WordRules
         where type.Identifier.Text.EndsWith(word, StringComparison.Ordinal)
         select file.At(type, $"{type.Identifier.Text}: '{word}' says nothing.");
 
+    /// <summary>Summaries that begin with a question word, and so never name their subject.</summary>
+    public static IEnumerable<string> Openings(SourceFile file) =>
+        from Match match in Opening().Matches(file.Text)
+        let line = file.Text.AsSpan(0, match.Groups["word"].Index).Count('\n') + 1
+        select file.At(line, $"A summary begins with '{match.Groups["word"].Value}'; begin with a noun or a verb.");
+
+    /// <summary>Texts that name nobody where they mean a caller, a thread or a peer.</summary>
+    public static IEnumerable<string> Nobodies(SourceFile file) =>
+        from line in file.Lines.Index()
+        where line.Item.Contains(s_nobody, StringComparison.OrdinalIgnoreCase)
+        select file.At(line.Index + 1, $"'{s_nobody}': name the caller, the thread, the peer.");
+
     private static string? Why(string type, string member, bool isSignals) => (type, member) switch
     {
         ("Thread", "Sleep") when !isSignals => "only Signals sleep.",
@@ -73,4 +88,7 @@ internal static class WordRules
         or SyntaxKind.SingleLineDocumentationCommentTrivia or SyntaxKind.MultiLineDocumentationCommentTrivia;
 
     private static int Line(SyntaxTrivia trivia) => trivia.GetLocation().GetLineSpan().StartLinePosition.Line + 1;
+
+    [GeneratedRegex(@"///\s*<summary>\s*(?:///\s*)?(?<word>What|Who|Whose|How)\b")]
+    private static partial Regex Opening();
 }

@@ -6,7 +6,6 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Sending;
 

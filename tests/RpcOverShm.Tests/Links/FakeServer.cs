@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using RpcOverShm.Links;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

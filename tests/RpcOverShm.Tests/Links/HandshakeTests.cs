@@ -1,7 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

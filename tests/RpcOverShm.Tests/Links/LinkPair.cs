@@ -1,7 +1,6 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Net.Sockets;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Sending;
 

@@ -3,7 +3,6 @@ using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Signals;
 

@@ -2,7 +2,6 @@ using System.Text;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -1,6 +1,5 @@
 using RpcOverShm.Links;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;

@@ -2,7 +2,6 @@ using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Sending;
 

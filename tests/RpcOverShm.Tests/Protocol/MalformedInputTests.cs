@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Protocol;
 

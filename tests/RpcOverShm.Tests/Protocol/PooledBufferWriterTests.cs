@@ -1,6 +1,5 @@
 using System.Buffers;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Protocol;
 

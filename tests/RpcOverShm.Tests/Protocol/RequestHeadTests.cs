@@ -1,6 +1,5 @@
 using Grpc.Core;
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Protocol;
 

@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Retries;
 

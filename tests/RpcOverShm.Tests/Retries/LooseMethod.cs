@@ -1,7 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Clients;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Retries;
 

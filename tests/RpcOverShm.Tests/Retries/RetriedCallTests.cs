@@ -2,7 +2,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Retries;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Retries;
 

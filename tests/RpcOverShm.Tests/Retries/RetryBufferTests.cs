@@ -1,7 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Retries;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Retries;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Testing;
-
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>

@@ -1,6 +1,5 @@
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Rings;
 

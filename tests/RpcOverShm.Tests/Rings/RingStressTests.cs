@@ -1,5 +1,4 @@
 using RpcOverShm.Rings;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Rings;
 

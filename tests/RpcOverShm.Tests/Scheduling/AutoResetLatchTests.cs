@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using RpcOverShm.Scheduling;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Scheduling;
 

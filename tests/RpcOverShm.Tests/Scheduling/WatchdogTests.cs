@@ -1,5 +1,4 @@
 using RpcOverShm.Scheduling;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Scheduling;
 

@@ -1,6 +1,5 @@
 using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Segments;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Segments;
 

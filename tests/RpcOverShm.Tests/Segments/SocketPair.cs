@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Segments;
 

@@ -1,6 +1,5 @@
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;

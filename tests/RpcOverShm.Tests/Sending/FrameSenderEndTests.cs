@@ -3,7 +3,6 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;

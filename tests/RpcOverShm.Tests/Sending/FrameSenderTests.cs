@@ -1,5 +1,4 @@
 using RpcOverShm.Protocol;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;

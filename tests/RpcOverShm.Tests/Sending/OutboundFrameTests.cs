@@ -1,6 +1,5 @@
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Sending;
 

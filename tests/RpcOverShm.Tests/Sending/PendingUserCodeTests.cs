@@ -1,5 +1,4 @@
 using RpcOverShm.Sending;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Sending;
 

@@ -2,7 +2,6 @@ using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Sending;
 

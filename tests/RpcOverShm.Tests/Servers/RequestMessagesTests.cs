@@ -4,7 +4,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Servers;
 

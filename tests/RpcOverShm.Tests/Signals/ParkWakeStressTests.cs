@@ -1,7 +1,6 @@
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Signals;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Rings;
 
 namespace RpcOverShm.Tests.Signals;

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Segments;
 using RpcOverShm.Signals;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Signals;

@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Signals;
 

@@ -1,5 +1,4 @@
 using RpcOverShm.Streams;
-using RpcOverShm.Testing;
 
 namespace RpcOverShm.Tests.Streams;
 

@@ -3,7 +3,6 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Streams;
-using RpcOverShm.Testing;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Sending;
 

@@ -1,0 +1,343 @@
+namespace RpcOverShm.FunctionalTests.CallShapes;
+
+/// <summary>What a method sees of its call: every member of ServerCallContext.</summary>
+[EveryRig]
+internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
+{
+    [Test]
+    [Item("X_Method")]
+    public async Task Method_IsTheFullNameInEveryShape()
+    {
+        var seen = new List<string>();
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            lock (seen)
+            {
+                seen.Add(context.Method);
+            }
+
+            return Task.CompletedTask;
+        }));
+
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await rig.Client.ClientStream().ResponseAsync.Bounded();
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync();
+        await rig.Client.Duplex().ResponseStream.ToListAsync();
+
+        Assert.That(seen, Is.EqualTo(new[]
+        {
+            "/rpcovershm.testing.Script/Unary",
+            "/rpcovershm.testing.Script/ClientStream",
+            "/rpcovershm.testing.Script/ServerStream",
+            "/rpcovershm.testing.Script/Duplex",
+        }));
+    }
+
+    [Test]
+    [Item("X_Host")]
+    public async Task Host_IsTheAuthority()
+    {
+        string host = await SeenAsync(context => context.Host);
+
+        Assert.That(host, IsDotNet ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1"));
+    }
+
+    [Test]
+    [NotOn(RigKind.GrpcDotNet, "GrpcChannel ignores the host of a call.")]
+    [Item("X_Host")]
+    public async Task Host_IsWhatTheCallNames()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.Of(context.Host)),
+        });
+
+        Payload host = await rig.Invoker.AsyncUnaryCall(
+            Script.UnaryMethod, "another.host", default, Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(host.Text(), Is.EqualTo("another.host"));
+    }
+
+    [Test]
+    [Item("X_Peer")]
+    public async Task Peer_NamesTheClient()
+    {
+        string peer = await SeenAsync(context => context.Peer);
+
+        // grpc-dotnet knows addresses of IP only.
+        Assert.That(
+            peer,
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1")
+            : IsDotNet ? Does.StartWith("unknown") : Does.StartWith("ipv4:127.0.0.1:"));
+    }
+
+    [Test]
+    [Item("X_Peer")]
+    public async Task Peer_OfTwoChannelsOfOneProcess_HasTwoNumbers()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (_, context) => Task.FromResult(Payloads.Of(context.Peer)),
+        });
+        await using ShmChannel other = rig.OpenChannel();
+
+        string[] peers =
+        [
+            rig.Client.Unary(Payloads.Empty).Text(),
+            new ScriptClient(other.CreateCallInvoker()).Unary(Payloads.Empty).Text(),
+            rig.Client.Unary(Payloads.Empty).Text(),
+        ];
+
+        string process = $"shm:pid={Environment.ProcessId};connection=";
+        Assert.That(peers, Is.EqualTo(new[] { process + 1, process + 2, process + 1 }));
+    }
+
+    [Test]
+    [Item("X_Deadline")]
+    public async Task Deadline_WithoutOne_IsTheLargestTime()
+    {
+        DateTime deadline = await SeenAsync(context => context.Deadline);
+
+        Assert.That(deadline, Is.EqualTo(DateTime.MaxValue));
+    }
+
+    [Test]
+    [Item("X_Deadline")]
+    public async Task Deadline_OfACall_IsUtc()
+    {
+        DateTime sent = DateTime.UtcNow.AddMinutes(10);
+
+        DateTime deadline = await SeenAsync(context => context.Deadline, new CallOptions(deadline: sent));
+
+        Assert.That(deadline.Kind, Is.EqualTo(DateTimeKind.Utc));
+        Assert.That((deadline - sent).Duration(), Is.LessThan(TimeSpan.FromMinutes(1)));
+    }
+
+    [Test]
+    [Item("X_RequestHeaders")]
+    public async Task RequestHeaders_AreTheRequestsMetadata()
+    {
+        string? value = await SeenAsync(
+            context => context.RequestHeaders.GetValue("key"), new CallOptions(new Metadata { { "key", "value" } }));
+
+        Assert.That(value, Is.EqualTo("value"));
+    }
+
+    [TestCase("cancel")]
+    [TestCase("dispose")]
+    [TestCase("deadline")]
+    [Item("X_CancellationToken")]
+    public async Task CancellationToken_FiresWhenTheCallIsOver(string end)
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var fired = new TaskCompletionSource();
+        CallRig rig = await UseAsync(Everywhere(async context =>
+        {
+            context.CancellationToken.Register(fired.SetResult);
+            began.SetResult();
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }));
+        using var cancellation = new CancellationTokenSource();
+        await ConnectAsync(rig);
+
+        DateTime? deadline = end == "deadline" ? DateTime.UtcNow.AddSeconds(2) : null;
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: deadline, cancellationToken: cancellation.Token));
+        await began.Task.Bounded();
+        if (end != "deadline")
+        {
+            Assert.That(fired.Task.IsCompleted, Is.False);
+        }
+
+        if (end == "cancel")
+        {
+            await cancellation.CancelAsync();
+        }
+        else if (end == "dispose")
+        {
+            call.Dispose();
+        }
+
+        await FailureOf(call);
+        await fired.Task.Bounded();
+    }
+
+    [Test]
+    [Item("X_ResponseTrailers")]
+    public async Task ResponseTrailers_AreOneCollectionThatMayBeChanged()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                context.ResponseTrailers.Add("dropped", "1");
+                context.ResponseTrailers.Add("kept", "2");
+                context.ResponseTrailers.RemoveAt(0);
+                return Task.FromResult(request);
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        await call.ResponseAsync.Bounded();
+
+        Assert.That(call.GetTrailers().Select(entry => entry.Key), Is.EqualTo(new[] { "kept" }));
+    }
+
+    [Test]
+    [Item("X_Status")]
+    public async Task Status_IsOkAndKeepsWhatIsSet()
+    {
+        (Status first, Status second) = await SeenAsync(context =>
+        {
+            Status before = context.Status;
+            context.Status = new Status(StatusCode.OK, "fine");
+            return (before, context.Status);
+        });
+
+        // grpc-dotnet has the zero value there, whose detail is null in spite of its type.
+        Assert.That(first.Plain(), Is.EqualTo(IsGrpcDotNet ? default : new Status(StatusCode.OK, "")));
+        Assert.That(second.Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
+    }
+
+    [Test]
+    [Item("X_Status")]
+    public async Task Status_OkWithADetail_ReachesTheClientAsSuccess()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                context.Status = new Status(StatusCode.OK, "fine");
+                return Task.FromResult(request);
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("x"));
+
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("x"));
+        Assert.That(call.GetStatus().Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
+    }
+
+    [Test]
+    [Item("X_WriteOptions")]
+    public async Task WriteOptions_AreThoseOfTheWriter()
+    {
+        var seen = new TaskCompletionSource<(bool IsNull, WriteOptions? Writer, WriteOptions? Context)>();
+        var hint = new WriteOptions(WriteFlags.BufferHint);
+        var noCompress = new WriteOptions(WriteFlags.NoCompress);
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = (_, responses, context) =>
+            {
+                bool isNull = context.WriteOptions is null && responses.WriteOptions is null;
+                context.WriteOptions = hint;
+                WriteOptions? ofWriter = responses.WriteOptions;
+                responses.WriteOptions = noCompress;
+                seen.SetResult((isNull, ofWriter, context.WriteOptions));
+                return Task.CompletedTask;
+            },
+        });
+
+        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync();
+        (bool isNull, WriteOptions? writer, WriteOptions? context) = await seen.Task.Bounded();
+
+        Assert.That(isNull, "None are set at first.");
+        Assert.That(writer, Is.SameAs(hint));
+        Assert.That(context, Is.SameAs(noCompress));
+    }
+
+    [Test]
+    [Item("X_AuthContext")]
+    public async Task AuthContext_IsReadable()
+    {
+        AuthContext context = await SeenAsync(context => context.AuthContext);
+
+        // Over an insecure socket Grpc.Core knows nothing of its peer.
+        Assert.That(context.IsPeerAuthenticated, Is.EqualTo(IsShm));
+        Assert.That(
+            context.FindPropertiesByName("pid").Select(property => property.Value),
+            Is.EqualTo(IsShm ? new[] { $"{Environment.ProcessId}" } : []));
+    }
+
+    [Test]
+    [Item("X_CreatePropagationToken")]
+    public async Task CreatePropagationToken_IsNotSupported()
+    {
+        Exception? thrown = await SeenAsync(context =>
+        {
+            try
+            {
+                context.CreatePropagationToken();
+                return (Exception?)null;
+            }
+            catch (Exception exception)
+            {
+                return exception;
+            }
+        });
+
+        // Only Grpc.Core can make one.
+        Assert.That(thrown, IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
+    }
+
+    [Test]
+    [Item("X_WriteResponseHeaders")]
+    public async Task WriteResponseHeaders_SendsThem()
+    {
+        CallRig rig = await UseAsync(Everywhere(
+            context => context.WriteResponseHeadersAsync(new Metadata { { "key", "value" } })));
+
+        using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
+        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream();
+        using AsyncServerStreamingCall<Payload> serverStream = rig.Client.ServerStream(Payloads.Empty);
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
+        Metadata[] headers =
+        [
+            await unary.ResponseHeadersAsync.Bounded(),
+            await clientStream.ResponseHeadersAsync.Bounded(),
+            await serverStream.ResponseHeadersAsync.Bounded(),
+            await duplex.ResponseHeadersAsync.Bounded(),
+        ];
+
+        Assert.That(headers.Select(metadata => metadata.GetValue("key")), Is.All.EqualTo("value"));
+    }
+
+    [Test]
+    [Item("X_UserState")]
+    public async Task UserState_IsOfOneCall()
+    {
+        int Count(ServerCallContext context)
+        {
+            context.UserState[context.UserState.Count] = "kept";
+            return context.UserState.Count;
+        }
+
+        var counts = new List<int>();
+        CallRig rig = await UseAsync(Everywhere(context =>
+        {
+            counts.Add(Count(context));
+            counts.Add(Count(context));
+            return Task.CompletedTask;
+        }));
+
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        Assert.That(counts, Is.EqualTo(new[] { 1, 2, 1, 2 }));
+    }
+
+    private async Task<T> SeenAsync<T>(Func<ServerCallContext, T> look, CallOptions options = default)
+    {
+        var seen = new TaskCompletionSource<T>();
+        CallRig rig = await UseAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                seen.SetResult(look(context));
+                return Task.FromResult(request);
+            },
+        });
+        await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
+        return await seen.Task.Bounded();
+    }
+}

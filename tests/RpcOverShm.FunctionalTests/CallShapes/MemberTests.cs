@@ -1,0 +1,227 @@
+namespace RpcOverShm.FunctionalTests.CallShapes;
+
+/// <summary>
+/// The members of channels, invokers, readers and writers: M1 to M8 in the order of the first table of 1.1, M9 what is
+/// said behind it of hosts, and I1 to I3 in the order of the table of interfaces.
+/// </summary>
+[EveryRig]
+internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
+{
+    [Test]
+    [Item("B1")]
+    public async Task Target_IsTheAddressThatWasGiven()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        Assert.That(rig.Channel.Target, Does.StartWith(IsShm ? ShmRig.Address : IsDotNet ? "localhost" : "127.0.0.1:"));
+    }
+
+    [Test]
+    [Item("B2")]
+    public async Task CreateCallInvoker_AgainAndAgain_CallsOnOneConnection()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        for (int i = 0; i < 3; i++)
+        {
+            var client = new ScriptClient(rig.Channel.CreateCallInvoker());
+            Assert.That((await client.UnaryAsync(Payloads.OfSize(i)).ResponseAsync.Bounded()).IsOfSize(i));
+        }
+
+        if (rig is ShmRig shm)
+        {
+            Assert.That(shm.Served, Has.Count.EqualTo(1));
+        }
+    }
+
+    [Test]
+    [Item("B3")]
+    public async Task ShutdownAsync_EndsTheChannelAndMayBeRepeated()
+    {
+        CallRig rig = await StartAsync(new Script());
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        await rig.ShutDownChannelAsync().Bounded();
+        Exception? again = await Thrown.InAllAsync(rig.Channel.ShutdownAsync);
+
+        // Grpc.Core refuses to be shut down twice.
+        Assert.That(again, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
+        Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    [Item("B4")]
+    public async Task BlockingUnaryCall_ThrowsTheRpcExceptionItself()
+    {
+        CallRig rig = await StartAsync(
+            new Script { Unary = (_, _) => throw new RpcException(new Status(StatusCode.NotFound, "nothing")) });
+
+        Exception? thrown = await Timeouts.OnThread(
+            () => Thrown.By(() => Task.FromResult(rig.Client.Unary(Payloads.Empty)))).Bounded();
+
+        Assert.That(thrown, Is.TypeOf<RpcException>());
+        Assert.That(((RpcException)thrown!).Status.Plain(), Is.EqualTo(new Status(StatusCode.NotFound, "nothing")));
+    }
+
+    [Test]
+    [Item("B5")]
+    public async Task AsyncUnaryCall_IsAwaitedItself()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("x"));
+
+        Assert.That((await call).Text(), Is.EqualTo("x"));
+        Assert.That(await call.ResponseAsync.Bounded(), Is.SameAs(await call));
+    }
+
+    [Test]
+    [Item("B6")]
+    public async Task AsyncServerStreamingCall_SendsItsRequestAndIsHalfClosedAtOnce()
+    {
+        var seen = new TaskCompletionSource<(string Request, bool HasMore)>();
+        CallRig rig = await StartAsync(new Script
+        {
+            Duplex = async (requests, _, _) =>
+            {
+                await requests.MoveNext(CancellationToken.None);
+                string request = requests.Current.Text();
+                seen.SetResult((request, await requests.MoveNext(CancellationToken.None)));
+            },
+        });
+
+        // The server takes a stream, so that it sees where that ends; nobody reads the responses yet.
+        using AsyncServerStreamingCall<Payload> call = rig.Invoker.AsyncServerStreamingCall(
+            Script.Define(MethodType.ServerStreaming, "Duplex"), null, default, Payloads.Of("only"));
+
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo(("only", false)));
+    }
+
+    [Test]
+    [Item("B7")]
+    public Task AsyncClientStreamingCall_BeginsBeforeAnythingIsWritten() =>
+        AssertBeginsAsync(MethodType.ClientStreaming);
+
+    [Test]
+    [Item("B8")]
+    public Task AsyncDuplexStreamingCall_BeginsBeforeAnythingIsWritten() =>
+        AssertBeginsAsync(MethodType.DuplexStreaming);
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    [NotOn(RigKind.GrpcDotNet, "GrpcChannel ignores the host of a call.")]
+    [Item("B9")]
+    public async Task Host_IsSeenByTheMethod(MethodType shape)
+    {
+        var seen = new TaskCompletionSource<string>();
+        CallRig rig = await StartAsync(NotingHost(seen));
+        CallInvoker invoker = new FixedHostInvoker(rig.Invoker, "other.example");
+
+        using AnyCall call = AnyCall.Start(invoker, shape);
+
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo("other.example"));
+    }
+
+    [Test]
+    [NotOn(RigKind.GrpcDotNet, "GrpcChannel ignores the host of a call.")]
+    [Item("B9")]
+    public async Task WithHostOfAGeneratedClient_FillsTheHost()
+    {
+        var service = new HostService();
+        CallRig rig = await StartAsync(null, ConformanceContract.BindService(service));
+
+        Payload plain = await rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
+        Payload other = await rig.Conformance.WithHost("other.example").EchoAsync(Payloads.Empty)
+            .ResponseAsync.Bounded();
+
+        Assert.That(plain.Text(), IsDotNet ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1:"));
+        Assert.That(other.Text(), Is.EqualTo("other.example"));
+    }
+
+    [Test]
+    [Item("I1")]
+    public async Task Reader_HasCurrentAndMoveNextWithAToken()
+    {
+        CallRig rig = await StartAsync(new Script());
+        using var cancellation = new CancellationTokenSource();
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("x"));
+        IAsyncStreamReader<Payload> reader = call.ResponseStream;
+
+        Assert.That(await reader.MoveNext(cancellation.Token).Bounded());
+        Assert.That(reader.Current.Text(), Is.EqualTo("x"));
+        Assert.That(await reader.MoveNext().Bounded(), Is.False, "The extension without a token reads on.");
+    }
+
+    [Test]
+    [Item("I2")]
+    public async Task Writer_WritesWithATokenAndKeepsItsOptions()
+    {
+        CallRig rig = await StartAsync(new Script());
+        using var cancellation = new CancellationTokenSource();
+        var options = new WriteOptions(WriteFlags.NoCompress);
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        IAsyncStreamWriter<Payload> writer = call.RequestStream;
+        writer.WriteOptions = options;
+        Exception? thrown = await Thrown.InAllAsync(
+            () => writer.WriteAsync(Payloads.Of("cancellable"), cancellation.Token));
+        await writer.WriteAsync(Payloads.Of("not cancellable"), CancellationToken.None).Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+        List<Payload> echoed = await call.ResponseStream.ToListAsync();
+
+        // Grpc.Core has not learnt of tokens: the interface's own method refuses those that can fire.
+        Assert.That(thrown, IsDotNet ? Is.Null : Is.TypeOf<NotSupportedException>());
+        Assert.That(echoed, Has.Count.EqualTo(IsDotNet ? 2 : 1));
+        Assert.That(echoed[^1].Text(), Is.EqualTo("not cancellable"));
+        Assert.That(writer.WriteOptions, Is.SameAs(options));
+    }
+
+    [Test]
+    [Item("I3")]
+    public async Task ClientWriter_CompletesTheStream()
+    {
+        CallRig rig = await StartAsync(new Script());
+
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        await call.RequestStream.WriteAsync(Payloads.Of("last")).Bounded();
+        Assert.That(call.ResponseAsync.IsCompleted, Is.False);
+        await call.RequestStream.CompleteAsync().Bounded();
+
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("last"));
+    }
+
+    private async Task AssertBeginsAsync(MethodType shape)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+
+        using AnyCall call = AnyCall.Start(rig.Invoker, shape);
+
+        await held.Began.Bounded();
+        Assert.That(call.Outcome.IsCompleted, Is.False);
+    }
+
+    private static Script NotingHost(TaskCompletionSource<string> seen)
+    {
+        return new Script
+        {
+            Unary = (request, context) => Note(context, Task.FromResult(request)),
+            ClientStream = (_, context) => Note(context, Task.FromResult(Payloads.Empty)),
+            ServerStream = (_, _, context) => Note(context, Task.CompletedTask),
+            Duplex = (_, _, context) => Note(context, Task.CompletedTask),
+        };
+
+        TTask Note<TTask>(ServerCallContext context, TTask task)
+        {
+            seen.SetResult(context.Host);
+            return task;
+        }
+    }
+
+    /// <summary>Says what host it was asked of.</summary>
+    private sealed class HostService : ConformanceContract.ConformanceBase
+    {
+        public override Task<Payload> Echo(Payload request, ServerCallContext context) =>
+            Task.FromResult(Payloads.Of(context.Host));
+    }
+}

@@ -1,0 +1,40 @@
+using System.Globalization;
+
+namespace RpcOverShm.FunctionalTests.Cancellation;
+
+/// <summary>What is left of calls that were given up while their answer was on its way.</summary>
+internal sealed class GivenUpAnswerTests() : RigFixture(RigKind.Shm)
+{
+    // The method has ended by then, and most of its answer is still to come. A call whose answer was faster is none.
+    [Test]
+    public async Task LargeResponse_OfACallThatIsDisposed_FreesTheCallOnBothSides()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) => Task.FromResult(
+                    Payloads.OfSize(int.Parse(request.Text(), CultureInfo.InvariantCulture))),
+            },
+            RigOptions.AnySize);
+
+        int cutOff = 0;
+        for (int calls = 0; cutOff < 20; calls++)
+        {
+            Assert.That(calls, Is.LessThan(1000), "Some calls are faster than their answer.");
+            AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("30000000"));
+            await call.ResponseHeadersAsync.Bounded();
+            call.Dispose();
+            if (call.GetStatus().StatusCode == StatusCode.OK)
+            {
+                Assert.That((await call.ResponseAsync.Bounded()).IsOfSize(30_000_000));
+                continue;
+            }
+
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+            cutOff++;
+        }
+
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the server has forgotten the calls");
+        Assert.That((await rig.Client.UnaryAsync(Payloads.Of("10")).ResponseAsync.Bounded()).IsOfSize(10));
+    }
+}

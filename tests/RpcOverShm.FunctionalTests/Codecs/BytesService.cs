@@ -1,0 +1,55 @@
+namespace RpcOverShm.FunctionalTests.Codecs;
+
+/// <summary>
+/// Echoes arrays of bytes in all shapes, for tests whose clients have marshallers of their own: what they write is what
+/// the server has, whatever it is.
+/// </summary>
+internal static class BytesService
+{
+    private const string Name = "test.Bytes";
+
+    public static Marshaller<byte[]> Plain { get; } = Marshallers.Create(
+        static (byte[] message) => message, static message => message);
+
+    public static Method<byte[], byte[]> Method(
+        MethodType shape, Marshaller<byte[]>? requests = null, Marshaller<byte[]>? responses = null) =>
+        new(shape, Name, shape.ToString(), requests ?? Plain, responses ?? Plain);
+
+    /// <summary>A method whose client writes its requests so.</summary>
+    public static Method<byte[], byte[]> Writing(MethodType shape, Action<byte[], SerializationContext> serialize) =>
+        Method(shape, requests: new Marshaller<byte[]>(serialize, static context => context.PayloadAsNewBuffer()));
+
+    /// <summary>A method whose client reads its responses so.</summary>
+    public static Method<byte[], byte[]> Reading(MethodType shape, Func<DeserializationContext, byte[]> deserialize) =>
+        Method(
+            shape,
+            responses: new Marshaller<byte[]>(static (message, context) => context.Complete(message), deserialize));
+
+    public static ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
+        .AddMethod(Method(MethodType.Unary), static (request, _) => Task.FromResult(request))
+        .AddMethod(Method(MethodType.ClientStreaming), EchoLastAsync)
+        .AddMethod(
+            Method(MethodType.ServerStreaming), static (request, responses, _) => responses.WriteAsync(request))
+        .AddMethod(Method(MethodType.DuplexStreaming), EchoEachAsync)
+        .Build();
+
+    private static async Task<byte[]> EchoLastAsync(IAsyncStreamReader<byte[]> requests, ServerCallContext context)
+    {
+        byte[] last = [];
+        while (await requests.MoveNext(CancellationToken.None))
+        {
+            last = requests.Current;
+        }
+
+        return last;
+    }
+
+    private static async Task EchoEachAsync(
+        IAsyncStreamReader<byte[]> requests, IServerStreamWriter<byte[]> responses, ServerCallContext context)
+    {
+        while (await requests.MoveNext(CancellationToken.None))
+        {
+            await responses.WriteAsync(requests.Current);
+        }
+    }
+}

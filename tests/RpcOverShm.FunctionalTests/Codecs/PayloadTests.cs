@@ -1,0 +1,254 @@
+using System.Buffers;
+using System.Runtime.InteropServices;
+using RpcOverShm.FunctionalTests.RandomEnds;
+
+namespace RpcOverShm.FunctionalTests.Codecs;
+
+/// <summary>What a payload's memory is, whose it is, and for how long.</summary>
+internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
+{
+    private const int MethodThrew = 301;
+    private const int LargeObjectBytes = 85_000;
+
+    private static readonly EchoMethods<ShmPayload> s_echo = new("test.Payloads", ShmPayload.Marshaller);
+
+    [Test]
+    public async Task Received_OfManyMegabytes_IsInNoLargeObject([Values] MethodType shape)
+    {
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[5_000_000]);
+
+        using ShmPayload echo = await s_echo.EchoAsync(rig.Invoker, shape, request).Bounded();
+
+        Assert.That(echo.Length, Is.EqualTo(5_000_000));
+        AssertNothingIsLarge(echo);
+    }
+
+    [Test]
+    public async Task Received_IsTheUsersForAsLongAsItIsNotDisposed()
+    {
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, s_echo.Build());
+        var kept = new List<ShmPayload>();
+        for (byte i = 1; i <= 50; i++)
+        {
+            using ShmPayload request = ShmPayload.Wrap(Filled(100_000, i));
+            kept.Add(await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded());
+        }
+
+        for (byte i = 1; i <= 50; i++)
+        {
+            using ShmPayload echo = kept[i - 1];
+            Assert.That(echo.ToArray(), Is.All.EqualTo(i));
+        }
+    }
+
+    [Test]
+    public async Task Disposed_OnBothSides_LeavesNothingRented()
+    {
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[200_000]);
+        using var pool = new PoolWatch();
+        for (int i = 0; i < 100; i++)
+        {
+            (await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded()).Dispose();
+        }
+
+        // Each call rents four arrays or more on each side; a side that keeps its own loses hundreds.
+        Assert.That(pool.RentedCount, Is.GreaterThan(400));
+        await Timeouts.Eventually(() => pool.Outstanding < 20, $"{pool} are given back");
+    }
+
+    [Test]
+    public async Task Returned_ByAMethod_IsDisposedByTheServer([Values] bool isTooLarge)
+    {
+        ShmPayload response = ShmPayload.CopyOf(new ReadOnlySequence<byte>(new byte[1000]));
+        ShmRig rig = await StartShmAsync(
+            new RigOptions { ServerMaxSend = isTooLarge ? 999 : null },
+            ServerServiceDefinition.CreateBuilder()
+                .AddMethod(
+                    s_echo.Of(MethodType.Unary), (ShmPayload _, ServerCallContext _) => Task.FromResult(response))
+                .Build());
+        using ShmPayload request = ShmPayload.Wrap(default(ReadOnlyMemory<byte>));
+
+        Task<ShmPayload> call = s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request);
+        if (isTooLarge)
+        {
+            rig.Log.Expect(MethodThrew);
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        }
+        else
+        {
+            using ShmPayload echo = await call.Bounded();
+            Assert.That(echo.Length, Is.EqualTo(1000));
+        }
+
+        Assert.That(() => response.Bytes, Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Sent_IsStillItsOwners()
+    {
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, s_echo.Build());
+        using ShmPayload request = ShmPayload.CopyOf(new ReadOnlySequence<byte>(Filled(1000, 7)));
+
+        (await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded()).Dispose();
+
+        Assert.That(request.ToArray(), Has.Length.EqualTo(1000).And.All.EqualTo(7));
+    }
+
+    [Test]
+    public async Task Sent_AfterItWasDisposed_FailsItsCallAlone()
+    {
+        ShmRig rig = await StartShmAsync(RigOptions.AnySize, s_echo.Build());
+        ShmPayload disposed = ShmPayload.Wrap(new byte[10]);
+        disposed.Dispose();
+        using ShmPayload next = ShmPayload.Wrap(new byte[10]);
+
+        RpcException failure = await FailureOf(s_echo.EchoAsync(rig.Invoker, MethodType.Unary, disposed));
+        using ShmPayload echo = await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, next).Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(failure.Status.DebugException, Is.TypeOf<ObjectDisposedException>());
+        Assert.That(echo.Length, Is.EqualTo(10));
+    }
+
+    [Test]
+    public void Disposed_Twice_GivesItsMemoryBackOnce()
+    {
+        ShmPayload payload = ShmPayload.CopyOf(new ReadOnlySequence<byte>(Filled(100, 1)));
+
+        payload.Dispose();
+        payload.Dispose();
+        using ShmPayload one = ShmPayload.CopyOf(new ReadOnlySequence<byte>(Filled(100, 2)));
+        using ShmPayload other = ShmPayload.CopyOf(new ReadOnlySequence<byte>(Filled(100, 3)));
+
+        Assert.That(one.ToArray(), Is.All.EqualTo(2));
+        Assert.That(other.ToArray(), Is.All.EqualTo(3));
+        Assert.That(() => payload.Length, Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => payload.ToArray(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Disposed_ByTwoThreadsAtOnce_GivesItsMemoryBackOnce()
+    {
+        const int Rounds = 50_000;
+        const int Offsets = 40;
+        byte[] bytes = new byte[3000];
+        byte[][] rented = new byte[2][];
+        ShmPayload? payload = null;
+        int met = 0;
+        int lentTwice = 0;
+
+        await Task.WhenAll(Timeouts.OnThread(() => Run(0)), Timeouts.OnThread(() => Run(1))).Bounded();
+
+        Assert.That(lentTwice, Is.Zero);
+
+        void Run(int thread)
+        {
+            for (int i = 0; i < Rounds; i++)
+            {
+                payload = thread == 0 ? ShmPayload.CopyOf(new ReadOnlySequence<byte>(bytes)) : payload;
+                Meet(offset: 0);
+                Meet(offset: i % Offsets);
+                payload!.Dispose();
+
+                // An array that both threads have given back is lent to both.
+                rented[thread] = ArrayPool<byte>.Shared.Rent(bytes.Length);
+                Meet(offset: 0);
+                lentTwice += thread == 0 && ReferenceEquals(rented[0], rented[1]) ? 1 : 0;
+            }
+        }
+
+        // Whoever comes last goes on at once; an offset makes up for what the other one needs to notice.
+        void Meet(int offset)
+        {
+            int mine = Interlocked.Increment(ref met);
+            int both = (mine + 1) & ~1;
+            SpinWait spin = default;
+            while (Volatile.Read(ref met) < both)
+            {
+                spin.SpinOnce(sleep1Threshold: -1);
+            }
+
+            for (int i = 0; mine == both && i < offset; i++)
+            {
+                _ = Volatile.Read(ref met);
+            }
+        }
+    }
+
+    [Test]
+    public async Task Received_ThatWasCompressed_IsInNoLargeObject()
+    {
+        ShmRig rig = await StartShmAsync(
+            RigOptions.AnySize with { ResponseCompression = "gzip" }, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[1_000_000]);
+
+        using ShmPayload echo = await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded();
+
+        Assert.That(echo.Length, Is.EqualTo(1_000_000));
+        AssertNothingIsLarge(echo);
+    }
+
+    [Test]
+    public void Copy_OfPieces_IsWholeAndInNoLargeObject([Values(1, 100, 65_536, 1_000_000)] int pieceBytes)
+    {
+        byte[] bytes = new byte[1_000_000];
+        new Random(1).NextBytes(bytes);
+
+        using ShmPayload copy = ShmPayload.CopyOf(Pieces.Of(bytes, pieceBytes));
+
+        Assert.That(copy.ToArray().AsSpan().SequenceEqual(bytes));
+        AssertNothingIsLarge(copy);
+    }
+
+    [Test]
+    public async Task ReadAsync_OfAFile_GivesItPieceByPiece()
+    {
+        byte[] file = new byte[300_000];
+        new Random(2).NextBytes(file);
+        using var from = new MemoryStream(file);
+        using var to = new MemoryStream();
+        var lengths = new List<long>();
+        long length;
+        do
+        {
+            using ShmPayload piece = await ShmPayload.ReadAsync(from, 128 << 10);
+            length = piece.Length;
+            lengths.Add(length);
+            AssertNothingIsLarge(piece);
+            await piece.CopyToAsync(to);
+        }
+        while (length > 0);
+
+        Assert.That(lengths, Is.EqualTo(new long[] { 128 << 10, 128 << 10, 300_000 - (256 << 10), 0 }));
+        Assert.That(to.ToArray().AsSpan().SequenceEqual(file));
+    }
+
+    [Test]
+    public void ReadAsync_WithBadArguments_SaysSo()
+    {
+        Assert.That(
+            async () => await ShmPayload.ReadAsync(Stream.Null, 0), Throws.TypeOf<ArgumentOutOfRangeException>());
+        Assert.That(async () => await ShmPayload.ReadAsync(null!, 1), Throws.ArgumentNullException);
+        Assert.That(
+            async () => await ShmPayload.ReadAsync(Stream.Null, 1, new CancellationToken(canceled: true)),
+            Throws.InstanceOf<OperationCanceledException>());
+    }
+
+    private static byte[] Filled(int length, byte value)
+    {
+        byte[] bytes = new byte[length];
+        bytes.AsSpan().Fill(value);
+        return bytes;
+    }
+
+    private static void AssertNothingIsLarge(ShmPayload payload)
+    {
+        foreach (ReadOnlyMemory<byte> memory in payload.Bytes)
+        {
+            Assert.That(MemoryMarshal.TryGetArray(memory, out ArraySegment<byte> segment));
+            Assert.That(segment.Array, Has.Length.LessThan(LargeObjectBytes));
+        }
+    }
+}

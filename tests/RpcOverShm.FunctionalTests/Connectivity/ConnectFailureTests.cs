@@ -1,0 +1,365 @@
+using System.Net.Sockets;
+
+namespace RpcOverShm.FunctionalTests.Connectivity;
+
+/// <summary>Addresses and options that are none, and addresses where somebody else is, or nobody.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
+{
+    private readonly TestDirectory _directory = new();
+
+    [TearDown]
+    public void DeleteDirectory() => _directory.Dispose();
+
+    [TestCase("")]
+    [TestCase("x")]
+    [TestCase("http://localhost")]
+    [TestCase("net.pipe://localhost")]
+    [TestCase("shm://")]
+    [TestCase("shm:///")]
+    [TestCase("shm://a//b")]
+    [TestCase("shm://a/")]
+    [TestCase("shm://.")]
+    [TestCase("shm://a/../b")]
+    [TestCase("shm://with space")]
+    [TestCase("shm://tilde~")]
+    [TestCase("shm://plus+")]
+    [TestCase("shm://ümlaut")]
+    [TestCase("shm:///dir/")]
+    public void Address_Malformed_IsRefusedWithWhatIsAllowed(string address)
+    {
+        Assert.That(
+            () => ShmChannel.ForAddress(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
+        Assert.That(() => new ShmServer(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
+        Assert.That(() => new ShmStreamListener(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
+        Assert.That(
+            () => ShmStream.ConnectAsync(address), Throws.ArgumentException.With.Message.Contains("shm://name"));
+    }
+
+    [Test]
+    public void Address_TooLong_IsRefused()
+    {
+        Assert.That(() => ShmChannel.ForAddress("shm://" + new string('n', 201)), Throws.ArgumentException);
+        Assert.That(() => ShmChannel.ForAddress("shm:///" + new string('p', 107)), Throws.ArgumentException);
+        Assert.That(() => ShmChannel.ForAddress(null!), Throws.ArgumentNullException);
+    }
+
+    [TestCase(0)]
+    [TestCase(-1)]
+    [TestCase(1000)]
+    [TestCase((64 << 10) - 1)]
+    [TestCase(32 << 10)]
+    [TestCase((64 << 10) + 16)]
+    [TestCase(int.MaxValue)]
+    public void RingCapacity_OutOfRange_IsRefused(int capacity)
+    {
+        Assert.That(
+            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { RingCapacity = capacity }),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("power of two"));
+        Assert.That(
+            () => new ShmServer("shm://x", new ShmServerOptions { RingCapacity = capacity }),
+            Throws.TypeOf<ArgumentOutOfRangeException>());
+        Assert.That(
+            () => new ShmStreamListener("shm://x", new ShmStreamOptions { RingCapacity = capacity }),
+            Throws.TypeOf<ArgumentOutOfRangeException>());
+    }
+
+    [Test]
+    public void Options_OutOfRange_AreRefusedByName()
+    {
+        AssertRefused(new ShmChannelOptions { MaxReceiveMessageSize = -1 }, "MaxReceiveMessageSize");
+        AssertRefused(new ShmChannelOptions { MaxSendMessageSize = -1 }, "MaxSendMessageSize");
+        AssertRefused(new ShmChannelOptions { MaxMetadataSize = -1 }, "MaxMetadataSize");
+        AssertRefused(new ShmChannelOptions { MaxMetadataSize = (16 << 20) + 1 }, "MaxMetadataSize");
+        AssertRefused(new ShmChannelOptions { ConnectTimeout = TimeSpan.Zero }, "ConnectTimeout");
+        AssertRefused(new ShmChannelOptions { ConnectTimeout = TimeSpan.FromDays(100) }, "ConnectTimeout");
+        AssertRefused(
+            new ShmChannelOptions { InitialReconnectBackoff = TimeSpan.Zero }, "InitialReconnectBackoff");
+        AssertRefused(
+            new ShmChannelOptions { InitialReconnectBackoff = TimeSpan.FromDays(2) }, "InitialReconnectBackoff");
+        AssertRefused(
+            new ShmChannelOptions { MaxReconnectBackoff = TimeSpan.FromMilliseconds(1) }, "MaxReconnectBackoff");
+        AssertRefused(new ShmChannelOptions { MaxReconnectBackoff = TimeSpan.FromDays(2) }, "MaxReconnectBackoff");
+        Assert.That(
+            () => new ShmServer("shm://x", new ShmServerOptions { HandshakeTimeout = TimeSpan.FromSeconds(-1) }),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("HandshakeTimeout"));
+
+        static void AssertRefused(ShmChannelOptions options, string name) => Assert.That(
+            () => ShmChannel.ForAddress("shm://x", options),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains(name));
+    }
+
+    [Test]
+    public async Task NobodyThere_IsUnavailableAtOnce([Values] bool isBlocking)
+    {
+        await using ShmChannel channel = Open("nobody");
+        var client = new ScriptClient(channel.CreateCallInvoker());
+
+        RpcException failure = isBlocking
+            ? await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))
+            : await FailureOf(client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(
+            failure.Status.Detail,
+            Is.EqualTo(
+                $"Error starting gRPC call. No server listens at '{_directory.Combine("nobody.sock")}' "
+                + "(shm://nobody): there is no such socket. Start the server first. RuntimeDirectory is set here: it "
+                + "must be the same on both sides. There are no names in this directory."));
+        Assert.That(
+            failure.Message,
+            Is.EqualTo(
+                $"Status(StatusCode=\"Unavailable\", Detail=\"{failure.Status.Detail}\", "
+                + "DebugException=\"RpcOverShm.ShmTransportException: NotListening, as the detail says.\")"));
+        var error = (ShmTransportException)failure.Status.DebugException!;
+        Assert.That(error.Error, Is.EqualTo(ShmTransportError.NotListening));
+        Assert.That(error.InnerException, Is.TypeOf<SocketException>(), "The chain stays.");
+    }
+
+    [Test]
+    public async Task NobodyThere_WhereOthersAre_NamesThem()
+    {
+        await using ShmServer news = MakeServer("news");
+        await using ShmServer orders = MakeServer("acme/orders");
+        await news.StartAsync();
+        await orders.StartAsync();
+        await File.WriteAllTextAsync(_directory.Combine("not a\nname.sock"), "");
+        await using ShmChannel channel = Open("nobody");
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.Status.Detail, Does.EndWith("Names in this directory: acme/orders, news."));
+    }
+
+    [Test]
+    public async Task NobodyThere_ThenSomebody_IsFound()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        await rig.StartServerAsync(new Script().Build());
+
+        Assert.That(rig.Client.Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
+    }
+
+    // Others call all the time, so that an attempt is under way when the server begins to listen: one that is refused
+    // still, and says nothing of a call that is made afterwards.
+    [Test]
+    public async Task NobodyThere_WhileOthersCall_ThenSomebody_IsFoundByTheFirstCallAfterwards()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.KillServerAsync().Bounded();
+        for (int i = 0; i < 50; i++)
+        {
+            await using ShmChannel channel = rig.OpenChannel();
+            var client = new ScriptClient(channel.CreateCallInvoker());
+            Task<Payload> others = Task.Run(async () =>
+            {
+                while (true)
+                {
+                    try
+                    {
+                        return await client.UnaryAsync(Payloads.Of("others"));
+                    }
+                    catch (RpcException exception) when (exception.StatusCode == StatusCode.Unavailable)
+                    {
+                    }
+                }
+            });
+            await FailureOf(client.UnaryAsync(Payloads.Empty));
+
+            ShmServer server = await rig.StartServerAsync(new Script().Build());
+            string text = client.Unary(Payloads.Of("here")).Text();
+            await others.Bounded();
+            await server.KillAsync().Bounded();
+
+            Assert.That(text, Is.EqualTo("here"));
+        }
+    }
+
+    [Test]
+    public async Task RegularFile_AtThePath_IsLeftAlone()
+    {
+        string path = _directory.Combine("file.sock");
+        await File.WriteAllTextAsync(path, "precious");
+        await using ShmChannel channel = Open("file");
+        await using ShmServer server = MakeServer("file");
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.AddressInUse));
+        Assert.That(refusal.Message, Does.Contain("no socket"));
+        Assert.That(await File.ReadAllTextAsync(path), Is.EqualTo("precious"));
+    }
+
+    [Test]
+    public async Task SilentListener_AtThePath_TimesOut()
+    {
+        using var silent = new SilentListener(_directory.Combine("silent.sock"));
+        await using var channel = ShmChannel.ForAddress("shm://silent", new ShmChannelOptions
+        {
+            RuntimeDirectory = _directory.Path,
+            ConnectTimeout = TimeSpan.FromMilliseconds(200),
+        });
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(failure.Status.Detail, Does.Contain("did not answer within 0.2 s"));
+    }
+
+    [Test]
+    public async Task SilentListener_AtThePath_DoesNotKeepACallBeyondItsDeadline()
+    {
+        using var silent = new SilentListener(_directory.Combine("silent.sock"));
+        await using ShmChannel channel = Open("silent");
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(200));
+
+        RpcException awaited = await FailureOf(client.UnaryAsync(Payloads.Empty, options));
+        RpcException blocking = await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, options));
+
+        Assert.That(awaited.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(blocking.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task ForeignListener_AtThePath_IsNamed()
+    {
+        using var foreign = new SilentListener(
+            _directory.Combine("foreign.sock"), "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
+        await using ShmChannel channel = Open("foreign");
+        await using ShmServer server = MakeServer("foreign");
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(failure.Status.Detail, Does.Contain("no RpcOverShm server"));
+        Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.AddressInUse));
+        Assert.That(refusal.Message, Does.Contain("Another program"));
+    }
+
+    [Test]
+    public async Task StaleSocket_AtThePath_IsReplaced()
+    {
+        string path = _directory.Combine("stale.sock");
+        using (var dead = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
+        {
+            dead.Bind(new UnixDomainSocketEndPoint(path + ".other"));
+            File.Move(path + ".other", path);
+        }
+
+        await File.WriteAllTextAsync(_directory.Combine("stale.lock"), "99999999\n");
+        await using ShmServer server = MakeServer("stale");
+        await server.StartAsync();
+        await using ShmChannel channel = Open("stale");
+
+        Assert.That(
+            new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
+    }
+
+    [Test]
+    public async Task Channel_ThatMeetsAStreamListener_IsTold()
+    {
+        await using var listener = new ShmStreamListener(
+            "shm://purpose", new ShmStreamOptions { RuntimeDirectory = _directory.Path });
+        listener.Start();
+        await using ShmChannel channel = Open("purpose");
+
+        RpcException failure = await FailureOf(
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(failure.Status.Detail, Does.Contain("A listener for byte streams listens here"));
+    }
+
+    [Test]
+    public async Task Stream_ThatMeetsAServerOfCalls_IsTold()
+    {
+        await using ShmServer server = MakeServer("purpose");
+        await server.StartAsync();
+
+        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path };
+        ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(
+            () => ShmStream.ConnectAsync("shm://purpose", options))!;
+
+        Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.PurposeMismatch));
+        Assert.That(refusal.Message, Does.Contain("A server of RPC calls listens here"));
+    }
+
+    [Test]
+    public void RuntimeDirectory_OpenToOthers_IsRefused()
+    {
+        _directory.OpenToOthers();
+        ShmServer server = MakeServer("open");
+
+        ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
+
+        Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.SystemError));
+        Assert.That(refusal.Message, Does.Contain("0700"));
+        Assert.That(_directory.FileNames, Is.Empty);
+    }
+
+    [Test]
+    public void PathAddress_InADirectoryThatIsNotThere_IsRefused()
+    {
+        var server = new ShmServer("shm://" + _directory.Combine("missing/x.sock"));
+
+        ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
+
+        Assert.That(refusal.Error, Is.EqualTo(ShmTransportError.SystemError));
+    }
+
+    [Test]
+    public async Task PathAddress_AndLongNames_Work()
+    {
+        string longName = "shm://" + new string('n', 200);
+        foreach (string address in new[] { "shm://" + _directory.Combine("by-path"), longName, "shm://a/b/c.d-e_f" })
+        {
+            await using var server = new ShmServer(
+                address, new ShmServerOptions { RuntimeDirectory = _directory.Path });
+            server.Services.Add(new Script().Build());
+            await server.StartAsync();
+            await using var channel = ShmChannel.ForAddress(
+                address, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+
+            Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+        }
+
+        Assert.That(_directory.FileNames, Is.Empty);
+    }
+
+    [Test]
+    public async Task ManyClients_AtOnce_AllConnect()
+    {
+        await using ShmServer server = MakeServer("crowd");
+        await server.StartAsync();
+        ShmChannel[] channels = [.. Enumerable.Range(0, 200).Select(_ => Open("crowd"))];
+
+        await Task.WhenAll(channels.Select(channel =>
+            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync)).Bounded();
+
+        foreach (ShmChannel channel in channels)
+        {
+            await channel.DisposeAsync();
+        }
+    }
+
+    private ShmChannel Open(string name) =>
+        ShmChannel.ForAddress("shm://" + name, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+
+    private ShmServer MakeServer(string name)
+    {
+        var server = new ShmServer("shm://" + name, new ShmServerOptions { RuntimeDirectory = _directory.Path });
+        server.Services.Add(new Script().Build());
+        return server;
+    }
+}

@@ -1,0 +1,77 @@
+namespace RpcOverShm.FunctionalTests.Deadlines;
+
+/// <summary>When a deadline ends a call: item C3.</summary>
+[EveryRig]
+internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
+{
+    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);
+
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    [Item("C3")]
+    public async Task Deadline_DuringTheCall_EndsItAndNotBefore(MethodType shape)
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+        DateTime deadline = DateTime.UtcNow + s_short;
+
+        AnyCall call = AnyCall.Start(rig.Invoker, shape, new CallOptions(deadline: deadline));
+        RpcException failure = await FailureOf(call.Outcome);
+
+        AssertNotEarly(deadline);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    [Item("C3")]
+    public async Task Deadline_DuringABlockingCall_EndsItAndNotBefore()
+    {
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
+        DateTime deadline = DateTime.UtcNow + s_short;
+
+        RpcException failure = await CallFailure.OfBlocking(
+            () => rig.Client.Unary(Payloads.Empty, new CallOptions(deadline: deadline)));
+
+        AssertNotEarly(deadline);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    [Item("C3")]
+    public async Task CancelledByTheServerAfterTheDeadline_IsDeadlineExceeded()
+    {
+        const int Rounds = 20;
+        CallRig rig = await StartAsync(new Script { Unary = CancelAtTheDeadlineAsync });
+        var codes = new List<StatusCode>();
+
+        for (int i = 0; i < Rounds; i++)
+        {
+            var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100 + i));
+            codes.Add((await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options))).StatusCode);
+        }
+
+        // The others were seen to report what the server says, now and then.
+        Assert.That(
+            codes,
+            IsShm
+                ? Is.All.EqualTo(StatusCode.DeadlineExceeded)
+                : Is.All.AnyOf(StatusCode.DeadlineExceeded, StatusCode.Cancelled));
+    }
+
+    // Races the timers of both sides, and often is the first to say how the call has ended.
+    private static async Task<Payload> CancelAtTheDeadlineAsync(Payload request, ServerCallContext context)
+    {
+        await Task.Yield();
+        while (DateTime.UtcNow <= context.Deadline)
+        {
+            Thread.SpinWait(10);
+        }
+
+        throw new RpcException(new Status(StatusCode.Cancelled, "by the method"));
+    }
+
+    // The clock of the test and the timer's are not the same one, and Grpc.Core's counts whole milliseconds.
+    private static void AssertNotEarly(DateTime deadline) =>
+        Assert.That(DateTime.UtcNow, Is.GreaterThan(deadline - TimeSpan.FromMilliseconds(20)));
+}

@@ -1,0 +1,40 @@
+using Grpc.Core.Interceptors;
+
+namespace RpcOverShm.FunctionalTests.Interceptors;
+
+/// <summary>Runs something of a test around the methods of a server, whatever their shape.</summary>
+/// <param name="around">Is given the call's context and what goes on with the call.</param>
+internal sealed class AroundInterceptor(Func<ServerCallContext, Func<Task>, Task> around) : Interceptor
+{
+    public override async Task<TResponse> UnaryServerHandler<TRequest, TResponse>(
+        TRequest request, ServerCallContext context, UnaryServerMethod<TRequest, TResponse> continuation)
+    {
+        TResponse? response = null;
+        await around(context, async () => response = await continuation(request, context));
+        return response!;
+    }
+
+    public override async Task<TResponse> ClientStreamingServerHandler<TRequest, TResponse>(
+        IAsyncStreamReader<TRequest> requestStream,
+        ServerCallContext context,
+        ClientStreamingServerMethod<TRequest, TResponse> continuation)
+    {
+        TResponse? response = null;
+        await around(context, async () => response = await continuation(requestStream, context));
+        return response!;
+    }
+
+    public override Task ServerStreamingServerHandler<TRequest, TResponse>(
+        TRequest request,
+        IServerStreamWriter<TResponse> responseStream,
+        ServerCallContext context,
+        ServerStreamingServerMethod<TRequest, TResponse> continuation) =>
+        around(context, () => continuation(request, responseStream, context));
+
+    public override Task DuplexStreamingServerHandler<TRequest, TResponse>(
+        IAsyncStreamReader<TRequest> requestStream,
+        IServerStreamWriter<TResponse> responseStream,
+        ServerCallContext context,
+        DuplexStreamingServerMethod<TRequest, TResponse> continuation) =>
+        around(context, () => continuation(requestStream, responseStream, context));
+}

@@ -1,0 +1,356 @@
+namespace RpcOverShm.FunctionalTests.Lifetimes;
+
+/// <summary>How a server begins and ends, and what its calls see of that.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
+{
+    private const string Hold = "hold";
+
+    private readonly TaskCompletionSource _mayEnd = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _began = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _fired = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    [Test]
+    public async Task Add_AfterTheStart_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        Assert.That(
+            () => rig.Server.Services.Add(ConformanceContract.BindService(new ConformanceService())),
+            Throws.InvalidOperationException.With.Message.Contains("started already"));
+    }
+
+    [Test]
+    public async Task Start_Twice_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        Assert.That(
+            () => rig.Server.StartAsync(), Throws.InvalidOperationException.With.Message.Contains("started already"));
+        Assert.That(rig.Client.Unary(Payloads.Of("alive")).Text(), Is.EqualTo("alive"));
+    }
+
+    [Test]
+    public async Task Start_AfterTheStop_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
+
+        Assert.That(() => rig.Server.StartAsync(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Start_OfWhatWasDisposedUnstarted_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        ShmServer server = rig.MakeServer();
+        await server.DisposeAsync();
+
+        Assert.That(() => server.StartAsync(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    [Test]
+    public async Task Start_WithACancelledToken_DoesNotStart()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        ShmServer server = rig.MakeServer();
+
+        Assert.That(
+            () => server.StartAsync(new CancellationToken(canceled: true)),
+            Throws.InstanceOf<OperationCanceledException>());
+        Assert.That(rig.FileNames, Is.Empty);
+        await server.StartAsync();
+    }
+
+    [Test]
+    public async Task Start_WithTwoMethodsOfOneName_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        await rig.Server.KillAsync().Bounded();
+        ShmServer server = rig.MakeServer(new Script().Build(), new Script().Build());
+
+        Assert.That(
+            () => server.StartAsync(), Throws.ArgumentException.With.Message.Contains("/rpcovershm.testing.Script/"));
+        Assert.That(rig.FileNames, Is.Empty);
+    }
+
+    [Test]
+    public async Task Start_WhereALiveServerIs_ThrowsAndMayBeTriedAgain()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        ShmServer first = rig.Server;
+        ShmServer second = rig.MakeServer(new Script().Build());
+
+        ShmTransportException exception = Assert.ThrowsAsync<ShmTransportException>(() => second.StartAsync())!;
+        Assert.That(exception.Error, Is.EqualTo(ShmTransportError.AddressInUse));
+        Assert.That(exception.Message, Does.Contain("A server of this process").And.Contains(rig.SocketPath));
+        Assert.That(rig.Client.Unary(Payloads.Of("first")).Text(), Is.EqualTo("first"));
+
+        await first.StopAsync(TimeSpan.Zero).Bounded();
+        await second.StartAsync();
+
+        // A new channel: the old one may not have heard yet that its server has gone.
+        await using ShmChannel channel = rig.OpenChannel();
+        Assert.That(
+            new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("second")).Text(), Is.EqualTo("second"));
+    }
+
+    [Test]
+    public async Task Stop_OfWhatNeverStarted_DoesNothing()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        ShmServer server = rig.MakeServer();
+
+        await server.StopAsync(TimeSpan.Zero).Bounded();
+        await server.ShutdownAsync().Bounded();
+        await server.KillAsync().Bounded();
+        await server.DisposeAsync();
+    }
+
+    [Test]
+    public async Task Stop_WithANegativeTime_Throws()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+
+        Assert.That(() => rig.Server.StopAsync(TimeSpan.FromSeconds(-5)), Throws.TypeOf<ArgumentOutOfRangeException>());
+    }
+
+    [Test]
+    public async Task Stop_LeavesNoFile()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        Assert.That(rig.FileNames, Is.EqualTo(new[] { "rig.lock", "rig.sock" }));
+
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
+
+        Assert.That(rig.FileNames, Is.Empty);
+    }
+
+    [Test]
+    [Item("S18")]
+    public async Task StopWithGrace_LetsCallsFinishAndRefusesNewOnes()
+    {
+        ShmRig rig = await StartShmAsync(HoldingScript());
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
+        await _began.Task.Bounded();
+        Task stopping = rig.Server.StopAsync(TimeSpan.FromMinutes(1));
+        await Timeouts.Eventually(() => rig.FileNames.Length == 0, "the listener is gone");
+        await Timeouts.Eventually(() => rig.Served.Single().IsRefusing, "its clients' connections refuse calls");
+        RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("new")));
+
+        Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(stopping.IsCompleted, Is.False);
+        Assert.That(_fired.Task.IsCompleted, Is.False);
+        _mayEnd.SetResult();
+        Assert.That((await running.ResponseAsync.Bounded()).Text(), Is.EqualTo(Hold));
+        await stopping.Bounded();
+    }
+
+    [Test]
+    [Item("S18")]
+    public async Task StopAfterItsGrace_CancelsWhatStillRuns()
+    {
+        ShmRig rig = await StartShmAsync(HoldingScript());
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
+        await _began.Task.Bounded();
+        await rig.Server.StopAsync(TimeSpan.FromMilliseconds(50)).Bounded();
+        RpcException failure = await FailureOf(running);
+        await _fired.Task.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    [Test]
+    [Item("S18")]
+    public async Task StopWithoutGrace_EndsEveryShapeUnavailable()
+    {
+        int began = 0;
+        Task NeverAsync(ServerCallContext context)
+        {
+            Interlocked.Increment(ref began);
+            return Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }
+
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                await NeverAsync(context);
+                return request;
+            },
+            ClientStream = async (_, context) =>
+            {
+                await NeverAsync(context);
+                return Payloads.Empty;
+            },
+            ServerStream = (_, _, context) => NeverAsync(context),
+            Duplex = (_, _, context) => NeverAsync(context),
+        });
+
+        Task<RpcException>[] calls =
+        [
+            FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
+            CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
+            FailureOf(rig.Client.ClientStream().ResponseAsync),
+            FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
+            FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
+        ];
+        await Timeouts.Eventually(() => Volatile.Read(ref began) == calls.Length);
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
+        RpcException[] failures = await Task.WhenAll(calls);
+
+        // The server says so to each call, and does not leave it to the end of the connection.
+        Assert.That(
+            failures.Select(failure => failure.Status.Plain()),
+            Is.All.EqualTo(new Status(StatusCode.Unavailable, "The server is shutting down.")));
+    }
+
+    [Test]
+    public async Task Kill_HurriesAStopThatIsUnderWay()
+    {
+        ShmRig rig = await StartShmAsync(HoldingScript());
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
+        await _began.Task.Bounded();
+        Task stopping = rig.Server.ShutdownAsync();
+        Assert.That(stopping.IsCompleted, Is.False);
+        await rig.Server.KillAsync().Bounded();
+        await stopping.Bounded();
+
+        Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    [Test]
+    public async Task Stop_ByItsToken_IsHurried()
+    {
+        ShmRig rig = await StartShmAsync(HoldingScript());
+        using var cancellation = new CancellationTokenSource();
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
+        await _began.Task.Bounded();
+        Task stopping = rig.Server.StopAsync(Timeout.InfiniteTimeSpan, cancellation.Token);
+        await cancellation.CancelAsync();
+        await stopping.Bounded();
+
+        Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    [Test]
+    [Item("S18")]
+    public async Task Kill_DoesNotWaitForAMethodThatIgnoresItsToken()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                _began.SetResult();
+                await _mayEnd.Task;
+                return request;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Empty);
+        await _began.Task.Bounded();
+        await rig.Server.KillAsync().Bounded();
+
+        Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        _mayEnd.SetResult();
+    }
+
+    [Test]
+    public async Task Stop_WithManyClients_EndsAllConnections()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        for (int i = 0; i < 10; i++)
+        {
+            Assert.That(
+                new ScriptClient(rig.OpenChannel().CreateCallInvoker()).Unary(Payloads.Of("x")).Text(),
+                Is.EqualTo("x"));
+        }
+
+        Assert.That(rig.Served, Has.Count.EqualTo(10));
+        await rig.Server.StopAsync(TimeSpan.FromSeconds(10)).Bounded();
+
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+    }
+
+    [Test]
+    public async Task Stop_WhereTheDirectoryIsGone_StillStops()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        Directory.Delete(rig.Directory, recursive: true);
+
+        await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
+
+        Directory.CreateDirectory(rig.Directory);
+    }
+
+    private Script HoldingScript() => new()
+    {
+        Unary = async (request, context) =>
+        {
+            if (request.Text() == Hold)
+            {
+                context.CancellationToken.Register(() => _fired.TrySetResult());
+                _began.TrySetResult();
+                await _mayEnd.Task.WaitAsync(context.CancellationToken);
+            }
+
+            return request;
+        },
+    };
+
+    [Test]
+    public async Task Stop_WithMoreGraceThanTimersGo_WaitsForTheCalls()
+    {
+        var began = new TaskCompletionSource();
+        var mayEnd = new TaskCompletionSource();
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                began.SetResult();
+                await mayEnd.Task;
+                return request;
+            },
+        });
+        Task<Payload> call = rig.Client.UnaryAsync(Payloads.Of("last")).ResponseAsync;
+        await began.Task.Bounded();
+
+        Task stopping = rig.Server.StopAsync(TimeSpan.MaxValue);
+        mayEnd.SetResult();
+
+        Assert.That((await call.Bounded()).Text(), Is.EqualTo("last"));
+        await stopping.Bounded();
+    }
+
+    [Test]
+    public async Task Logger_ThatThrows_HarmsNoCall()
+    {
+        using var directory = new TestDirectory();
+        using var logger = new LogGuard { OnEntry = _ => throw new InvalidOperationException("A broken provider.") };
+        await using var server = new ShmServer(
+            "shm://logged", new ShmServerOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+        server.Services.Add(new Script { Unary = (_, _) => throw new InvalidOperationException("as asked") }.Build());
+        await server.StartAsync();
+        await using var channel = ShmChannel.ForAddress(
+            "shm://logged", new ShmChannelOptions { RuntimeDirectory = directory.Path, LoggerFactory = logger });
+        var client = new ScriptClient(channel.CreateCallInvoker());
+
+        for (int i = 0; i < 5; i++)
+        {
+            RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));
+            Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unknown));
+        }
+
+        List<Payload> responses = await client.ServerStream(Payloads.Of("x")).ResponseStream.ToListAsync();
+        Assert.That(responses.Single().Text(), Is.EqualTo("x"));
+        await server.StopAsync(TimeSpan.Zero).Bounded();
+        RpcException last = await FailureOf(client.UnaryAsync(Payloads.Empty));
+        Assert.That(last.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(logger.Entries, Is.Not.Empty, "Something was logged, and thrown.");
+    }
+}

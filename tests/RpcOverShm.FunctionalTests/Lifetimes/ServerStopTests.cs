@@ -1,0 +1,81 @@
+namespace RpcOverShm.FunctionalTests.Lifetimes;
+
+/// <summary>A server that stops: S18.</summary>
+[EveryRig]
+internal sealed class ServerStopTests(RigKind kind) : RigFixture(kind)
+{
+    [Test]
+    [Item("S18")]
+    public async Task Shutdown_LetsRunningCallsEndAndRefusesNewOnes()
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var mayEnd = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                began.SetResult();
+                await mayEnd.Task;
+                Assert.That(context.CancellationToken.IsCancellationRequested, Is.False);
+                await responses.WriteAsync(request);
+            },
+        });
+
+        using AsyncServerStreamingCall<Payload> running = rig.Client.ServerStream(Payloads.Of("running"));
+        await began.Task.Bounded();
+        Task stopping = rig.ShutDownServerAsync();
+        RpcException refused = await FailureOf(CallUntilRefusedAsync(rig));
+        Assert.That(stopping.IsCompleted, Is.False);
+        mayEnd.SetResult();
+        List<Payload> responses = await running.ResponseStream.ToListAsync();
+        await stopping.Bounded();
+
+        // A call that Grpc.Core's server has, and no method yet, is reset.
+        Assert.That(
+            refused.StatusCode,
+            IsDotNet
+                ? Is.EqualTo(StatusCode.Unavailable)
+                : Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.Cancelled));
+        Assert.That(responses.Single().Text(), Is.EqualTo("running"));
+    }
+
+    [Test]
+    [Item("S18")]
+    public async Task Kill_FiresTheTokensAndClientsSeeUnavailable()
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var fired = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                context.CancellationToken.Register(fired.SetResult);
+                began.SetResult();
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                return request;
+            },
+        });
+
+        Task<RpcException> running = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+        await began.Task.Bounded();
+        await rig.KillServerAsync().Bounded();
+        RpcException failure = await running;
+        await fired.Task.Bounded();
+        RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+
+        // Grpc.Core's server says of its own end that its calls are cancelled.
+        Assert.That(
+            failure.StatusCode,
+            IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
+        Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    // A stop takes effect a moment after it was asked for.
+    private static async Task CallUntilRefusedAsync(CallRig rig)
+    {
+        for (int i = 0; i < 100_000; i++)
+        {
+            await rig.Client.UnaryAsync(Payloads.Empty);
+        }
+    }
+}

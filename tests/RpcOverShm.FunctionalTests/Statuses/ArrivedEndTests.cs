@@ -1,0 +1,281 @@
+namespace RpcOverShm.FunctionalTests.Statuses;
+
+/// <summary>Streaming calls that the server has ended while nobody was reading: the end that arrived stays.</summary>
+[EveryRig]
+internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
+{
+    private static readonly Status s_planned = new(StatusCode.Internal, "planned");
+
+    private static readonly RigOptions s_throwingCancels = new() { ThrowsOperationCanceled = true };
+
+    [Test]
+    public async Task GetStatusAndGetTrailers_OfAnEndThatNobodyRead_AreTheServers([Values] bool isRetried)
+    {
+        RigRetries? retries = isRetried ? new RigRetries(MaxAttempts: 2, StatusCode.Internal) : null;
+        CallRig rig = await StartAsync(Failing(), new RigOptions { Retries = retries });
+        using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
+        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
+
+        await Timeouts.Eventually(() => HasEnded(stream.GetStatus));
+        await Timeouts.Eventually(() => HasEnded(duplex.GetStatus));
+
+        AssertPlanned(stream.GetStatus(), stream.GetTrailers());
+        AssertPlanned(duplex.GetStatus(), duplex.GetTrailers());
+    }
+
+    [Test]
+    public async Task Read_WithATokenThatFiredAfterTheEnd_FailsWithTheServersStatus(
+        [Values] bool isReadToken, [Values] bool isRetried)
+    {
+        RigRetries? retries = isRetried ? new RigRetries(MaxAttempts: 2, StatusCode.Unavailable) : null;
+        CallRig rig = await StartAsync(Failing(), s_throwingCancels with { Retries = retries });
+        using var token = new CancellationTokenSource();
+        var options = new CallOptions(cancellationToken: isReadToken ? default : token.Token);
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty, options);
+        await ArrivalAsync(rig, call.GetStatus);
+
+        await token.CancelAsync();
+        RpcException failure = await FailureOf(call.ResponseStream.MoveNext(token.Token));
+
+        AssertPlanned(failure.Status, failure.Trailers);
+        AssertPlanned(call.GetStatus(), call.GetTrailers());
+    }
+
+    [Test]
+    public async Task Read_AfterADeadlineThatPassedAfterTheEnd_FailsWithTheServersStatus()
+    {
+        CallRig rig = await StartAsync(Failing());
+        for (double seconds = 0.5; ; seconds *= 2)
+        {
+            var options = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(seconds));
+            using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex(options);
+            await ArrivalAsync(rig, call.GetStatus);
+            if (DateTime.UtcNow > options.Deadline)
+            {
+                continue; // The end may have come too late.
+            }
+
+            // The timer of another call says that the deadline has passed.
+            RpcException late = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+            Assert.That(late.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+            RpcException failure = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
+
+            AssertPlanned(failure.Status, failure.Trailers);
+            return;
+        }
+    }
+
+    [Test]
+    public async Task GetStatus_OfACallDisposedAfterTheEnd_IsTheServers()
+    {
+        CallRig rig = await StartAsync(Failing());
+        AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        await ArrivalAsync(rig, call.GetStatus);
+
+        call.Dispose();
+
+        AssertPlanned(call.GetStatus(), call.GetTrailers());
+    }
+
+    [Test]
+    public async Task WriteAndRead_SomeTimeAfterTheEnd_FailAlike()
+    {
+        CallRig rig = await StartAsync(Failing());
+        using var token = new CancellationTokenSource();
+        using AsyncDuplexStreamingCall<Payload, Payload> call =
+            rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
+        await ArrivalAsync(rig, call.GetStatus);
+
+        RpcException written = await FailureOf(call.RequestStream.WriteAsync(Payloads.Empty));
+        await token.CancelAsync();
+        RpcException read = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
+
+        AssertPlanned(written.Status, written.Trailers);
+        AssertPlanned(read.Status, read.Trailers);
+    }
+
+    // Without a pause: what a writer was told must be what the reader is told.
+    [Test]
+    [NotOn(RigKind.GrpcDotNet, "A write that races with the end of the stream is told Cancelled.")]
+    public async Task WriteAndRead_OfACallThatTheServerEnded_FailAlike([Values] bool hasOneResponse)
+    {
+        const int Calls = 200;
+        CallRig rig = await StartAsync(Failing());
+        for (int i = 0; i < Calls; i++)
+        {
+            using var token = new CancellationTokenSource();
+            var options = new CallOptions(cancellationToken: token.Token);
+            using var clientStream = hasOneResponse ? rig.Client.ClientStream(options) : null;
+            using var duplex = hasOneResponse ? null : rig.Client.Duplex(options);
+            IClientStreamWriter<Payload> requests = clientStream?.RequestStream ?? duplex!.RequestStream;
+
+            RpcException written = await FailureOf(WriteUntilRefusedAsync(requests));
+            await token.CancelAsync();
+            RpcException read = await FailureOf(
+                (Task?)clientStream?.ResponseAsync ?? duplex!.ResponseStream.MoveNext(CancellationToken.None));
+
+            AssertPlanned(written.Status, written.Trailers);
+            AssertPlanned(read.Status, read.Trailers);
+        }
+    }
+
+    // Here an end is an end, as in Grpc.Core: a call that ended well does not become one that was cancelled.
+    [Test]
+    [NotOn(RigKind.GrpcDotNet, "It looks for an OK only when the end is read: both are told Cancelled.")]
+    public async Task Read_OfACallThatEndedWellBeforeItsTokenFired_IsTheEnd()
+    {
+        CallRig rig = await StartAsync(new Script { Duplex = (_, _, _) => Task.CompletedTask });
+        using var token = new CancellationTokenSource();
+        using AsyncDuplexStreamingCall<Payload, Payload> call =
+            rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
+
+        RpcException written = await FailureOf(WriteUntilRefusedAsync(call.RequestStream));
+        await token.CancelAsync();
+
+        Assert.That(written.StatusCode, Is.EqualTo(StatusCode.OK));
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
+    }
+
+    [Test]
+    public async Task Read_WithATokenThatFiredBeforeTheMessagesWereRead_IsCancelled()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (request, _) => Task.FromResult(request),
+            ServerStream = async (request, responses, _) =>
+            {
+                await responses.WriteAsync(request);
+                throw Planned();
+            },
+        });
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        await call.ResponseHeadersAsync.Bounded();
+        if (rig is ShmRig shm)
+        {
+            await ArrivalAsync(shm);
+        }
+
+        RpcException failure = await FailureOf(call.ResponseStream.MoveNext(new CancellationToken(canceled: true)));
+
+        // The others may have the server's trailers beside their own status if those came meanwhile.
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(failure.Trailers, IsShm ? Is.Empty : Has.Count.LessThan(2));
+    }
+
+    [Test]
+    public async Task Read_ThatWaitsForTheEnd_FailsWithItWhateverComesThen()
+    {
+        var released = new TaskCompletionSource();
+        CallRig rig = await StartAsync(new Script
+        {
+            Duplex = async (_, _, _) =>
+            {
+                await released.Task;
+                throw Planned();
+            },
+        });
+        using var token = new CancellationTokenSource();
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Task<bool> read = call.ResponseStream.MoveNext(token.Token);
+
+        released.SetResult();
+        RpcException failure = await FailureOf(read);
+        await token.CancelAsync();
+
+        AssertPlanned(failure.Status, failure.Trailers);
+        AssertPlanned(call.GetStatus(), call.GetTrailers());
+    }
+
+    // The end arrives when no message waits; but one is in the reader's hands.
+    [Test]
+    [NotOn(RigKind.GrpcCore, "The end's arrival cannot be seen there while a message is being read.")]
+    [NotOn(RigKind.GrpcDotNet, "The end's arrival cannot be seen there while a message is being read.")]
+    public async Task Read_OfAMessageThatProvesUnreadableAfterTheEndArrived_Fails()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            ServerStream = static (request, responses, _) => responses.WriteAsync(request),
+        });
+        using var isReading = new ManualResetEventSlim();
+        using var hasEnded = new ManualResetEventSlim();
+        Marshaller<Payload> marshaller = Marshallers.Create(
+            Script.ServerStreamMethod.RequestMarshaller.ContextualSerializer,
+            _ =>
+            {
+                isReading.Set();
+                hasEnded.Wait(Timeouts.Wait);
+                throw new InvalidDataException("unreadable");
+            });
+        var method = new Method<Payload, Payload>(
+            MethodType.ServerStreaming, Script.ServiceName, Script.ServerStreamMethod.Name, marshaller, marshaller);
+        using AsyncServerStreamingCall<Payload> call =
+            rig.Invoker.AsyncServerStreamingCall(method, null, default, Payloads.Of("m"));
+
+        Task<bool> read = Timeouts.OnThread(
+            () => call.ResponseStream.MoveNext(CancellationToken.None).GetAwaiter().GetResult());
+        await Timeouts.Eventually(() => isReading.IsSet);
+        await ArrivalAsync(rig);
+        hasEnded.Set();
+        RpcException failure = await FailureOf(read);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Internal));
+    }
+
+    private static RpcException Planned() => new(s_planned, new Metadata { { "trailer", "too" } });
+
+    private static Script Failing() => new()
+    {
+        Unary = async (request, context) =>
+        {
+            if (context.Deadline != DateTime.MaxValue)
+            {
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            }
+
+            return request;
+        },
+        ServerStream = (_, _, _) => throw Planned(),
+        ClientStream = (_, _) => throw Planned(),
+        Duplex = (_, _, _) => throw Planned(),
+    };
+
+    private static void AssertPlanned(Status status, Metadata trailers)
+    {
+        Assert.That(status.Plain(), Is.EqualTo(s_planned));
+        Assert.That(trailers.GetValue("trailer"), Is.EqualTo("too"));
+    }
+
+    // What the server sends of another call behind the end has come: so has the end. Elsewhere, the status says so.
+    private static Task ArrivalAsync(CallRig rig, Func<Status> status) =>
+        rig is ShmRig shm ? ArrivalAsync(shm) : Timeouts.Eventually(() => HasEnded(status));
+
+    private static async Task ArrivalAsync(ShmRig rig)
+    {
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0);
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+    }
+
+    private static bool HasEnded(Func<Status> status)
+    {
+        try
+        {
+            status();
+            return true;
+        }
+        catch (InvalidOperationException)
+        {
+            return false;
+        }
+    }
+
+    private static async Task WriteUntilRefusedAsync(IClientStreamWriter<Payload> requests)
+    {
+        while (true)
+        {
+            await requests.WriteAsync(Payloads.Of("more"));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+namespace RpcOverShm.FunctionalTests.Statuses;
+
+/// <summary>Calls that nobody looks at, and channels that end: items C16 and C17.</summary>
+[EveryRig]
+internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
+{
+    [Test]
+    [Item("C16")]
+    public async Task ExceptionsOfCallsThatNobodyAwaits_AreNeverUnobserved()
+    {
+        var unobserved = new List<Exception>();
+        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
+        {
+            lock (unobserved)
+            {
+                unobserved.Add(arguments.Exception);
+            }
+        }
+
+        Collect();
+        TaskScheduler.UnobservedTaskException += Note;
+        try
+        {
+            CallRig rig = await StartAsync(new Script
+            {
+                Unary = (_, _) => throw new RpcException(new Status(StatusCode.Aborted, "nobody looks")),
+                ClientStream = (_, _) => throw new RpcException(new Status(StatusCode.Aborted, "nobody looks")),
+                Duplex = (_, _, context) => Task.Delay(Timeout.Infinite, context.CancellationToken),
+            });
+            await DropCallsAsync(rig.Client);
+            await rig.KillServerAsync().Bounded();
+            await DropCallsAsync(rig.Client);
+            await rig.ShutDownChannelAsync().Bounded();
+            Collect();
+        }
+        finally
+        {
+            TaskScheduler.UnobservedTaskException -= Note;
+        }
+
+        // The others were seen to leave the failures of responses that nobody awaits to the finalizer.
+        Assert.That(
+            unobserved.SelectMany(exception => ((AggregateException)exception).InnerExceptions),
+            IsShm ? Is.Empty : Is.All.TypeOf<RpcException>());
+    }
+
+    [Test]
+    [Item("C17")]
+    public async Task CallAfterTheShutdown_ThrowsItself([Values] bool hasCalledBefore, [Values] bool isDispose)
+    {
+        CallRig rig = await StartAsync(new Script());
+        ScriptClient client = rig.Client;
+        if (hasCalledBefore)
+        {
+            client.Unary(Payloads.Empty);
+        }
+
+        if (isDispose && rig is ShmRig shm)
+        {
+            // Grpc.Core's channel cannot be disposed.
+            shm.ShmChannel.Dispose();
+        }
+        else
+        {
+            await rig.ShutDownChannelAsync().Bounded();
+        }
+
+        Assert.That(() => client.Unary(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.UnaryAsync(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.ServerStream(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.ClientStream(), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => client.Duplex(), Throws.TypeOf<ObjectDisposedException>());
+        if (IsDotNet)
+        {
+            Assert.That(() => rig.Channel.CreateCallInvoker(), Throws.TypeOf<ObjectDisposedException>());
+        }
+    }
+
+    private static async Task DropCallsAsync(ScriptClient client)
+    {
+        var expired = new CallOptions(deadline: DateTime.MinValue);
+        for (int i = 0; i < 20; i++)
+        {
+            _ = client.UnaryAsync(Payloads.Empty);
+            _ = client.UnaryAsync(Payloads.Empty).ResponseHeadersAsync;
+            _ = client.UnaryAsync(Payloads.Empty, expired).ResponseHeadersAsync;
+            _ = client.ClientStream().ResponseAsync;
+            client.UnaryAsync(Payloads.Empty).Dispose();
+            client.ClientStream().Dispose();
+            client.ServerStream(Payloads.Empty).Dispose();
+            AsyncDuplexStreamingCall<Payload, Payload> duplex = client.Duplex();
+            _ = duplex.ResponseHeadersAsync;
+            duplex.Dispose();
+        }
+
+        // One that is looked at, behind all the others.
+        await FailureOf(client.UnaryAsync(Payloads.Empty));
+    }
+
+    private static void Collect()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+    }
+}

@@ -1,0 +1,44 @@
+namespace RpcOverShm.FunctionalTests.Statuses;
+
+/// <summary>
+/// The codes and texts that programs compare, as grpc-dotnet has them. Grpc.Core has others, so this is for shared
+/// memory only.
+/// </summary>
+internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
+{
+    [Test]
+    public async Task TwoResponsesWhereOneIsTaken_IsInternal()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            ServerStream = async (request, responses, _) =>
+            {
+                await responses.WriteAsync(request);
+                await responses.WriteAsync(request);
+            },
+        });
+
+        // A client that thinks that the server's stream is a unary method.
+        RpcException failure = await FailureOf(rig.Invoker.AsyncUnaryCall(
+            Script.Define(MethodType.Unary, "ServerStream"), null, default, Payloads.Of("x")));
+
+        Assert.That(
+            failure.Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
+    }
+
+    [Test]
+    public async Task UnreadableResponse_IsInternal()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        Marshaller<Payload> unreadable = Marshallers.Create<Payload>(
+            (Payload _) => [], _ => throw new FormatException("not what was sent"));
+        var response = new Method<Payload, Payload>(
+            MethodType.Unary, Script.ServiceName, "Unary", Script.UnaryMethod.RequestMarshaller, unreadable);
+
+        RpcException badResponse = await FailureOf(rig.Invoker.AsyncUnaryCall(response, null, default, Payloads.Empty));
+
+        Assert.That(badResponse.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(badResponse.Status.Detail, Does.StartWith("Failed to deserialize response message"));
+    }
+}

@@ -1,0 +1,50 @@
+using NUnit.Framework.Interfaces;
+
+namespace RpcOverShm.FunctionalTests.Support;
+
+/// <summary>
+/// Fails the test that has left threads or mappings of the library behind, when its fixture has cleaned up after it.
+/// They would stay until the process ends, and it would be tests of leaks, which run much later, that fail.
+/// </summary>
+[AttributeUsage(AttributeTargets.Assembly)]
+public sealed class LeavesNothingAttribute : Attribute, ITestAction
+{
+    // What earlier tests have left and failed for: those after them are not to blame.
+    private int _threads;
+    private int _mappings;
+    private ProcessFacts _left = new(0, 0, 0, 0);
+
+    public ActionTargets Targets => ActionTargets.Test;
+
+    public void BeforeTest(ITest test)
+    {
+    }
+
+    public void AfterTest(ITest test)
+    {
+        if (test.IsSuite)
+        {
+            return;
+        }
+
+        try
+        {
+            Timeouts.Eventually(IsNothingLeft, "the test leaves no threads and no mappings").GetAwaiter().GetResult();
+        }
+        catch (TimeoutException exception)
+        {
+            throw new TimeoutException($"{exception.Message}; there are {_left}.", exception);
+        }
+        finally
+        {
+            _threads = _left.Threads;
+            _mappings = _left.Mappings;
+        }
+    }
+
+    private bool IsNothingLeft()
+    {
+        _left = ProcessFacts.OfSelf();
+        return _left.Threads <= _threads && _left.Mappings <= _mappings;
+    }
+}

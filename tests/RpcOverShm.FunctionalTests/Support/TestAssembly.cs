@@ -1,0 +1,3 @@
+[assembly: NonParallelizable]
+[assembly: HangBound]
+[assembly: LeavesNothing]

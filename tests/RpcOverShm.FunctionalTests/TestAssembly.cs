@@ -1,5 +1,0 @@
-using RpcOverShm.FunctionalTests;
-
-[assembly: NonParallelizable]
-[assembly: HangBound]
-[assembly: LeavesNothing]

@@ -1,0 +1,82 @@
+namespace RpcOverShm.FunctionalTests.Writes;
+
+/// <summary>Writes that a method has not awaited when it ended, and that never come about.</summary>
+internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
+{
+    // More than a client takes that does not read.
+    private const int LargeBytes = 3_000_000;
+
+    [Test]
+    public async Task Write_LeftBehindByItsMethod_IsNeverUnobserved(
+        [Values(MethodType.ServerStreaming, MethodType.DuplexStreaming)] MethodType shape,
+        [Values] bool isThrowing,
+        [Values] bool isLater)
+    {
+        WeakReference write = null!;
+        async Task EndAsync(IServerStreamWriter<Payload> responses)
+        {
+            if (isLater)
+            {
+                await Task.Yield();
+            }
+
+            write = new WeakReference(responses.WriteAsync(Payloads.OfSize(LargeBytes)));
+            if (isThrowing)
+            {
+                throw new RpcException(new Status(StatusCode.Aborted, "by the method"));
+            }
+        }
+
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = (_, responses, _) => EndAsync(responses),
+            Duplex = (_, responses, _) => EndAsync(responses),
+        });
+        var unobserved = new List<Exception>();
+        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
+        {
+            lock (unobserved)
+            {
+                unobserved.Add(arguments.Exception);
+            }
+        }
+
+        Collect();
+        TaskScheduler.UnobservedTaskException += Note;
+        try
+        {
+            await GiveUpAsync((ShmRig)rig, shape, () => write is not null);
+            await Timeouts.Eventually(() =>
+            {
+                Collect();
+                return !write.IsAlive;
+            });
+            Collect();
+        }
+        finally
+        {
+            TaskScheduler.UnobservedTaskException -= Note;
+        }
+
+        Assert.That(unobserved, Is.Empty);
+    }
+
+    /// <summary>Gives up a call whose method has ended and whose responses nobody has read.</summary>
+    private static async Task GiveUpAsync(ShmRig rig, MethodType shape, Func<bool> hasWritten)
+    {
+        (CallInvoker invoker, CallOptions options) = (rig.Invoker, default(CallOptions));
+        using IDisposable call = shape == MethodType.ServerStreaming
+            ? invoker.AsyncServerStreamingCall(Script.ServerStreamMethod, null, options, Payloads.Empty)
+            : invoker.AsyncDuplexStreamingCall(Script.DuplexMethod, null, options);
+        await Timeouts.Eventually(() => hasWritten() && rig.Served.Single().Running.Count == 0);
+    }
+
+    private static void Collect()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+    }
+}
