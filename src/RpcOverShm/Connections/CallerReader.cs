@@ -35,35 +35,35 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");
         }
 
-        var turn = default(CallerLease);
+        var lease = default(CallerLease);
         if (InlineThread.Current is { IsInUserCode: true } me && me.Role == _role && _role.TryReturn(ref me.Token))
         {
-            turn.Nested = me;
-            turn.Token = me.Token;
-            turn.HasRole = true;
+            lease.Nested = me;
+            lease.Token = me.Token;
+            lease.HasRole = true;
             _ring.Disarm();
             coordinator.FlushDeferred();
         }
-        else if (!TryTakeRole(ref turn))
+        else if (!TryTakeRole(ref lease))
         {
-            turn.IsCounted = true;
+            lease.IsCounted = true;
             coordinator.CountBlocked();
         }
 
-        return turn;
+        return lease;
     }
 
     /// <summary>Reads, or sleeps while another thread reads, until the call is done.</summary>
-    public void WaitUntilDone(ConnectionCall call, ref CallerLease turn)
+    public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
         while (!call.IsDone)
         {
-            if (turn.HasRole)
+            if (lease.HasRole)
             {
                 ReadUntilDone(call);
-                GiveUpRole(ref turn);
+                GiveUpRole(ref lease);
             }
-            else if (!TryTakeRole(ref turn))
+            else if (!TryTakeRole(ref lease))
             {
                 WaitForSignal(call);
             }
@@ -71,33 +71,33 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     }
 
     /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
-    public void Leave(ref CallerLease turn)
+    public void Leave(ref CallerLease lease)
     {
-        if (turn.HasRole)
+        if (lease.HasRole)
         {
-            GiveUpRole(ref turn);
+            GiveUpRole(ref lease);
         }
 
-        if (turn.IsCounted)
+        if (lease.IsCounted)
         {
             coordinator.UncountBlocked();
         }
 
-        if (turn.Nested is null)
+        if (lease.Nested is null)
         {
-            coordinator.LookForReader();
+            coordinator.FindReader();
         }
     }
 
-    private bool TryTakeRole(ref CallerLease turn)
+    private bool TryTakeRole(ref CallerLease lease)
     {
         // After a close the free role belongs to the standby reader, which ends the connection with it.
-        if (_link.IsClosed || !_role.TryTake(out turn.Token))
+        if (_link.IsClosed || !_role.TryTake(out lease.Token))
         {
             return false;
         }
 
-        turn.HasRole = true;
+        lease.HasRole = true;
         _ring.Disarm();
 
         // User code that has lost the role may be waiting for the response to a frame whose publish it deferred.
@@ -105,21 +105,21 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         return true;
     }
 
-    private void GiveUpRole(ref CallerLease turn)
+    private void GiveUpRole(ref CallerLease lease)
     {
-        turn.HasRole = false;
-        if (turn.Nested is { } me)
+        lease.HasRole = false;
+        if (lease.Nested is { } me)
         {
             // The role returns to the user code that made the call, and the watchdog checks that code afresh.
-            me.Token = turn.Token;
+            me.Token = lease.Token;
             _role.EnterUserCode(ref me.Token);
             coordinator.EnsureWatched();
-            turn.Nested = null;
-            turn.IsCounted = false;
+            lease.Nested = null;
+            lease.IsCounted = false;
             return;
         }
 
-        _role.Release(turn.Token);
+        _role.Release(lease.Token);
         if (_link.IsClosed)
         {
             // The close may have woken the standby reader while the role was taken, so it must be woken again.

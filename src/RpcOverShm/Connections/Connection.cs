@@ -128,7 +128,7 @@ internal sealed class Connection
     private void EnsureReader()
     {
         Interlocked.MemoryBarrier();
-        _coordinator.LookForReader();
+        _coordinator.FindReader();
     }
 
     /// <summary>
@@ -147,7 +147,7 @@ internal sealed class Connection
         ReadOnlySpan<byte> message,
         PooledBufferWriter? largeMessage)
     {
-        CallerLease turn = _callers.Enter();
+        CallerLease lease = _callers.Enter();
         try
         {
             StartResult result = _sender.Start(call, flags, head, message);
@@ -158,14 +158,14 @@ internal sealed class Connection
                     SendRequest(call, largeMessage);
                 }
 
-                _callers.WaitUntilDone(call, ref turn);
+                _callers.WaitUntilDone(call, ref lease);
             }
 
             return result;
         }
         finally
         {
-            _callers.Leave(ref turn);
+            _callers.Leave(ref lease);
         }
     }
 
@@ -175,15 +175,15 @@ internal sealed class Connection
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
-        CallerLease turn = _callers.Enter();
+        CallerLease lease = _callers.Enter();
         try
         {
             SendRequest(call, rest);
-            _callers.WaitUntilDone(call, ref turn);
+            _callers.WaitUntilDone(call, ref lease);
         }
         finally
         {
-            _callers.Leave(ref turn);
+            _callers.Leave(ref lease);
         }
     }
 

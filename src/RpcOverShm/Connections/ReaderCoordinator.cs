@@ -105,7 +105,7 @@ internal sealed class ReaderCoordinator
     /// start of a call for which no caller blocks. The caller must have executed a full fence: releasing the role is
     /// one.
     /// </summary>
-    public void LookForReader()
+    public void FindReader()
     {
         if (HasBlockedCallers)
         {
@@ -273,7 +273,7 @@ internal sealed class ReaderCoordinator
         bool isInUserCode = ReaderRole.IsInUserCode(word);
         if (isInUserCode && word == _seenWord)
         {
-            Rescue(word);
+            TakeOver(word);
         }
 
         _quietChecks = word == _seenWord ? _quietChecks + 1 : 0;
@@ -283,10 +283,10 @@ internal sealed class ReaderCoordinator
             return WatchdogCheck.Soon;
         }
 
-        return _quietChecks < QuietChecks && !Link.IsClosed ? WatchdogCheck.Later : TurnAway();
+        return _quietChecks < QuietChecks && !Link.IsClosed ? WatchdogCheck.Later : StopWatching();
     }
 
-    private WatchdogCheck TurnAway()
+    private WatchdogCheck StopWatching()
     {
         // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code, or leaves the ring
         // unread, later sees the cleared flag and registers again.
@@ -305,7 +305,7 @@ internal sealed class ReaderCoordinator
         return WatchdogCheck.Done;
     }
 
-    private void Rescue(long word)
+    private void TakeOver(long word)
     {
         // Counted first, because the thread that has lost the role counts itself back when it returns.
         Interlocked.Increment(ref _stuck);

@@ -12,7 +12,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
 
     private readonly object _gate = new();
     private int _idle;    // waiting threads that were not requested yet
-    private int _wanted;  // requests that a waiting thread will take
+    private int _requested;  // requests that a waiting thread will take
     private int _unfilled; // requests for which no thread could start
     private bool _isClosed;
 
@@ -25,7 +25,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
             {
                 // Counted here and not at the wake-up: another thread may come to wait before the woken one runs.
                 _idle--;
-                _wanted++;
+                _requested++;
                 Monitor.Pulse(_gate);
                 return;
             }
@@ -58,17 +58,17 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
             }
 
             _idle++;
-            while (_wanted == 0 && !_isClosed)
+            while (_requested == 0 && !_isClosed)
             {
                 Monitor.Wait(_gate, WaitBounds.SafetyTimeout);
             }
 
-            if (_wanted == 0)
+            if (_requested == 0)
             {
                 return false;
             }
 
-            _wanted--;
+            _requested--;
             return true;
         }
     }

@@ -311,7 +311,7 @@ internal sealed class StandbyReader
 
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
-        bool isSafetyTimeout = !_link.SleepForData(position, localEvents, NextBound());
+        bool isSafetyTimeout = !_link.SleepForData(position, localEvents, NextTimeout());
         _silences = isSafetyTimeout ? _silences + 1 : 0;
         _coordinator.IsSilent = false;
         _coordinator.Standby = StandbyState.Awake;
@@ -325,7 +325,7 @@ internal sealed class StandbyReader
         }
     }
 
-    private TimeSpan NextBound()
+    private TimeSpan NextTimeout()
     {
         if (_silences == 0)
         {
@@ -343,11 +343,11 @@ internal sealed class StandbyReader
     {
         if (_role.TryTake(out ReaderRole.Token token))
         {
-            bool isUnrung = !_link.IsClosed
+            bool isLostWakeup = !_link.IsClosed
                 && _ring.IsArmedAt(position)
                 && _ring.HasData
                 && !_link.WaitForLateWake(localEvents);
-            _link.OnSafetyTimeout(isUnrung);
+            _link.OnSafetyTimeout(isLostWakeup);
             _role.Release(token);
         }
     }
@@ -357,7 +357,7 @@ internal sealed class StandbyReader
     {
         _coordinator.Standby = StandbyState.OnLatch;
         _role.Release(token);
-        _coordinator.LookForReader();
+        _coordinator.FindReader();
         _coordinator.StandbyRequested.Wait(WaitBounds.SafetyTimeout);
         _coordinator.Standby = StandbyState.Awake;
     }

@@ -76,9 +76,13 @@ internal sealed class DrainCounter
 
         lock (_gate)
         {
-            // A later WhenEmptyAsync gets a new task.
-            _drained?.TrySetResult();
-            _drained = null;
+            // Counted again: another thread may have completed the task meanwhile, and a later WhenEmptyAsync, for which
+            // calls live again, has a new one.
+            if (Count == 0)
+            {
+                _drained?.TrySetResult();
+                _drained = null;
+            }
         }
     }
 }

@@ -3,8 +3,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Holds the table of items in tests/README.md to the <c>[Item]</c> attributes of the tests: every item has a test, every
-/// attribute names an item of the table, and the last column is generated from them.
+/// Holds the table of items in tests/README.md to the <c>[Item]</c> attributes of the tests: every item has a test,
+/// every attribute names an item of the table, and the last column is generated from them.
 /// </summary>
 internal static class ItemRules
 {

@@ -6,8 +6,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Calls and words that are refused: in what ships sleeping, printing and the wall clock; anywhere regions, promises and
-/// riddles.
+/// Calls and words that are refused: in what ships sleeping, printing and the wall clock; anywhere regions, promises
+/// and riddles.
 /// </summary>
 internal static partial class WordRules
 {
