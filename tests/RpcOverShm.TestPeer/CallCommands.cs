@@ -4,7 +4,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>The peer as a client: calls a <see cref="Script"/> and checks every answer.</summary>
+/// <summary>The commands of a client: calls a <see cref="Script"/> and checks every answer.</summary>
 internal sealed class CallCommands : IAsyncDisposable
 {
     private const string Hold = "hold";
@@ -28,7 +28,7 @@ internal sealed class CallCommands : IAsyncDisposable
         return "";
     }
 
-    /// <summary>A blocking echo; the status as a word where it fails.</summary>
+    /// <summary>Makes a blocking echo call. If it fails, the reply is the status code.</summary>
     public Task<string> EchoAsync(int bytes)
     {
         try
@@ -43,7 +43,7 @@ internal sealed class CallCommands : IAsyncDisposable
 
     public async Task<string> EveryShapeAsync() => await Shapes.RunAllAsync(Client);
 
-    /// <summary>Blocking echoes from several threads; how many answers were wrong.</summary>
+    /// <summary>Makes blocking echo calls from several threads; the reply is the number of wrong answers.</summary>
     public async Task<string> HammerAsync(int threads, int calls)
     {
         int[] wrong = await Task.WhenAll(Enumerable.Range(0, threads).Select(thread => Timeouts.OnThread(() =>
@@ -61,7 +61,7 @@ internal sealed class CallCommands : IAsyncDisposable
         return wrong.Sum().ToString(CultureInfo.InvariantCulture);
     }
 
-    /// <summary>Starts a call that lasts until somebody ends it, and tells how it ended as an event.</summary>
+    /// <summary>Starts a call that lasts until one side ends it, and emits its status as an event.</summary>
     public Task<string> HoldAsync(string shape)
     {
         Task call = shape switch
@@ -77,7 +77,7 @@ internal sealed class CallCommands : IAsyncDisposable
         return Task.FromResult("");
     }
 
-    /// <summary>Calls of all shapes at once, without end, until this process is killed.</summary>
+    /// <summary>Makes calls of all shapes concurrently until this process is killed.</summary>
     public Task<string> MixAsync(int callers, int seed)
     {
         for (int i = 0; i < callers; i++)

@@ -6,13 +6,13 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.TestPeer;
 
 /// <summary>
-/// The peer as a build of another protocol version: it speaks the handshake by hand, up to the other side's answer.
+/// Plays a build of another protocol version: speaks the handshake by hand, up to the other side's answer.
 /// </summary>
 internal static class HelloCommands
 {
     private static readonly PeerLimits s_limits = new(64 << 10, PeerLimits.SmallestCallWindow, 1, 0);
 
-    /// <summary>Greets a server with these versions; returns its answer.</summary>
+    /// <summary>Sends a client's hello with these versions to a server; the reply is the server's answer.</summary>
     public static async Task<string> GreetAsync(string path, int lowest, int highest)
     {
         using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -25,7 +25,9 @@ internal static class HelloCommands
             : "closed";
     }
 
-    /// <summary>Listens, and answers the next client with this version, whatever the client speaks.</summary>
+    /// <summary>
+    /// Listens, and answers the next client with this version, independently of the client's versions.
+    /// </summary>
     public static Task<string> AnswerAsync(string path, int version)
     {
         var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -44,7 +46,7 @@ internal static class HelloCommands
             using var segment = SharedSegment.Create(s_limits.RingCapacity, hello!.Hello.ConnectionId);
             Handshake.Send(client, MakeHello(HelloType.Server, hello.Hello.ConnectionId, version, version), segment);
 
-            // Until the client has read the answer and closed.
+            // Until the client has read the answer and closed its socket.
             await client.ReceiveAsync(new byte[1]);
         }
     }

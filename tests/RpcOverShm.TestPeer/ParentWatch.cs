@@ -5,8 +5,8 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.TestPeer;
 
 /// <summary>
-/// Sees to it that this process dies with its parent, even where it hangs: the kernel kills it. The end of the standard
-/// input does the same where it does not hang.
+/// Makes the kernel kill this process when its parent dies, even if this process hangs. Without a hang, the end of the
+/// standard input ends it as well.
 /// </summary>
 internal static partial class ParentWatch
 {
@@ -17,7 +17,7 @@ internal static partial class ParentWatch
     {
         _ = Prctl(SetParentDeathSignal, SigKill, 0, 0, 0);
 
-        // A parent that died before that line sends no signal any more.
+        // If the parent died before that line, the kernel sends no signal.
         string parent = GetParentProcessId().ToString(CultureInfo.InvariantCulture);
         if (Environment.GetEnvironmentVariable(PeerProcess.ParentVariable) is { } expected && expected != parent)
         {

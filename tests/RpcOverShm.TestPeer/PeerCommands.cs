@@ -4,9 +4,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>
-/// What the peer can be told to do. Each command takes words and returns what follows "ok" in the reply.
-/// </summary>
+/// <summary>The commands of the peer. Each takes words and returns the text that follows "ok" in the reply.</summary>
 internal sealed class PeerCommands : IAsyncDisposable
 {
     private readonly ServeCommands _serve = new();
@@ -52,7 +50,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         await _serve.DisposeAsync();
     }
 
-    /// <summary>Tells the parent something that it did not ask for.</summary>
+    /// <summary>Sends an event to the parent.</summary>
     public static void Emit(string what) => Console.Out.WriteLine("event " + what.ReplaceLineEndings(" "));
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);

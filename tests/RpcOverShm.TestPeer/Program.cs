@@ -3,14 +3,14 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.TestPeer;
 
 /// <summary>
-/// The other process of the tests. Reads one command per line from standard input and answers each with one line: "ok"
-/// with what was asked for, or "error" with what went wrong. Ends with its standard input, and with its parent.
+/// The second process of the tests. Reads one command per line from standard input and writes one line for each: "ok"
+/// and the result, or "error" and the reason. It ends when its standard input ends or its parent dies.
 /// </summary>
 internal static class Program
 {
     private static async Task<int> Main(string[] arguments)
     {
-        // Before anything of the library runs: it reads the switch once.
+        // Before any code of the library runs, because the library reads the switch once.
         if (arguments is ["--crash-at", string point, ..])
         {
             AppContext.SetData(CrashPoint.Switch, point);

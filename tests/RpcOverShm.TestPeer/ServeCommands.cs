@@ -3,7 +3,7 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>The peer as a server of calls. Handlers that begin and end are told as events.</summary>
+/// <summary>The commands of a server. The start and the end of each handler are events.</summary>
 internal sealed class ServeCommands : IAsyncDisposable
 {
     private ShmServer? _server;

@@ -3,7 +3,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>The peer at either end of a stream of bytes.</summary>
+/// <summary>The commands of both ends of a byte stream.</summary>
 internal sealed class StreamCommands : IAsyncDisposable
 {
     private const int PieceBytes = 16 << 10;
@@ -33,7 +33,7 @@ internal sealed class StreamCommands : IAsyncDisposable
     }
 
     /// <summary>
-    /// Begins to write so many bytes, and closes after the last; further commands need not wait for it.
+    /// Starts to write this many bytes and closes the stream after the last. Further commands need not wait for it.
     /// </summary>
     public Task<string> PumpAsync(long bytes)
     {
@@ -59,7 +59,7 @@ internal sealed class StreamCommands : IAsyncDisposable
         return "";
     }
 
-    /// <summary>Reads so many bytes; how many were wrong.</summary>
+    /// <summary>Reads this many bytes; the reply is the number of wrong ones.</summary>
     public async Task<string> ReadAsync(int bytes)
     {
         var pattern = new BytePattern(0);
@@ -80,7 +80,7 @@ internal sealed class StreamCommands : IAsyncDisposable
         return wrong.ToString(CultureInfo.InvariantCulture);
     }
 
-    /// <summary>Writes back what it reads, until the other side closes.</summary>
+    /// <summary>Writes back all bytes that it reads, until the other side closes.</summary>
     public async Task<string> EchoAsync()
     {
         byte[] piece = new byte[PieceBytes];

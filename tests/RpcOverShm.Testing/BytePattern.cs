@@ -3,14 +3,15 @@ using System.Buffers.Binary;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// An endless sequence of bytes in which every byte depends on its place, so that a byte that is lost, doubled, moved
-/// or changed is found. Writer and reader make it from the same seed, in pieces of any size. Fast enough for gigabytes.
+/// An endless sequence of bytes in which each byte depends on its position, so that a lost, doubled, moved or changed
+/// byte is found. Writer and reader generate it from the same seed, in pieces of any size. It is fast enough for
+/// gigabytes.
 /// </summary>
 public sealed class BytePattern(ulong seed)
 {
     private ulong _position;
 
-    /// <summary>Fills the next bytes of the sequence.</summary>
+    /// <summary>Fills the buffer with the next bytes of the sequence.</summary>
     public void Fill(Span<byte> bytes)
     {
         Span<byte> word = stackalloc byte[8];
@@ -33,7 +34,9 @@ public sealed class BytePattern(ulong seed)
         }
     }
 
-    /// <summary>Compares with the next bytes of the sequence. The number of bytes that differ.</summary>
+    /// <summary>
+    /// Compares the buffer with the next bytes of the sequence; returns the number of bytes that differ.
+    /// </summary>
     public long CountWrong(ReadOnlySpan<byte> bytes)
     {
         long wrong = 0;
@@ -62,7 +65,7 @@ public sealed class BytePattern(ulong seed)
         return wrong;
     }
 
-    // One multiplication and a shift mix the place well enough: neighbouring words share no byte by rule.
+    // One multiplication and a shift mix the position well enough: neighbouring words share no bytes systematically.
     private ulong WordAt(ulong position)
     {
         ulong mixed = ((position >> 3) + seed + 1) * 0x9E37_79B9_7F4A_7C15;

@@ -4,7 +4,9 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>The service that tests, test peer and performance suite call: every shape, every way to fail.</summary>
+/// <summary>
+/// The service that the tests, the test peer and the performance suite call: every call shape and every way to fail.
+/// </summary>
 public sealed class ConformanceService : Conformance.ConformanceBase
 {
     public override Task<Payload> Echo(Payload request, ServerCallContext context) => Task.FromResult(request);

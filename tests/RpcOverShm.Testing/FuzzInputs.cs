@@ -3,7 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The inputs of tests that make many at random: as many as are usual, or as <c>RPCOVERSHM_FUZZ_COUNT</c> says.
+/// The number of random inputs of a test: the test's usual count, or the value of <c>RPCOVERSHM_FUZZ_COUNT</c>.
 /// </summary>
 public static class FuzzInputs
 {
@@ -15,8 +15,8 @@ public static class FuzzInputs
             : usual;
 
     /// <summary>
-    /// Their numbers. The watchdog's bound is for as many as are usual and begins anew after those: it ends no run for
-    /// its length, and a long one that hangs as soon as a short one.
+    /// Returns the input numbers. Renews the hang watchdog's time limit after each usual count of inputs, so that a
+    /// long run is not ended for its length, but a hang in it is found as soon as in a short run.
     /// </summary>
     public static IEnumerable<int> Numbers(int usual)
     {

@@ -5,8 +5,8 @@ using System.Text;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Ends the process when one test has run too long: a thread that sleeps on a futex or spins heeds no cancellation, and
-/// a run that hangs tells less than one that ends with a reason. Says which tests ran and what the threads were doing.
+/// Ends the process when one test has run too long, and prints the running tests and the state of each thread.
+/// Cancellation is not enough: a thread that sleeps on a futex or spins ignores it.
 /// </summary>
 public static class HangWatchdog
 {
@@ -15,28 +15,27 @@ public static class HangWatchdog
     private static readonly ConcurrentDictionary<string, Run> s_running = new();
     private static int s_isWatching;
 
-    /// <summary>A test begins, which may take so long. The name tells it from every other test.</summary>
+    /// <summary>Starts the time limit of a test. The name must be unique among the running tests.</summary>
     public static void Begin(string test, TimeSpan bound)
     {
         s_running[test] = new Run(Stopwatch.GetTimestamp(), bound);
         if (Interlocked.Exchange(ref s_isWatching, 1) == 0)
         {
-            // A thread of its own: a test may keep every thread of the pool busy.
+            // A dedicated thread, because a test may keep every thread of the pool busy.
             new Thread(Watch) { IsBackground = true, Name = "Hang watchdog" }.Start();
         }
     }
 
-    /// <summary>What runs has got on: each test has its whole bound again.</summary>
+    /// <summary>Restarts the time limit of every running test.</summary>
     public static void Renew()
     {
         foreach ((string test, Run run) in s_running)
         {
-            // One that has ended meanwhile stays so.
+            // TryUpdate does not add a test that has ended in the meantime.
             s_running.TryUpdate(test, run with { Start = Stopwatch.GetTimestamp() }, run);
         }
     }
 
-    /// <summary>A test has ended.</summary>
     public static void End(string test) => s_running.TryRemove(test, out _);
 
     private static void Watch()

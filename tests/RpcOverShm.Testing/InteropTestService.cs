@@ -5,23 +5,24 @@ using Grpc.Testing;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The server of gRPC's interop cases, as doc/interop-test-descriptions.md of grpc/grpc describes its features. Not
-/// overridden are UnimplementedCall, which is what it is for, and CacheableUnaryCall, which is about HTTP proxies.
+/// The server of gRPC's interop cases, as doc/interop-test-descriptions.md of grpc/grpc describes it. Two methods are
+/// not overridden: UnimplementedCall, which must stay unimplemented, and CacheableUnaryCall, which is about HTTP
+/// proxies.
 /// </summary>
 public sealed class InteropTestService : TestService.TestServiceBase
 {
-    /// <summary>Sent back as a response header.</summary>
+    /// <summary>The key whose value the server returns as a response header.</summary>
     public const string EchoInitialKey = "x-grpc-test-echo-initial";
 
-    /// <summary>Sent back as a trailer.</summary>
+    /// <summary>The key whose value the server returns as a trailer.</summary>
     public const string EchoTrailingKey = "x-grpc-test-echo-trailing-bin";
 
-    /// <summary>Metadata that selects the compression of the sender's messages, and is not sent.</summary>
+    /// <summary>The key that selects the compression of the sender's messages; it is not sent.</summary>
     public const string SelectCompressionKey = "grpc-internal-encoding-request";
 
     /// <summary>
-    /// Tells whether the request that was read last was compressed; null where that cannot be seen, as in Grpc.Core's
-    /// API, and then <c>expect_compressed</c> is not checked.
+    /// Returns whether the most recently read request was compressed; null if the rig cannot see that, as with
+    /// Grpc.Core's API. Then <c>expect_compressed</c> is not checked.
     /// </summary>
     public Func<ServerCallContext, bool?> IsLastRequestCompressed { get; init; } = static _ => null;
 
@@ -90,7 +91,7 @@ public sealed class InteropTestService : TestService.TestServiceBase
         }
     }
 
-    /// <summary>What the cases fill their payloads with.</summary>
+    /// <summary>Returns the payload of zeros that the interop cases use.</summary>
     public static Payload Zeros(int bytes) => new() { Body = UnsafeByteOperations.UnsafeWrap(new byte[bytes]) };
 
     private static async Task AnswerAsync(
@@ -140,7 +141,7 @@ public sealed class InteropTestService : TestService.TestServiceBase
         }
     }
 
-    // Where compression was selected for the call, a message that is not to be compressed must say so itself.
+    // If the call selects compression, a message that must not be compressed has to opt out.
     private static WriteOptions? OptionsFor(BoolValue? compressed) =>
         compressed is { Value: false } ? new WriteOptions(WriteFlags.NoCompress) : null;
 

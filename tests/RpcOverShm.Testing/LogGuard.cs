@@ -4,12 +4,12 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Collects what is logged, and fails a test that did not announce the errors in it. A lost wake-up that the backstop
-/// found is no error of the product's log, but always one of a test.
+/// Collects log entries and fails a test that logs errors which it did not expect. An entry for a lost wake-up always
+/// fails the test, although the product does not log it as an error.
 /// </summary>
 public sealed class LogGuard : ILoggerFactory, ILogger
 {
-    /// <summary>"A time-out found data that nobody was rung for."</summary>
+    /// <summary>The event of a lost wake-up: a sleep timed out, and data was there.</summary>
     public const int LostWakeup = 105;
 
     private const int MethodThrew = 301;
@@ -17,12 +17,12 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     private readonly ConcurrentQueue<LogEntry> _entries = new();
     private readonly ConcurrentDictionary<int, bool> _expected = new();
 
-    /// <summary>Runs for each entry, on the thread that logs it; null for nothing.</summary>
+    /// <summary>Runs for each entry, on the thread that logs it. Null: nothing runs.</summary>
     public Action<LogEntry>? OnEntry { get; set; }
 
     public IReadOnlyList<LogEntry> Entries => [.. _entries];
 
-    /// <summary>Errors with these ids are what the test is about.</summary>
+    /// <summary>Allows log entries with these ids.</summary>
     public void Expect(params ReadOnlySpan<int> ids)
     {
         foreach (int id in ids)
@@ -31,10 +31,10 @@ public sealed class LogGuard : ILoggerFactory, ILogger
         }
     }
 
-    /// <summary>What was logged under an id so far.</summary>
+    /// <summary>Returns the entries with this id that were logged so far.</summary>
     public IReadOnlyList<LogEntry> Of(int id) => [.. _entries.Where(entry => entry.Id == id)];
 
-    /// <summary>Waits until something was logged under an id.</summary>
+    /// <summary>Waits until an entry with this id is logged.</summary>
     public async Task<LogEntry> WaitForAsync(int id)
     {
         await Timeouts.Eventually(
@@ -42,7 +42,7 @@ public sealed class LogGuard : ILoggerFactory, ILogger
         return Of(id)[0];
     }
 
-    /// <exception cref="InvalidOperationException">There are errors that nobody expected.</exception>
+    /// <exception cref="InvalidOperationException">The log contains errors that the test did not expect.</exception>
     public void Check()
     {
         LogEntry[] unexpected =
@@ -85,8 +85,8 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     {
     }
 
-    // A call that is given up may end just before its method reads or answers: the method then fails, rightly, and
-    // whether it does is chance. Were the call not over, its status would tell of it.
+    // A cancelled call may end just before its method reads or answers. Then the method fails, correctly, depending on
+    // timing. If the call is not over, its status reports the failure.
     private static bool IsTooLate(LogEntry entry) =>
         entry is { Id: MethodThrew, Exception: InvalidOperationException exception }
         && exception.Message.EndsWith("the request is complete.", StringComparison.Ordinal);
@@ -94,7 +94,6 @@ public sealed class LogGuard : ILoggerFactory, ILogger
     private static string Describe(IEnumerable<LogEntry> entries) => string.Join(Environment.NewLine, entries);
 }
 
-/// <summary>One thing that was logged.</summary>
 public sealed record LogEntry(LogLevel Level, int Id, string Message, Exception? Exception)
 {
     public override string ToString() => $"{Level} {Id}: {Message}{(Exception is null ? "" : $" <- {Exception}")}";

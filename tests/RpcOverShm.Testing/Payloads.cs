@@ -4,14 +4,14 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>Messages for tests, and what is in them.</summary>
+/// <summary>Creates and checks messages for tests.</summary>
 public static class Payloads
 {
     public static Payload Empty => new();
 
     public static Payload Of(string text) => new() { Data = ByteString.CopyFromUtf8(text) };
 
-    /// <summary>So many bytes, of which each depends on its place.</summary>
+    /// <summary>Returns a payload of this size, in which each byte depends on its position.</summary>
     public static Payload OfSize(int bytes, ulong seed = 0)
     {
         byte[] data = new byte[bytes];
@@ -21,11 +21,11 @@ public static class Payloads
 
     public static string Text(this Payload payload) => payload.Data.ToStringUtf8();
 
-    /// <summary>True when it is what <see cref="OfSize"/> makes.</summary>
+    /// <summary>Whether the payload equals the one that <see cref="OfSize"/> creates.</summary>
     public static bool IsOfSize(this Payload payload, int bytes, ulong seed = 0) =>
         payload.Data.Length == bytes && new BytePattern(seed).CountWrong(payload.Data.Span) == 0;
 
-    /// <summary>Reads a stream to its end; every read is bounded.</summary>
+    /// <summary>Reads a stream to its end, with a time limit for each read.</summary>
     public static async Task<List<T>> ToListAsync<T>(this IAsyncStreamReader<T> reader)
         where T : class
     {

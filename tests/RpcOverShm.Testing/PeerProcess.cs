@@ -6,13 +6,15 @@ using System.Threading.Channels;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The other process of a test: started with a line protocol over its standard streams. Each command gets one reply;
-/// lines that start with "event " come by themselves. It dies with this process: its standard input ends then, and it
-/// asks the kernel to be killed when the thread that started it ends. That is why one thread starts them all and stays.
+/// A second process of a test, controlled by a line protocol over its standard streams. Each command gets one reply;
+/// lines that start with "event " are unsolicited. The process dies with this one: its standard input ends, and the
+/// kernel kills it when the thread that started it ends. Therefore one thread starts all peers and never exits.
 /// </summary>
 public sealed class PeerProcess : IAsyncDisposable
 {
-    /// <summary>Tells the peer whose child it is: one that finds itself adopted has lost its parent already.</summary>
+    /// <summary>
+    /// The variable with the id of the parent process. A peer whose parent has another id has lost its parent already.
+    /// </summary>
     public const string ParentVariable = "RPCOVERSHM_PARENT";
 
     private const string EventPrefix = "event ";
@@ -37,18 +39,18 @@ public sealed class PeerProcess : IAsyncDisposable
 
     public int Id => _process.Id;
 
-    /// <summary>Completes when the process has ended, however it ended.</summary>
+    /// <summary>Completes when the process has exited for any reason.</summary>
     public Task Exited { get; }
 
     public bool HasExited => _process.HasExited;
 
-    /// <summary>137 (128 + 9) for a process that was killed.</summary>
+    /// <summary>The exit code; 137 (128 + 9) if the process was killed.</summary>
     public int ExitCode => _process.ExitCode;
 
-    /// <summary>What the process wrote to its error stream.</summary>
+    /// <summary>The lines that the process wrote to its error stream.</summary>
     public string Errors => string.Join(Environment.NewLine, _errors);
 
-    /// <summary>Starts a program of this solution that lies beside the tests, by its assembly's name.</summary>
+    /// <summary>Starts a program of this solution from the directory of the tests.</summary>
     public static async Task<PeerProcess> StartAsync(string assemblyName, params string[] arguments)
     {
         string program = Path.Combine(AppContext.BaseDirectory, assemblyName + ".dll");
@@ -63,7 +65,7 @@ public sealed class PeerProcess : IAsyncDisposable
             UseShellExecute = false,
         };
 
-        // A peer that is one of many needs no heap per processor and no tiers that cost processor time.
+        // One of many peers: processor time for tiered PGO would not pay.
         start.Environment["DOTNET_TieredPGO"] = "0";
         start.Environment[ParentVariable] = Environment.ProcessId.ToString(CultureInfo.InvariantCulture);
         var started = new TaskCompletionSource<Process>(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -87,7 +89,7 @@ public sealed class PeerProcess : IAsyncDisposable
         }
     }
 
-    /// <summary>Sends a command whose reply must be "ok"; returns what follows it.</summary>
+    /// <summary>Sends a command whose reply must be "ok"; returns the rest of the reply.</summary>
     public async Task<string> DoAsync(string command)
     {
         string reply = await AskAsync(command);
@@ -96,17 +98,19 @@ public sealed class PeerProcess : IAsyncDisposable
             : throw new InvalidOperationException($"The peer answered '{command}' with '{reply}'. {Errors}");
     }
 
-    /// <summary>Sends a command without waiting for its reply, which never comes where the peer dies of it.</summary>
+    /// <summary>
+    /// Sends a command without waiting for its reply. There is no reply if the command kills the peer.
+    /// </summary>
     public async Task SendAsync(string command)
     {
         await _process.StandardInput.WriteLineAsync(command);
         await _process.StandardInput.FlushAsync();
     }
 
-    /// <summary>The next event, without its prefix.</summary>
+    /// <summary>Returns the text of the next event, without the prefix.</summary>
     public async Task<string> NextEventAsync() => (await ReadOneAsync(_events, "an event"))[EventPrefix.Length..];
 
-    /// <summary>kill -9. Returns at once; <see cref="Exited"/> completes when the kernel is done.</summary>
+    /// <summary>Sends SIGKILL and returns at once; <see cref="Exited"/> completes when the process is gone.</summary>
     public void Kill() => _process.Kill();
 
     public async ValueTask DisposeAsync()
@@ -176,7 +180,7 @@ public sealed class PeerProcess : IAsyncDisposable
         Task<string> read = from.Reader.ReadAsync().AsTask();
         await Task.WhenAny(read, Exited).Bounded($"the peer's answer to '{what}'; its error stream: {Errors}");
 
-        // What it wrote before its end may still be on its way.
+        // The last lines before the exit may still be in the pipe.
         if (!read.IsCompleted && await Task.WhenAny(read, Task.Delay(TimeSpan.FromSeconds(1))) != read)
         {
             throw new InvalidOperationException($"The peer ended before it answered '{what}'. {Errors}");

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// What a process holds of the operating system, as /proc says. Of threads and mappings only those that are this
-/// library's: the runtime has its own comings and goings.
+/// The resources of a process, read from /proc. Of threads and mappings only those of this library count, because the
+/// runtime starts and ends its own at any time.
 /// </summary>
 /// <param name="Sockets">Open sockets.</param>
 /// <param name="MemoryFiles">Open descriptors of shared memory.</param>
@@ -16,7 +16,8 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     private const string SpareName = "RpcOverShm spar";
 
     /// <summary>
-    /// True when nothing is there that was not there then. Fewer is right: what others left is collected at any time.
+    /// Whether the process has no more resources than before. Fewer is fine: garbage of earlier tests is collected at
+    /// any time.
     /// </summary>
     public bool IsNoMoreThan(ProcessFacts before) =>
         Sockets <= before.Sockets
@@ -24,8 +25,8 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
         && Mappings <= before.Mappings
         && Threads <= before.Threads;
 
-    /// <summary>Waits until this process has neither threads nor mappings of the library any more.</summary>
-    /// <exception cref="TimeoutException">It still has some; the message says which.</exception>
+    /// <summary>Waits until this process has no threads and no mappings of the library.</summary>
+    /// <exception cref="TimeoutException">Some remain; the message names them.</exception>
     public static async Task NoneAsync()
     {
         try
@@ -51,8 +52,8 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
             ProcessResources.ThreadNames(processId).Count(name => IsOurs(name, mappings > 0)));
     }
 
-    // The sentinel is one per process and stays. A connection may have a spare thread, which comes when one was
-    // rescued; without a connection it is one too many.
+    // The watchdog is one per process and stays. A connection may have one spare thread, started when another thread
+    // took over from the standby reader. Without a connection a spare thread is a leak.
     private static bool IsOurs(string thread, bool hasConnections) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
         && !thread.StartsWith(SentinelName, StringComparison.Ordinal)

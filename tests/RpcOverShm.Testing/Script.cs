@@ -5,7 +5,7 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// A service of the four kinds of method, of which each does what the test says. What is not said echoes.
+/// A service with one method of each call shape, whose handlers the test sets. The default handlers echo.
 /// </summary>
 public sealed class Script
 {
@@ -32,7 +32,7 @@ public sealed class Script
 
     public DuplexStreamingServerMethod<Payload, Payload> Duplex { get; set; } = EchoEachAsync;
 
-    /// <summary>A method of the service that no server has, or of another type than the server's.</summary>
+    /// <summary>Defines a method that no server has, or one whose type differs from the server's.</summary>
     public static Method<Payload, Payload> Define(MethodType type, string name, string service = ServiceName) =>
         new(type, service, name, s_marshaller, s_marshaller);
 
@@ -63,7 +63,7 @@ public sealed class Script
         }
     }
 
-    // As the generated code does it: the exact size first, then straight into the transport's buffer.
+    // As generated code does: sets the exact size, then writes directly into the transport's buffer.
     private static void Serialize(Payload message, SerializationContext context)
     {
         context.SetPayloadLength(message.CalculateSize());

@@ -3,7 +3,7 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>Calls a <see cref="Script"/>, as a generated client would.</summary>
+/// <summary>Calls a <see cref="Script"/>, as a generated client does.</summary>
 public sealed class ScriptClient(CallInvoker invoker)
 {
     public Payload Unary(Payload request, CallOptions options = default) =>

@@ -3,12 +3,12 @@ using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>Calls of every shape on an echoing <see cref="Script"/>, with every answer checked.</summary>
+/// <summary>Makes calls of every shape to an echoing <see cref="Script"/> and checks every answer.</summary>
 public static class Shapes
 {
     private const int Largest = 300 << 10;
 
-    /// <summary>Each shape once; the names of those that went wrong.</summary>
+    /// <summary>Makes one call of each shape; returns the names of the shapes that failed.</summary>
     public static async Task<string> RunAllAsync(ScriptClient client, int bytes = 1000)
     {
         var wrong = new List<string>();
@@ -28,10 +28,10 @@ public static class Shapes
         }
     }
 
-    /// <summary>One call of a random shape and size; false when its answer was wrong.</summary>
+    /// <summary>Makes one call of a random shape and size; returns whether its answer was right.</summary>
     public static async Task<bool> RunRandomAsync(ScriptClient client, Random random)
     {
-        // Mostly small, now and then beyond the window.
+        // Mostly small messages, occasionally one larger than the window.
         int bytes = random.Next(10) == 0 ? random.Next(Largest) : random.Next(2000);
         return random.Next(5) switch
         {

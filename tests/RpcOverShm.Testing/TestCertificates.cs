@@ -4,10 +4,12 @@ using Grpc.Core;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>Certificates that live as long as a test: nothing secret is kept, and nothing expires.</summary>
+/// <summary>
+/// Creates certificates for the duration of a test, so that no key is stored and no certificate expires.
+/// </summary>
 public static class TestCertificates
 {
-    /// <summary>A certificate that vouches for itself, with its key.</summary>
+    /// <summary>Creates a self-signed certificate and its key.</summary>
     public static KeyCertificatePair Create(string name)
     {
         using var key = ECDsa.Create(ECCurve.NamedCurves.nistP256);

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// A directory of one test, with the access rights and the short path that a runtime directory needs. Its owner
-/// disposes it, and with it what is left inside.
+/// The directory of one test, with the permissions and the short path that a runtime directory needs. Dispose deletes
+/// it and its content.
 /// </summary>
 public sealed class TestDirectory : IDisposable
 {
@@ -17,7 +17,7 @@ public sealed class TestDirectory : IDisposable
 
     public string Path { get; }
 
-    /// <summary>The names of the files inside, sorted.</summary>
+    /// <summary>The sorted names of the files in the directory.</summary>
     public string[] FileNames =>
     [
         .. Directory.EnumerateFileSystemEntries(Path).Select(path => System.IO.Path.GetFileName(path))
@@ -26,7 +26,7 @@ public sealed class TestDirectory : IDisposable
 
     public string Combine(string name) => System.IO.Path.Combine(Path, name);
 
-    /// <summary>What no runtime directory may be.</summary>
+    /// <summary>Grants other users access, which no runtime directory may do.</summary>
     public void OpenToOthers() => SetMode(OwnerOnly | UnixFileMode.OtherExecute);
 
     public void Dispose()

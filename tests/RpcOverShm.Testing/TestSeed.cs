@@ -2,15 +2,12 @@ using System.Globalization;
 
 namespace RpcOverShm.Testing;
 
-/// <summary>
-/// The seeds of random tests. Each is printed with the test that used it; a run is repeated by setting
-/// <c>RPCOVERSHM_TEST_SEED</c> to it.
-/// </summary>
+/// <summary>The seeds of random tests. Each test prints its seed; <c>RPCOVERSHM_TEST_SEED</c> repeats a run.</summary>
 public static class TestSeed
 {
     private const string Variable = "RPCOVERSHM_TEST_SEED";
 
-    /// <summary>A new seed, or the one that was asked for; printed to the test's output.</summary>
+    /// <summary>Returns a new seed, or the one that the environment sets, and prints it.</summary>
     public static int Next()
     {
         string? asked = Environment.GetEnvironmentVariable(Variable);
@@ -19,6 +16,6 @@ public static class TestSeed
         return seed;
     }
 
-    /// <summary>A source of random numbers with a seed of its own.</summary>
+    /// <summary>Returns a random number generator with a printed seed.</summary>
     public static Random NewRandom() => new(Next());
 }

@@ -1,8 +1,6 @@
 namespace RpcOverShm.Testing;
 
-/// <summary>
-/// A thread of a test. What it throws is thrown again where it is joined, and no join waits for ever.
-/// </summary>
+/// <summary>A thread of a test. Join fails if the thread threw an exception or does not end in time.</summary>
 public sealed class TestThread
 {
     private readonly Thread _thread;
@@ -14,16 +12,14 @@ public sealed class TestThread
         _thread.Start();
     }
 
-    /// <summary>True until the thread has ended.</summary>
     public bool IsAlive => _thread.IsAlive;
 
-    /// <summary>True while the thread sleeps, as far as the runtime knows.</summary>
+    /// <summary>Whether the thread sleeps, as far as the runtime knows.</summary>
     public bool IsAsleep => (_thread.ThreadState & ThreadState.WaitSleepJoin) != 0;
 
     public static TestThread Start(string name, Action body) => new(name, body);
 
-    /// <summary>Waits for the end of the thread.</summary>
-    /// <exception cref="TimeoutException">It has not ended in time.</exception>
+    /// <exception cref="TimeoutException">The thread has not ended within <see cref="Timeouts.Wait"/>.</exception>
     public void Join()
     {
         if (!_thread.Join(Timeouts.Wait))

@@ -5,15 +5,16 @@ using System.Runtime.CompilerServices;
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// The bounds of waits in tests. They only end tests that hang: no test measures time with them, and none passes
-/// because one has run out. Generous, since machines that build are busy; the hang watchdog's bound is longer.
+/// The time limits of waits in tests. They only end tests that hang: no test measures time with them, and no test
+/// passes because a limit expires. They are generous, because build machines are busy; the hang watchdog's limit is
+/// longer.
 /// </summary>
 public static class Timeouts
 {
-    /// <summary>How long a test waits for any one thing.</summary>
+    /// <summary>The time limit of each wait of a test.</summary>
     public static TimeSpan Wait { get; } = FromEnvironment("RPCOVERSHM_TEST_WAIT_SECONDS", 60);
 
-    /// <summary>How long a whole test may take before the run is ended.</summary>
+    /// <summary>The time limit of a whole test, after which the hang watchdog ends the run.</summary>
     public static TimeSpan Hang { get; } = FromEnvironment("RPCOVERSHM_TEST_HANG_SECONDS", 300);
 
     private static readonly TimeSpan s_pollPause = TimeSpan.FromMilliseconds(5);
@@ -51,12 +52,12 @@ public static class Timeouts
         return await task;
     }
 
-    /// <summary>Waits for a state that no event announces, looking every few milliseconds.</summary>
+    /// <summary>Polls every few milliseconds for a state that no event announces.</summary>
     public static Task Eventually(
         Func<bool> condition, [CallerArgumentExpression(nameof(condition))] string what = "") =>
         Eventually(condition, Wait, what);
 
-    /// <summary>Waits for a state that no event announces, looking every few milliseconds.</summary>
+    /// <summary>Polls every few milliseconds for a state that no event announces.</summary>
     public static async Task Eventually(
         Func<bool> condition, TimeSpan bound, [CallerArgumentExpression(nameof(condition))] string what = "")
     {
@@ -73,13 +74,13 @@ public static class Timeouts
     }
 
     /// <summary>
-    /// Runs what blocks on a thread of its own, so that a test that makes many threads block does not wait for the
-    /// pool to grow.
+    /// Runs blocking code on a dedicated thread, so that a test that blocks many threads does not wait for the pool to
+    /// grow.
     /// </summary>
     public static Task<T> OnThread<T>(Func<T> blocking) => Task.Factory.StartNew(
         blocking, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
-    /// <summary>The same for what returns nothing.</summary>
+    /// <summary>Runs blocking code on a dedicated thread.</summary>
     public static Task OnThread(Action blocking) => Task.Factory.StartNew(
         blocking, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 

@@ -1,8 +1,9 @@
 namespace RpcOverShm.Testing;
 
 /// <summary>
-/// Runs two small pieces of code at the same moment, many times over, and counts what each of them saw. The threads
-/// meet before each round by spinning; a few steps of delay, different for each round, move the one against the other.
+/// Runs two short pieces of code at the same moment, many times, and counts how often each of them saw the other. The
+/// threads synchronize before each round by spinning. A few steps of delay, different for each round, shift one against
+/// the other.
 /// </summary>
 public sealed class TwoThreadRace(int rounds)
 {
@@ -17,10 +18,10 @@ public sealed class TwoThreadRace(int rounds)
     /// <summary>Runs alone before each round.</summary>
     public required Action Prepare { get; init; }
 
-    /// <summary>True when it saw the other.</summary>
+    /// <summary>Returns whether the left side saw the right one.</summary>
     public required Func<bool> Left { get; init; }
 
-    /// <summary>True when it saw the other.</summary>
+    /// <summary>Returns whether the right side saw the left one.</summary>
     public required Func<bool> Right { get; init; }
 
     public int BothSaw { get; private set; }
@@ -50,7 +51,7 @@ public sealed class TwoThreadRace(int rounds)
         }
         catch
         {
-            // The other side waits for this one.
+            // Ends the wait of the other thread.
             _isBroken = true;
             throw;
         }
@@ -63,7 +64,7 @@ public sealed class TwoThreadRace(int rounds)
             Prepare();
             Volatile.Write(ref _arrivedLeft, round);
 
-            // The right side may be through already.
+            // Negative: the right thread may have finished the round already.
             Meet(ref _arrivedRight, round, or: -round);
             Delay(round & 15);
             _leftSaw = Left();

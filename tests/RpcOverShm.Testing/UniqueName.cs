@@ -1,6 +1,6 @@
 namespace RpcOverShm.Testing;
 
-/// <summary>Names that no other test, run or process uses at the same time.</summary>
+/// <summary>Returns names that no other test, run or process uses at the same time.</summary>
 public static class UniqueName
 {
     private static int s_last;

@@ -4,8 +4,8 @@ using System.Reflection;
 namespace RpcOverShm.Testing.Surface;
 
 /// <summary>
-/// Reads the compiler's nullability flags of one signature type, in the order in which the types inside it are visited:
-/// 0 oblivious, 1 not null, 2 nullable. One flag alone stands for all of them.
+/// Reads the compiler's nullability flags of one type in a signature, in the order in which its type arguments are
+/// visited: 0 oblivious, 1 not null, 2 nullable. A single flag stands for all of them.
 /// </summary>
 public sealed class NullableFlags
 {
@@ -20,10 +20,10 @@ public sealed class NullableFlags
         _flags = flags;
     }
 
-    /// <summary>For what cannot be nullable: base types and interfaces.</summary>
+    /// <summary>The flags of types that cannot be nullable: base types and interfaces.</summary>
     public static NullableFlags None { get; } = new([0]);
 
-    /// <summary>The flags on the element itself, or else the one that its surroundings give to all they hold.</summary>
+    /// <summary>Returns the flags of the element, or else the context flag of the member or type around it.</summary>
     public static NullableFlags Of(IList<CustomAttributeData> attributes, MemberInfo surroundings)
     {
         return new NullableFlags(Find(attributes, FlagsAttribute) ?? [ContextOf(surroundings)]);
@@ -43,7 +43,7 @@ public sealed class NullableFlags
             return 0;
         }
 
-        // The compiler puts a context on methods and types, never on properties or fields.
+        // The compiler puts a context on methods and types, but never on properties or fields.
         var context = Find(member.GetCustomAttributesData(), ContextAttribute);
         return context?[0] ?? ContextOf(member.DeclaringType);
     }

@@ -3,7 +3,7 @@ using System.Reflection;
 
 namespace RpcOverShm.Testing.Surface;
 
-/// <summary>Writes the attributes that belong to the surface, since compilers or the trimmer heed them.</summary>
+/// <summary>Writes the attributes that are part of the surface because compilers or the trimmer act on them.</summary>
 public static class SurfaceAttributes
 {
     public static string TypeNote(Type type)

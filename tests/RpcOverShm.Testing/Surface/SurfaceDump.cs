@@ -3,7 +3,9 @@ using System.Runtime.CompilerServices;
 
 namespace RpcOverShm.Testing.Surface;
 
-/// <summary>Writes everything an assembly shows to others, one line a type or member, as the list does.</summary>
+/// <summary>
+/// Writes the public surface of an assembly in the form of the signature list, one line per type or member.
+/// </summary>
 public static class SurfaceDump
 {
     private const BindingFlags Declared = BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Instance
@@ -64,7 +66,7 @@ public static class SurfaceDump
         IEnumerable<Type> baseType = type.BaseType is null || type.IsValueType || type.BaseType == typeof(object)
             ? []
             : [type.BaseType];
-        // An interface that comes with the base type or with another interface is not repeated.
+        // Interfaces of the base type or of other interfaces are not repeated.
         var inherited = (type.BaseType?.GetInterfaces() ?? [])
             .Concat(type.GetInterfaces().SelectMany(direct => direct.GetInterfaces()));
         return baseType.Concat(type.GetInterfaces().Except(inherited))
@@ -145,7 +147,7 @@ public static class SurfaceDump
             { IsStatic: true } => "static ",
             { IsVirtual: false } => "",
             { IsAbstract: true } => "abstract ",
-            // What implements an interface is virtual to the runtime only.
+            // The runtime marks interface implementations as virtual and final; they are not virtual in C#.
             { IsFinal: true } => isNew ? "" : "sealed override ",
             _ => isNew ? "virtual " : "override ",
         };

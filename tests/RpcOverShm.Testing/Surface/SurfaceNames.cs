@@ -3,7 +3,7 @@ using System.Reflection;
 
 namespace RpcOverShm.Testing.Surface;
 
-/// <summary>Writes types, parameters and constraints the way the signature list does.</summary>
+/// <summary>Writes types, parameters and constraints in the form of the signature list.</summary>
 public static class SurfaceNames
 {
     private static readonly Dictionary<Type, string> s_keywords = new()
@@ -25,7 +25,7 @@ public static class SurfaceNames
         [typeof(double)] = "double",
     };
 
-    /// <summary>The full name with generic parameters. The list leaves out the namespace System itself.</summary>
+    /// <summary>Returns the full name with generic parameters. The list omits the namespace System.</summary>
     public static string Declaration(Type type)
     {
         return QualifiedName(type) + Enclose(type.GetGenericArguments().Select(parameter => parameter.Name));
@@ -44,7 +44,7 @@ public static class SurfaceNames
             return Reference(underlying, flags) + "?";
         }
 
-        // Neither have value types, unless they are generic; those have one that says nothing.
+        // Other value types have none either, except generic ones, whose flag carries no information.
         var mark = (!type.IsValueType || type.IsGenericType) && flags.NextIsNullable() ? "?" : "";
         if (type.IsArray)
         {
