@@ -1,7 +1,7 @@
 using System.Runtime.Versioning;
 using RpcOverShm.Tests;
 
-// Fixtures keep what a test needs in fields; a fresh instance for each test spares them the tidying up.
+// A new instance for each test, because fixtures keep the objects of a test in fields.
 [assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [assembly: HangGuard]
 [assembly: SupportedOSPlatform("linux")]

@@ -79,7 +79,7 @@ public class CallDeadlineTests
         int inTime = 0;
         for (int i = 0; i < Deadlines; i++)
         {
-            // What has expired before it was disposed of, since this thread was held up, counts for nothing.
+            // A deadline that expires before its Dispose, because this thread was preempted, does not count.
             bool isInTime = false;
             var deadline = new CallDeadline(
                 TimeSpan.FromMilliseconds(50), () => expired += Volatile.Read(ref isInTime) ? 1 : 0);

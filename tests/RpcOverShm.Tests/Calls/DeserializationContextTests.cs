@@ -69,7 +69,7 @@ public class DeserializationContextTests
 
         Assert.That(
             () => FrameDeserializationContext.Deserialize(marshaller, ref bytes), Throws.TypeOf<FormatException>());
-        Assert.That(bytes.IsEmpty, "Whoever held them has given them away.");
+        Assert.That(bytes.IsEmpty, "The bytes have been given away.");
     }
 
     [Test]
@@ -124,7 +124,7 @@ public class DeserializationContextTests
     {
         var marshaller = new Marshaller<Decoded>(
             static (_, _) => { }, static context => new(context.PayloadAsNewBuffer()));
-        var bytes = new ReceivedMessage(new byte[10_000]); // The first one says that the others are as they were.
+        var bytes = new ReceivedMessage(new byte[10_000]); // The first byte marks the message as not encoded.
 
         Decoded decoded = FrameDeserializationContext.Deserialize(
             MessageEncoding.Reading(marshaller, limitBytes: null), ref bytes);

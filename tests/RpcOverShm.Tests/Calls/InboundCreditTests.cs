@@ -3,7 +3,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>The credit of received messages: what the peer may use, and when it gets it back.</summary>
+/// <summary>The credit of received messages: how much the peer may use, and when this side returns it.</summary>
 public class InboundCreditTests
 {
     private const int Window = 1000;

@@ -4,7 +4,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>What comes in, in which order it is read, and what may not come.</summary>
+/// <summary>The queue of received messages: their order, and the sequences that it refuses.</summary>
 public class InboundMessagesTests
 {
     private const uint Window = 1 << 20;
@@ -91,8 +91,7 @@ public class InboundMessagesTests
     [Test]
     public void Add_OfTooLargeAMessage_DropsItsOtherPartsToo()
     {
-        // The call is about to be ended for it, by this thread or by another that was faster; until then its parts
-        // come.
+        // The status ends the call, on this thread or on a faster one. Parts still arrive until then.
         Assert.That(_messages.Add(200_000, new byte[100], 0), Is.Not.Null);
 
         Assert.That(() => _messages.AddChunk(new byte[100], 0), Throws.Nothing);
@@ -104,7 +103,7 @@ public class InboundMessagesTests
     [Test]
     public void Add_OfTooLargeAMessage_LeavesTheReaderWaitingForTheCallsEnd()
     {
-        // To end the messages here would look to the reader like the peer's half-close.
+        // If the messages ended here, the reader would take it for the peer's half-close.
         ValueTask wait = _messages.WaitAsync();
 
         _messages.Add(200_000, new byte[100], 0);

@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>What a retry adds to metadata counts for no limit; what only looks like it does.</summary>
+/// <summary>The entry that a retry adds to metadata counts towards no limit; similar entries of users do.</summary>
 public class PreviousAttemptsHeaderTests
 {
     [TestCase("1")]

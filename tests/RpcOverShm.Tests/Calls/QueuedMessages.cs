@@ -5,9 +5,7 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>
-/// Received messages as a reading thread handles them that runs no user code: what becomes due is queued.
-/// </summary>
+/// <summary>Received messages on a reading thread that runs no user code inline: pending user code is queued.</summary>
 internal sealed class QueuedMessages
 {
     private readonly RecordingCall _call = new();
@@ -21,7 +19,7 @@ internal sealed class QueuedMessages
         _call.OnWork = _ => _messages.CompleteWait();
     }
 
-    /// <summary>The credit that was granted, in order.</summary>
+    /// <summary>The granted credits, in order.</summary>
     public List<uint> Grants => _call.Grants;
 
     public bool IsAtEnd => _messages.IsAtEnd;

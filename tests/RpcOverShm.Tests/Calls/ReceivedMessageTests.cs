@@ -71,7 +71,7 @@ public class ReceivedMessageTests
     [Test]
     public void Append_OfAMessageThatPromisesMuch_RentsNoMoreThanHasCome()
     {
-        // The length that a peer announces is only a promise: it must not make this side rent a gigabyte.
+        // The announced length is only a claim of the peer: it must not make this side rent a gigabyte.
         var bytes = new ReceivedMessage(1000);
         byte[] part = new byte[1000];
         bytes.Append(part, 1 << 30);
@@ -101,7 +101,7 @@ public class ReceivedMessageTests
     [Test]
     public void Release_OfAChain_ReturnsEachArrayOnce()
     {
-        // An array that came back twice would be handed to two renters.
+        // An array returned twice would be rented to two users.
         for (int round = 0; round < 50; round++)
         {
             var bytes = new ReceivedMessage(16);
@@ -251,7 +251,7 @@ public class ReceivedMessageTests
             },
             Is.Zero.After(10_000, 10));
 
-        // Not inlined, so that nothing of it is on the stack afterwards.
+        // Not inlined, so that no reference remains on the stack.
         [System.Runtime.CompilerServices.MethodImpl(System.Runtime.CompilerServices.MethodImplOptions.NoInlining)]
         static void CutOff()
         {

@@ -2,16 +2,16 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>Takes parts of a message as a connection would that has so much room.</summary>
+/// <summary>Takes parts of a message, as a connection with this much room does.</summary>
 internal sealed class RecordingParts(int room) : IMessageChunkSink
 {
     private readonly List<byte> _bytes = [];
     private int _room = room;
 
-    /// <summary>What was sent, in order.</summary>
+    /// <summary>The sent bytes, in order.</summary>
     public byte[] Bytes => [.. _bytes];
 
-    /// <summary>How often something was to be sent.</summary>
+    /// <summary>The number of attempts to send a part.</summary>
     public int Calls { get; private set; }
 
     public int WholeLength { get; private set; }

@@ -5,7 +5,7 @@ using RpcOverShm.Sending;
 
 namespace RpcOverShm.Tests.Calls;
 
-/// <summary>Large messages that are sent while they are being serialised.</summary>
+/// <summary>Large messages that are sent while they are being serialized.</summary>
 public class SerializationInPartsTests
 {
     private const int Chunk = FrameWriter.ChunkBytes;

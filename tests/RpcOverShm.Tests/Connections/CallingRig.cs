@@ -8,7 +8,7 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>A connection that makes calls, and a server worked by hand.</summary>
+/// <summary>A connection that makes calls, and a server driven by hand.</summary>
 internal sealed class CallingRig : IDisposable
 {
     private readonly LinkPair _links;
@@ -29,7 +29,7 @@ internal sealed class CallingRig : IDisposable
 
     public LinkPair Links => _links;
 
-    /// <summary>Starts a call; the peer has taken its first frame.</summary>
+    /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
     public RecordingCall Start()
     {
         var call = new RecordingCall();

@@ -9,7 +9,7 @@ using RpcOverShm.Tests.Sending;
 namespace RpcOverShm.Tests.Connections;
 
 /// <summary>
-/// Two connections, both in this process. The server answers each call with its own head and message.
+/// Two connections in this process. The server answers each call with the call's own head and message.
 /// </summary>
 internal sealed class ConnectionPair : IDisposable
 {
@@ -46,7 +46,7 @@ internal sealed class ConnectionPair : IDisposable
         Assert.That(call.ReceivedMessage, Is.EqualTo((byte[])[mark, mark]), string.Join(", ", call.Events));
     }
 
-    /// <summary>Starts a call that nobody blocks for; completes with its answer.</summary>
+    /// <summary>Starts an awaited call; the task completes with its answer.</summary>
     public Task<RecordingCall> RunAsync(byte mark)
     {
         var done = new TaskCompletionSource<RecordingCall>(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -47,7 +47,7 @@ public class ConnectionTests
     [Test]
     public async Task Calls_OfBothKindsOneAfterTheOther_AllEnd()
     {
-        // The reader changes between the caller and the connection's own thread all the time.
+        // The reader role keeps changing between the caller and the standby reader.
         using var pair = new ConnectionPair();
         for (int i = 0; i < 500; i++)
         {
@@ -88,7 +88,7 @@ public class ConnectionTests
     [Test]
     public async Task Calls_WithPausesOfEveryLength_AllEnd()
     {
-        // Long enough for everybody to fall asleep, short enough to meet them on the way, and all between.
+        // Long enough for all readers to fall asleep, short enough to meet them on the way, and everything in between.
         using var pair = new ConnectionPair();
         Random random = TestSeed.NewRandom();
         for (int i = 0; i < 300; i++)
@@ -168,7 +168,8 @@ public class ConnectionTests
         TestThread caller = TestThread.Start("caller", () => rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
-        // As a deadline does: done, told to the waiter, and everybody who sleeps on the ring looks again.
+        // As a deadline does it: the call is done, its waiter is signalled, and all readers that sleep on the ring
+        // check again.
         await Task.Run(() =>
         {
             call.Complete();
@@ -191,7 +192,7 @@ public class ConnectionTests
             Assert.That(call.LastHead, Is.EqualTo((byte[])[(byte)i]));
         }))];
 
-        // Answered in the reverse order: most threads get their answer from another that reads.
+        // In reverse order: most threads get their answer from another thread that reads.
         List<RawFrame> frames = [.. Enumerable.Range(0, Callers).Select(_ => rig.Peer.Receive())];
         foreach (RawFrame frame in Enumerable.Reverse(frames))
         {
@@ -263,8 +264,7 @@ public class ConnectionTests
     [Test]
     public async Task PeersEnd_BehindItsAnswers_ComesAfterThem()
     {
-        // What was written before the end counts: a response hidden by the end of the socket is a call that fails
-        // though it was answered.
+        // Frames written before the end count: if the end of the socket hid a response, an answered call would fail.
         for (int i = 0; i < 100; i++)
         {
             using var rig = new CallingRig();

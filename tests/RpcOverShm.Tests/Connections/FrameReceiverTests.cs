@@ -3,7 +3,7 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>Legal frames: which call hears of them, and how.</summary>
+/// <summary>Legal frames: the call that each one reaches, and the callback that it triggers.</summary>
 public class FrameReceiverTests
 {
     private const int HeadLimit = (64 << 10) + (256 << 10);

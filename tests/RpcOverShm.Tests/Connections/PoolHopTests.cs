@@ -3,9 +3,9 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.Tests.Connections;
 
 /// <summary>
-/// What large messages ask of the thread pool: the hops that somebody waits for, and no others. A thread of the pool
-/// that was woken for nothing keeps looking for more, and so takes a processor from those who copy. Counted in this
-/// process, which has little else for the pool.
+/// The work items that large messages queue to the thread pool: only those that a caller waits for. A pool thread woken
+/// for nothing keeps searching for work and takes a processor from the threads that copy. The count is that of this
+/// process, which uses the pool for little else.
 /// </summary>
 public class PoolHopTests
 {
@@ -16,13 +16,13 @@ public class PoolHopTests
     public async Task LargeUnaryCalls_ThatRunInline_LeaveThePoolAlone() =>
         Assert.That(await CountHopsAsync(ShmSchedulingMode.Inline), Is.LessThan(Calls / 2));
 
-    // However many records a request has: its method begins when they are there.
+    // One work item per call, for any number of records: the method starts when the whole request is there.
     [Test]
     public async Task LargeUnaryCalls_ThatRunOnThePool_HopOnceEach() =>
         Assert.That(
             await CountHopsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
 
-    /// <summary>Hops of both ends together. A hop is counted after its answer was sent.</summary>
+    /// <summary>Counts the work items of both ends. An item is counted after its answer was sent.</summary>
     private static async Task<long> CountHopsAsync(ShmSchedulingMode mode, int atLeast = 0)
     {
         using var directory = new TestDirectory();

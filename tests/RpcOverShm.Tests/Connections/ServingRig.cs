@@ -8,7 +8,7 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>A connection that serves calls, and a client worked by hand.</summary>
+/// <summary>A connection that serves calls, and a client driven by hand.</summary>
 internal sealed class ServingRig : IDisposable
 {
     private readonly BlockingCollection<RecordingCall> _accepted = [];
@@ -30,19 +30,19 @@ internal sealed class ServingRig : IDisposable
 
     public LinkPair Links => _links;
 
-    /// <summary>Set before a call comes: what is done at each of its events.</summary>
+    /// <summary>The action for each event of a call; must be set before the call arrives.</summary>
     public Action<RecordingCall, string>? OnEvent { get; set; }
 
     public static CallId Id(int slot, uint generation = 1) => new(slot, generation, false);
 
-    /// <summary>The next call that was accepted.</summary>
+    /// <summary>Returns the next accepted call.</summary>
     public RecordingCall Take()
     {
         Assert.That(_accepted.TryTake(out RecordingCall? call, Timeouts.Wait), "A call was accepted.");
         return call!;
     }
 
-    /// <summary>Starts a call by hand and takes it, when its connection knows it too.</summary>
+    /// <summary>Starts a call by hand and returns it once the connection has accepted it.</summary>
     public RecordingCall Start(int slot = 0)
     {
         Peer.Send(new RawFrame(FrameKind.CallStart, Id(slot), Head: [1, 2, 3]));
@@ -51,7 +51,7 @@ internal sealed class ServingRig : IDisposable
         return call;
     }
 
-    /// <summary>Waits until everything that the peer has sent was given to its calls.</summary>
+    /// <summary>Waits until the calls have received everything that the peer sent.</summary>
     public void Settle() => Assert.That(() => _links.Server.Reader.HasData, Is.False.After(20_000, 2));
 
     public void Dispose()

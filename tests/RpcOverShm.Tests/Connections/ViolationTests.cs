@@ -9,14 +9,14 @@ using RpcOverShm.Tests.Sending;
 namespace RpcOverShm.Tests.Connections;
 
 /// <summary>
-/// Frames that may not come, or not now: the connection is closed, the peer is told, everybody who waits hears of it,
-/// and the process goes on.
+/// Frames that are illegal, or illegal in the current state. The connection closes and tells the peer, all waiting
+/// callers fail, and the process goes on.
 /// </summary>
 public class ViolationTests
 {
     private static readonly CallId s_living = new(0, 1, false);
 
-    // What a client may not send. Call 0.1 lives, 1.1 has ended, no other was started.
+    // Frames that a client must not send. Call 0.1 is running, 1.1 has ended, no other call was started.
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byClients = new()
     {
         ["kind 0"] = (new RawFrame(0, s_living), "unknown kind 0"),
@@ -48,7 +48,7 @@ public class ViolationTests
             new RawFrame(FrameKind.CallStart, new CallId(2, 1, false), Argument: 1), "argument of 1"),
     };
 
-    // What a server may not send to a client whose call 0.1 lives.
+    // Frames that a server must not send to a client whose call 0.1 is running.
     private static readonly Dictionary<string, (RawFrame Frame, string Text)> s_byServers = new()
     {
         ["start of its own"] = (new RawFrame(FrameKind.CallStart, new CallId(0, 1, true)), "where none are served"),

@@ -2,7 +2,7 @@ using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Tests.Diagnostics;
 
-/// <summary>Log entries that a peer causes, and a logger that takes its time.</summary>
+/// <summary>Log entries that a peer causes, with a slow logger.</summary>
 public sealed class DeferredLogTests
 {
     private const int EntriesDropped = 306;

@@ -4,7 +4,7 @@ using System.Reflection;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Writes types as C# does, with nullability, and with namespaces except for System and the library's own.
+/// Writes types as C# does: with nullability, and with namespaces except System and the library's own.
 /// </summary>
 internal static class ApiNames
 {

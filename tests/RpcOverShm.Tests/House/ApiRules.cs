@@ -2,18 +2,18 @@ using System.Reflection;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>What every public type fulfils, whatever it is for.</summary>
+/// <summary>The rules for all public types.</summary>
 internal static class ApiRules
 {
     private const string Prefix = "Shm";
 
-    /// <summary>Public types that do not begin with the product's prefix, or do not stand at the root.</summary>
+    /// <summary>Public types without the product's prefix, or outside the root namespace.</summary>
     public static IEnumerable<string> Misnamed(IEnumerable<Type> types, string rootNamespace) =>
         types.Where(type => ApiText.IsVisible(type) && !type.IsNested)
             .Where(type => !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != rootNamespace)
             .Select(type => $"{type} is public: so its name begins with {Prefix} and it stands in {rootNamespace}.");
 
-    /// <summary>Fields that others can see and somebody can change.</summary>
+    /// <summary>Visible fields that are not read-only.</summary>
     public static IEnumerable<string> MutableFields(IEnumerable<Type> types) =>
         from type in types
         where ApiText.IsVisible(type) && !type.IsEnum

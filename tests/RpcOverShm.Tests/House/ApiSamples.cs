@@ -1,11 +1,11 @@
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Bad and interesting types for the tests of the API's rules; visible, because that is what is looked for.
+/// Samples for the tests of the API rules, good and bad. They are public because the rules examine public types only.
 /// </summary>
 public static class ApiSamples
 {
-    // What is wrong with these is their point.
+    // The violations are intentional.
 #pragma warning disable CA1051, CA2211, CS0649, CA1034
     /// <summary>A type with one member of each kind.</summary>
     public abstract class Kinds<T> : IDisposable

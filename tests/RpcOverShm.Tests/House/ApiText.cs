@@ -3,7 +3,7 @@ using System.Reflection;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Writes what a type shows to others, one line a member, sorted: what changes in it is a change of the public API.
+/// Writes the visible members of a type, sorted, one per line. A change in this text is a change of the public API.
 /// </summary>
 internal static class ApiText
 {
@@ -93,7 +93,7 @@ internal static class ApiText
         + $"{ApiNames.GenericParameters(method.GetGenericArguments())}({ApiNames.Parameters(method)})"
         + ApiNames.Constraints(method.GetGenericArguments());
 
-    // Public is what goes without saying.
+    // "public" is omitted.
     private static string Access(MethodBase method, MethodBase? comparedWith = null) =>
         method.IsPublic || method.Attributes == comparedWith?.Attributes
             ? ""
@@ -128,7 +128,7 @@ internal static class ApiText
 }
 
 /// <summary>
-/// An assembly that others compile against: its root namespace is its name, and its types are those that are ours.
+/// An assembly that users compile against: its name, which is also its root namespace, and its types.
 /// </summary>
 public sealed record ShippedAssembly(string Name, IReadOnlyList<Type> Types, string ApprovedFile)
 {

@@ -2,10 +2,12 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>Finds files whose types need each other, directly or by way of others.</summary>
+/// <summary>Finds files whose types depend on each other, directly or through others.</summary>
 internal static class ClassCycles
 {
-    /// <summary>One finding for each file that can be reached from itself. Partial files count as one.</summary>
+    /// <summary>
+    /// Returns one finding for each file that depends on itself. The parts of a partial class count as one file.
+    /// </summary>
     public static IEnumerable<string> Find(IReadOnlyList<SourceFile> files)
     {
         ILookup<string, SourceFile> parts = files.ToLookup(NameOf);
@@ -29,7 +31,7 @@ internal static class ClassCycles
     private static IEnumerable<string> Names(SourceFile file) =>
         file.Root.DescendantNodes().OfType<SimpleNameSyntax>().Select(name => name.Identifier.Text).Distinct();
 
-    // The shortest way from a file to itself; null without one.
+    // The shortest path from a file back to itself; null if there is none.
     private static List<string>? WayBack(string start, Dictionary<string, string[]> needs)
     {
         var seen = new HashSet<string>();

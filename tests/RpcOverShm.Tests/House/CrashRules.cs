@@ -3,16 +3,16 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Every crash point has a "// CRASH name:" where it stands, a constant of that name, and a test that names it.
+/// Every crash point has a "// CRASH name:" comment at its place, a constant of that name, and a test that names it.
 /// </summary>
 internal static class CrashRules
 {
     private const string Keyword = "CRASH";
     private const string Points = "CrashPoint";
 
-    /// <param name="files">What ships.</param>
-    /// <param name="constants">The points by their constant's name: "RingRead" to "ring-read".</param>
-    /// <param name="tests">The file that tests the points.</param>
+    /// <param name="files">The files of the product.</param>
+    /// <param name="constants">The points by the names of their constants: "RingRead" to "ring-read".</param>
+    /// <param name="tests">The file with the tests of the points.</param>
     public static IEnumerable<string> Check(
         IEnumerable<SourceFile> files, IReadOnlyDictionary<string, string> constants, SourceFile tests)
     {

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Tests.House;
 
-/// <summary>What documents quote is code that is built: a sample that moves on takes its quotations along.</summary>
+/// <summary>Code that documents quote is compiled code: if a sample changes, its quotations must change too.</summary>
 public class DocumentSnippetTests
 {
     private const string Code =
@@ -14,7 +14,7 @@ public class DocumentSnippetTests
     public void Readme_QuotesServerAndClient() =>
         Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(2));
 
-    /// <summary>The figures of the README are those of a report that everyone can read.</summary>
+    /// <summary>The figures of the README are those of a published report.</summary>
     [Test]
     public void Readme_Speed_IsThatOfTheNewestReport()
     {

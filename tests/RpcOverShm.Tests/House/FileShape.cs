@@ -3,14 +3,14 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// A file stands where its namespace says and has the name of its first type. Small types that only this one needs, an
-/// enum for example, stand behind it.
+/// A file stands in the folder of its namespace and has the name of its first type. Small types that only this type
+/// needs, such as an enum, may follow.
 /// </summary>
 internal static class FileShape
 {
     public const int SmallTypeLines = 25;
 
-    /// <summary>Checks a file of src, tests or perf: what follows the first folder is the namespace.</summary>
+    /// <summary>Checks a file of src, tests or perf: its path below that folder is its namespace.</summary>
     public static IEnumerable<string> Check(SourceFile file)
     {
         string expected = file.Folder[(file.Folder.IndexOf('/', StringComparison.Ordinal) + 1)..].Replace('/', '.');

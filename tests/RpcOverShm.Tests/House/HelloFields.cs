@@ -5,15 +5,15 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Where the fields of a hello stand. It is no struct, so each property is set to zeros and to ones in turn, and the
-/// bytes of the message that differ are the property's.
+/// Finds the offsets of a hello's fields. A hello is no struct: each property is encoded once as zeros and once as
+/// ones, and the bytes of the message that differ belong to that property.
 /// </summary>
 internal static class HelloFields
 {
-    // The text of a refusal has no fixed size, and the limits are fields of their own.
+    // The text of a refusal has no fixed size, and each limit is a field of its own.
     private static readonly string[] s_notFields = [nameof(Hello.RefusalText), nameof(Hello.Limits)];
 
-    /// <summary>All bytes of a hello; what belongs to no property is reserved.</summary>
+    /// <summary>Returns all bytes of a hello as fields; bytes that belong to no property are reserved.</summary>
     public static IReadOnlyList<LayoutField> Find()
     {
         LayoutField[] found =
@@ -25,7 +25,7 @@ internal static class HelloFields
         return WithReserved([.. found.OrderBy(field => field.Offset)], Hello.SizeBytes);
     }
 
-    /// <summary>Fills the gaps between fields.</summary>
+    /// <summary>Fills the gaps between fields with reserved ones.</summary>
     public static IReadOnlyList<LayoutField> WithReserved(IReadOnlyList<LayoutField> fields, int sizeBytes)
     {
         var all = new List<LayoutField>();
@@ -44,7 +44,7 @@ internal static class HelloFields
         return all[..^1];
     }
 
-    /// <summary>The bytes that differ, as a field: they stand together.</summary>
+    /// <summary>Returns the bytes that differ as a field; they must be adjacent.</summary>
     public static LayoutField Compare(string name, ReadOnlySpan<byte> zeros, ReadOnlySpan<byte> ones)
     {
         int first = zeros.CommonPrefixLength(ones);
@@ -86,7 +86,7 @@ internal static class HelloFields
         return Compare(name, Encode(false), Encode(true));
     }
 
-    // The two that no property sets are read before anything else, each at a place of its own.
+    // No property sets these two. They are decoded before all others, at fixed places.
     private static LayoutField[] FindMagicAndLength()
     {
         byte[] hello = new Hello { Type = HelloType.Client }.Encode();

@@ -3,8 +3,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Holds the table of items in tests/README.md to the <c>[Item]</c> attributes of the tests: every item has a test,
-/// every attribute names an item of the table, and the last column is generated from them.
+/// Checks the table of items in tests/README.md against the <c>[Item]</c> attributes of the tests: every item has a
+/// test, every attribute names an item of the table, and the last column is generated from them.
 /// </summary>
 internal static class ItemRules
 {
@@ -26,7 +26,7 @@ internal static class ItemRules
                 select $"The row of {row[0]} should end with: {cell}");
     }
 
-    /// <summary>The document with the last column of the items' rows made anew.</summary>
+    /// <summary>Returns the document with the last column of the items' rows generated anew.</summary>
     public static string Write(string document, IEnumerable<SourceFile> files)
     {
         ILookup<string, string> tests = FixturesByItem(files);
@@ -36,7 +36,7 @@ internal static class ItemRules
                 : line));
     }
 
-    // The fixtures with the number of their tests: "`ClientWriterTests` 7".
+    // The fixtures with their numbers of tests: "`ClientWriterTests` 7".
     private static string Cell(IEnumerable<string> fixtures) => string.Join(
         ", ",
         fixtures.CountBy(name => name).OrderBy(fixture => fixture.Key, StringComparer.Ordinal)

@@ -2,7 +2,9 @@ using System.Globalization;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>The items of gRPC's behaviour have the tests that tests/README.md lists; and the rule bites.</summary>
+/// <summary>
+/// Every item of gRPC's behaviour has the tests that tests/README.md lists. Includes tests of the rule itself.
+/// </summary>
 public class ItemTests
 {
     private const string Heading = "## Items and their tests";
@@ -27,8 +29,8 @@ public class ItemTests
         }
         """;
 
-    // How many items there are of servers, clients, metadata, literal values, channel and invoker, interfaces, call
-    // options and serialisation.
+    // The number of items of servers, clients, metadata, literal values, channel and invoker, interfaces, call options
+    // and serialization.
     private static readonly (string Letter, int Count, string Digits)[] s_items =
     [
         ("S", 19, "0"), ("C", 23, "0"), ("M", 12, "00"), ("L", 15, "00"), ("B", 9, "0"), ("I", 3, "0"), ("O", 8, "0"),

@@ -3,18 +3,18 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>What a layout of shared memory must fulfil, wherever it comes from.</summary>
+/// <summary>The rules for every layout in shared memory.</summary>
 internal static class LayoutRules
 {
     private const int WordBytes = 8;
 
-    /// <summary>Fields of one side that the other does not have like that.</summary>
+    /// <summary>Fields of one side that the other side lacks or places differently.</summary>
     public static IEnumerable<string> Differences(
         IReadOnlyList<LayoutField> documented, IReadOnlyList<LayoutField> actual) =>
         documented.Except(actual).Select(field => $"The code does not have {field}.")
             .Concat(actual.Except(documented).Select(field => $"The document does not have {field}."));
 
-    /// <summary>Fields in the wrong order, on top of each other, not naturally aligned, or outside.</summary>
+    /// <summary>Fields in the wrong order, overlapping, not naturally aligned, or outside of the layout.</summary>
     public static IEnumerable<string> Misplaced(IReadOnlyList<LayoutField> fields, int sizeBytes)
     {
         for (int i = 0; i < fields.Count; i++)
@@ -29,7 +29,7 @@ internal static class LayoutRules
                 yield return $"{field} overlaps {fields[i - 1]}.";
             }
 
-            // Nothing larger than a word is read or written at once.
+            // No access is larger than a word.
             if (field.Offset % Math.Min(field.Size, WordBytes) != 0)
             {
                 yield return $"{field} is not naturally aligned.";
@@ -42,7 +42,7 @@ internal static class LayoutRules
         }
     }
 
-    /// <summary>Words that processors fight over, and that share a line with another field.</summary>
+    /// <summary>Contended words that share a cache line with another field.</summary>
     public static IEnumerable<string> SharedLines(
         IReadOnlyList<LayoutField> hot, IReadOnlyList<LayoutField> all, int lineBytes) =>
         from word in hot
@@ -53,10 +53,10 @@ internal static class LayoutRules
         select $"{word} shares its {lineBytes} bytes with {other}.";
 }
 
-/// <summary>The fields of a struct that lies in shared memory, as the runtime lays them out.</summary>
+/// <summary>Reads the layout of a struct in shared memory from the runtime.</summary>
 internal static class StructFields
 {
-    // Structs that are shared hold nothing that marshalling would change, so its offsets are those in memory.
+    // Shared structs are blittable, so the marshalled offsets are those in memory.
     public static IReadOnlyList<LayoutField> Of(Type type) =>
     [
         .. type.GetFields(BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)

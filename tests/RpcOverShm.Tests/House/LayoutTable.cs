@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>A table of offsets of proto/PROTOCOL.md: offset, size, field, and further columns.</summary>
+/// <summary>A table of offsets in proto/PROTOCOL.md: offset, size, field, and further columns.</summary>
 internal sealed class LayoutTable
 {
     private readonly IReadOnlyList<string[]> _rows;
@@ -11,7 +11,7 @@ internal sealed class LayoutTable
 
     public IReadOnlyList<LayoutField> Fields => [.. _rows.Select(ToField)];
 
-    /// <summary>The fields whose fourth column says this.</summary>
+    /// <summary>Returns the fields whose fourth column names this writer.</summary>
     public IReadOnlyList<LayoutField> WrittenBy(string writer) =>
         [.. _rows.Where(row => row[3] == writer).Select(ToField)];
 
@@ -22,7 +22,7 @@ internal sealed class LayoutTable
         row[2], int.Parse(row[0], CultureInfo.InvariantCulture), int.Parse(row[1], CultureInfo.InvariantCulture));
 }
 
-/// <summary>A field that two processes share, as the protocol's page or the code has it.</summary>
+/// <summary>A field that two processes share, read from the protocol's page or from the code.</summary>
 internal sealed record LayoutField(string Name, int Offset, int Size)
 {
     public const string Reserved = "Reserved";

@@ -3,7 +3,7 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>The budgets of files, lines and methods: what outgrows them is asked to be two things.</summary>
+/// <summary>The limits of files, lines and methods. Code that exceeds one should be split.</summary>
 internal static class LengthRules
 {
     public const int FileLines = 400;
@@ -13,7 +13,7 @@ internal static class LengthRules
     public const int Parameters = 7;
     public const int Nesting = 4;
 
-    /// <summary>Files that may be longer, up to <see cref="LongFileLines"/>: one state machine each.</summary>
+    /// <summary>Files that may have up to <see cref="LongFileLines"/> lines: one state machine each.</summary>
     public static readonly string[] LongFiles = [];
 
     public static IEnumerable<string> Files(SourceFile file)
@@ -27,7 +27,9 @@ internal static class LengthRules
         where line.Item.Length > LineColumns
         select file.At(line.Index + 1, $"{line.Item.Length} columns; {LineColumns} are the limit.");
 
-    /// <summary>Methods, constructors, accessors and local functions that are too long, from name to brace.</summary>
+    /// <summary>
+    /// Methods, constructors, accessors and local functions that are too long, from name to closing brace.
+    /// </summary>
     public static IEnumerable<string> Methods(SourceFile file) =>
         from node in file.Root.DescendantNodes()
         where node is BaseMethodDeclarationSyntax or AccessorDeclarationSyntax or LocalFunctionStatementSyntax
@@ -37,7 +39,8 @@ internal static class LengthRules
         select file.At(node, $"{lines} lines; a method has at most {MethodLines}.");
 
     /// <summary>
-    /// Methods that take too much. A native one has no choice, and a constructor takes what its object is made of.
+    /// Methods with too many parameters. Native methods have no choice, and constructors take the parts of their
+    /// object.
     /// </summary>
     public static IEnumerable<string> ParameterLists(SourceFile file) =>
         from list in file.Root.DescendantNodes().OfType<ParameterListSyntax>()
@@ -45,7 +48,7 @@ internal static class LengthRules
             && !IsNative(list.Parent)
         select file.At(list, $"{list.Parameters.Count} parameters; {Parameters} are the limit.");
 
-    /// <summary>Statements that stand too deep inside others of the same method.</summary>
+    /// <summary>Statements that are nested too deeply within one method.</summary>
     public static IEnumerable<string> NestedStatements(SourceFile file) =>
         from node in file.Root.DescendantNodes()
         where Opens(node) && node.Ancestors().TakeWhile(IsInsideOneBody).Count(Opens) == Nesting

@@ -3,8 +3,7 @@ using System.Text.RegularExpressions;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// What only one machine knows: where somebody's files lie, and where its packages come from. A clone elsewhere has
-/// neither.
+/// Facts about a single machine: personal paths and private package sources. Another clone has neither.
 /// </summary>
 internal static partial class MachineRules
 {
@@ -13,7 +12,7 @@ internal static partial class MachineRules
         from Match match in MachinePath().Matches(line.Item).Concat(Registry().Matches(line.Item))
         select file.At(line.Index + 1, $"'{match.Value}' belongs to one machine.");
 
-    // The patterns do not match themselves, or this file would be found.
+    // The patterns must not match themselves, because this file is checked too.
     [GeneratedRegex(
         @"(?<![\w.}*-])/(?:home|root|Users|work|mnt|srv|builds?)/\w+|\b[A-Za-z]:\\+(?:Users|Program|Windows)")]
     private static partial Regex MachinePath();

@@ -2,12 +2,12 @@ using System.Text.RegularExpressions;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>What documents consist of, so far as rules ask: fences, headings, links.</summary>
+/// <summary>Parses the parts of documents that the rules check: fences, headings, links.</summary>
 internal static partial class MarkdownText
 {
     private const string Fence = "```";
 
-    /// <summary>The lines outside of fences, with their numbers from 1.</summary>
+    /// <summary>Returns the lines outside of fences with their line numbers, from 1.</summary>
     public static IEnumerable<(int Number, string Text)> Prose(SourceFile file)
     {
         bool isInFence = false;
@@ -24,7 +24,7 @@ internal static partial class MarkdownText
         }
     }
 
-    /// <summary>A document has one title, and it comes first.</summary>
+    /// <summary>Checks that a document has one title and starts with it.</summary>
     public static IEnumerable<string> Titles(SourceFile file)
     {
         int[] titles =
@@ -37,7 +37,7 @@ internal static partial class MarkdownText
             : [file.At(titles.LastOrDefault(1), $"{titles.Length} titles; one, in the first line.")];
     }
 
-    /// <summary>Links to files that are not there; the addresses of the net are not looked at.</summary>
+    /// <summary>Returns links to missing files; web addresses are not checked.</summary>
     public static IEnumerable<string> BrokenLinks(SourceFile file, Func<string, bool> exists) =>
         from line in Prose(file)
         from Match match in Link().Matches(CodeSpan().Replace(line.Text, ""))
@@ -55,7 +55,7 @@ internal static partial class MarkdownText
         {
             if (part == "..")
             {
-                // One that leads out of the repository resolves to nothing inside it.
+                // A link that leads out of the repository resolves to nothing.
                 if (parts.Count == 0)
                 {
                     return "..";
@@ -79,10 +79,10 @@ internal static partial class MarkdownText
     private static partial Regex CodeSpan();
 }
 
-/// <summary>The tables of documents that are held to the code.</summary>
+/// <summary>Reads the tables of documents that tests compare with the code.</summary>
 internal static class MarkdownTable
 {
-    /// <summary>The cells of the first table under a heading, without its two head lines.</summary>
+    /// <summary>Returns the cells of the first table under a heading, without its two header lines.</summary>
     public static IReadOnlyList<string[]> RowsUnder(string markdown, string heading)
     {
         string[] section =

@@ -6,14 +6,14 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Finds comments of the form "// KEYWORD name: text" and what they speak of: a comment stands on the lines before a
-/// statement or member, or on the statement's own line behind it.
+/// Finds comments of the form "// KEYWORD name: text" and the code that they belong to. A comment stands on the lines
+/// before a statement or member, or at the end of the statement's line.
 /// </summary>
 internal sealed partial class NamedComments(SourceFile file, string keyword)
 {
     private readonly HashSet<int> _claimed = [];
 
-    /// <summary>The names that comments give to this node; each comment is the node's from then on.</summary>
+    /// <summary>Returns the names that comments give to this node, and marks these comments as claimed.</summary>
     public IReadOnlyList<string> NamesFor(SyntaxNode node)
     {
         SyntaxNode place = node.AncestorsAndSelf().First(ancestor =>
@@ -32,7 +32,7 @@ internal sealed partial class NamedComments(SourceFile file, string keyword)
         return names;
     }
 
-    /// <summary>Comments that no node has claimed: they speak of nothing.</summary>
+    /// <summary>Comments that no node has claimed.</summary>
     public IEnumerable<string> Unclaimed() =>
         from comment in file.Root.DescendantTrivia()
         let name = NameIn(comment)

@@ -2,9 +2,7 @@ using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Tests.House;
 
-/// <summary>
-/// What others compile against changes on purpose or not at all: it is written down, and compared.
-/// </summary>
+/// <summary>The public API must not change by accident: the tests compare it with an approved text.</summary>
 public class PublicApiTests
 {
     private const string ApproveVariable = "RPCOVERSHM_APPROVE_API";

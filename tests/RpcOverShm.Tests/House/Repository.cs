@@ -1,8 +1,8 @@
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// The files of the repository as they lie on the disk, found from where the tests lie: what a build or a run leaves
-/// behind is left out, as git leaves it out.
+/// The files of the repository on disk, found from the directory of the tests. Build and test output is left out, as in
+/// .gitignore.
 /// </summary>
 internal static class Repository
 {
@@ -13,13 +13,13 @@ internal static class Repository
 
     public static string Root { get; } = FindRoot();
 
-    /// <summary>Every file that holds text.</summary>
+    /// <summary>All text files.</summary>
     public static IReadOnlyList<SourceFile> Texts => s_texts.Value;
 
     public static IEnumerable<SourceFile> Documents =>
         Texts.Where(file => file.Name.EndsWith(".md", StringComparison.Ordinal));
 
-    /// <summary>The C# files in these folders of the root.</summary>
+    /// <summary>Returns the C# files in these top-level folders.</summary>
     public static IEnumerable<SourceFile> Sources(params string[] folders) => Texts.Where(file =>
         file.Name.EndsWith(".cs", StringComparison.Ordinal)
         && Array.Exists(folders, folder => file.Path.StartsWith(folder + "/", StringComparison.Ordinal)));
@@ -62,7 +62,7 @@ internal static class Repository
                 .SelectMany(FilesBelow));
 }
 
-/// <summary>What rules have found, as one message with a line for each.</summary>
+/// <summary>Joins the findings of rules into one message, one line each.</summary>
 internal static class Findings
 {
     public static void AssertNone(IEnumerable<string> findings)

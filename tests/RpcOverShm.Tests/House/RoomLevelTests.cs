@@ -1,8 +1,8 @@
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Rooms have levels, and an arrow may only point to a lower one. The table is that of src/ARCHITECTURE.md, which a
-/// test compares with the one that is enforced.
+/// Rooms have levels, and a room may only use lower ones. A test compares the enforced table with that of
+/// src/ARCHITECTURE.md.
 /// </summary>
 public class RoomLevelTests
 {

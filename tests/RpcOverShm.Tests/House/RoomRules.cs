@@ -5,21 +5,21 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Finds what a file names that its room may not see. A using says so openly; but a nested namespace also sees its
-/// parents without one, so names of root types and of rooms are looked for as well.
+/// Finds names in a file that its room must not use. A using is explicit, but a nested namespace also sees its parents
+/// without one. Therefore names of root types and of rooms are searched as well.
 /// </summary>
 internal sealed class RoomRules(RoomTable table, string folder, IReadOnlyList<SourceFile> files)
 {
     private const string Assembly = "RpcOverShm";
 
-    // Which room a type stands in, by "Room.Type", and which types are the root's.
+    // The types of the rooms and of the root, as "Room.Type".
     private readonly HashSet<string> _roomTypes =
     [
         .. files.SelectMany(file =>
             file.TopLevelTypes.Select(type => $"{RoomOf(file, folder)}.{SourceFile.NameOf(type)}")),
     ];
 
-    /// <summary>Rooms that the table does not know, and rooms of the table that are not there.</summary>
+    /// <summary>Rooms that the table lacks, and rooms of the table that do not exist.</summary>
     public IEnumerable<string> UnknownRooms()
     {
         string[] rooms = [.. files.Select(file => RoomOf(file, folder)).Distinct()];
@@ -27,7 +27,7 @@ internal sealed class RoomRules(RoomTable table, string folder, IReadOnlyList<So
             .Concat(table.Levels.Keys.Except(rooms).Select(room => $"There is no room {room}."));
     }
 
-    /// <summary>Names that stand for a room which the file's own may not use.</summary>
+    /// <summary>Names that refer to a room which this file's room must not use.</summary>
     public IEnumerable<string> ForbiddenReferences() =>
         from file in files
         let room = RoomOf(file, folder)
@@ -37,7 +37,7 @@ internal sealed class RoomRules(RoomTable table, string folder, IReadOnlyList<So
         where !table.MayUse[room].Contains(reference.Room)
         select file.At(reference.Node, $"{room} may not name {reference.Room}: {reference.Node}");
 
-    /// <summary>Unsafe code where the table allows none.</summary>
+    /// <summary>Unsafe code in rooms where the table does not allow it.</summary>
     public IEnumerable<string> ForbiddenUnsafeCode() =>
         from file in files
         let room = RoomOf(file, folder)
@@ -46,7 +46,7 @@ internal sealed class RoomRules(RoomTable table, string folder, IReadOnlyList<So
         where token.IsKind(SyntaxKind.UnsafeKeyword)
         select file.At(token, $"{room} may not be unsafe.");
 
-    /// <summary>Usings that hold in every file hide the arrows.</summary>
+    /// <summary>Global usings, which would hide dependencies between rooms.</summary>
     public IEnumerable<string> GlobalUsings() =>
         from file in files
         from directive in file.Root.Usings
@@ -84,7 +84,7 @@ internal sealed class RoomRules(RoomTable table, string folder, IReadOnlyList<So
         return parts[0] != Assembly ? null : parts.Length == 1 ? RoomTable.RootRoom : parts[1];
     }
 
-    // "Rings.RingWriter" and "RpcOverShm.Rings.RingWriter"; what only looks like a room is a property.
+    // "Rings.RingWriter" and "RpcOverShm.Rings.RingWriter" name a room; a property may look the same.
     private string? RoomOf(SyntaxNode left, SimpleNameSyntax right)
     {
         string room = left.ToString().Split('.')[^1];

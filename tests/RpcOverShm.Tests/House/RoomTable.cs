@@ -3,8 +3,8 @@ using System.Text.RegularExpressions;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// The rooms of the runtime assembly: the level of each, and the rooms that it may name. Besides these a room may name
-/// itself and Diagnostics. The files that stand in no folder are the room "root".
+/// The rooms of the runtime assembly: the level of each, and the rooms that it may use. Every room may also use itself
+/// and Diagnostics. Files outside of any folder form the room "root".
 /// </summary>
 internal sealed partial record RoomTable(
     IReadOnlyDictionary<string, int> Levels, IReadOnlyDictionary<string, string[]> MayUse, string[] MayBeUnsafe)
@@ -12,7 +12,7 @@ internal sealed partial record RoomTable(
     public const string RootRoom = "root";
     public const string FreeForAll = "Diagnostics";
 
-    /// <summary>What the tests hold the code to. The document must say the same.</summary>
+    /// <summary>The table that the tests enforce. The document must contain the same.</summary>
     public static RoomTable Enforced { get; } = new(
         new Dictionary<string, int>
         {
@@ -56,7 +56,7 @@ internal sealed partial record RoomTable(
         },
         ["Segments", "Rings", "Signals"]);
 
-    /// <summary>Reads the picture, the table and the sentence about unsafe code of src/ARCHITECTURE.md.</summary>
+    /// <summary>Reads the picture, the table and the sentence about unsafe code in src/ARCHITECTURE.md.</summary>
     public static RoomTable Parse(string markdown)
     {
         var mayUse = new Dictionary<string, string[]>();
@@ -80,7 +80,7 @@ internal sealed partial record RoomTable(
         return new RoomTable(levels, mayUse, Names(UnsafeSentence().Match(markdown).Groups[1].Value));
     }
 
-    /// <summary>One line for each statement of the table, in an order of its own.</summary>
+    /// <summary>Returns one line for each statement of the table, in a fixed order.</summary>
     public string[] Describe() =>
     [
         .. Levels.Select(level => $"{level.Key} has level {level.Value}")
@@ -90,7 +90,7 @@ internal sealed partial record RoomTable(
             .Order(StringComparer.Ordinal),
     ];
 
-    /// <summary>Arrows that do not point to a lower level.</summary>
+    /// <summary>Dependencies that do not point to a lower level.</summary>
     public IEnumerable<string> Misdirected() =>
         from room in MayUse
         from used in room.Value

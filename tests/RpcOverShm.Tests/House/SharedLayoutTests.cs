@@ -6,7 +6,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// What two processes share stands where proto/PROTOCOL.md says, byte for byte, and where processors can live with it.
+/// Layouts in shared memory match proto/PROTOCOL.md byte for byte, and suit the alignment and cache lines of
+/// processors.
 /// </summary>
 public class SharedLayoutTests
 {

@@ -3,18 +3,18 @@ using System.Text.RegularExpressions;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Code that documents quote. A line <c>&lt;!-- snippet: path --&gt;</c> before a fence says that the fence holds the
-/// whole file, <c>path#name</c> that it holds what stands between <c>// snippet: name</c> and <c>// end snippet</c> in
-/// it. The file is compiled, so it is right where the two differ.
+/// Checks code that documents quote. A line <c>&lt;!-- snippet: path --&gt;</c> before a fence declares that the fence
+/// contains the whole file; <c>path#name</c> declares that it contains the lines between <c>// snippet: name</c> and
+/// <c>// end snippet</c>. The file is compiled, so it is right if the two differ.
 /// </summary>
 internal static partial class Snippets
 {
     private const string CSharpFence = "```csharp";
     private const string FenceEnd = "```";
 
-    /// <summary>Quotations that differ from their source, and C# that quotes nothing.</summary>
+    /// <summary>Quotations that differ from their source, and C# fences without a source.</summary>
     /// <param name="document">The Markdown.</param>
-    /// <param name="read">The text of a file by its path from the root, or null.</param>
+    /// <param name="read">Returns the text of a file by its path from the root, or null.</param>
     public static IEnumerable<string> Check(SourceFile document, Func<string, string?> read)
     {
         string[] lines = document.Lines;
@@ -38,7 +38,7 @@ internal static partial class Snippets
         }
     }
 
-    /// <summary>How many quotations there are.</summary>
+    /// <summary>Returns the number of quotations.</summary>
     public static int Count(SourceFile document) => document.Lines.Count(line => Marker().IsMatch(line));
 
     private static string FencedAt(string[] lines, int fence) =>

@@ -5,8 +5,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// A text file, by its path from the repository's root with forward slashes. The rules take these and nothing else, so
-/// that a test can hand them a bad one.
+/// A text file, identified by its path from the repository's root with forward slashes. Rules take only these, so that
+/// a test can pass a bad sample.
 /// </summary>
 internal sealed class SourceFile(string path, string text)
 {
@@ -22,10 +22,9 @@ internal sealed class SourceFile(string path, string text)
 
     public string[] Lines { get; } = text.TrimEnd('\n').Split('\n');
 
-    /// <summary>The C# in it.</summary>
     public CompilationUnitSyntax Root => _root ??= CSharpSyntaxTree.ParseText(Text).GetCompilationUnitRoot();
 
-    /// <summary>Types that do not stand inside another type.</summary>
+    /// <summary>The types that are not nested in another type.</summary>
     public IEnumerable<MemberDeclarationSyntax> TopLevelTypes =>
         Root.DescendantNodes(node => node is CompilationUnitSyntax or BaseNamespaceDeclarationSyntax)
             .OfType<MemberDeclarationSyntax>()
@@ -40,7 +39,7 @@ internal sealed class SourceFile(string path, string text)
 
     public static int LineOf(SyntaxNodeOrToken node) => node.GetLocation()!.GetLineSpan().StartLinePosition.Line + 1;
 
-    /// <summary>A finding as compilers print it, which editors make a link of.</summary>
+    /// <summary>Formats a finding as compilers do, so that editors link it.</summary>
     public string At(SyntaxNodeOrToken node, string what) => At(LineOf(node), what);
 
     public string At(int line, string what) => $"{Path}({line}): {what}";

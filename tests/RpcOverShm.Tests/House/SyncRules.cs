@@ -3,8 +3,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Every acquire and release of shared memory has a "// SYNC name:", and a name that releases is acquired somewhere,
-/// and the other way round: half a pair orders nothing.
+/// Every acquire and release of shared memory has a "// SYNC name:" comment, and every name has both a release and an
+/// acquire: half a pair orders nothing.
 /// </summary>
 internal static class SyncRules
 {

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Tests.House;
 
-/// <summary>Each rule of <see cref="TidyTests"/> against a small file that breaks it.</summary>
+/// <summary>Tests each rule of <see cref="TidyTests"/> with a small file that breaks it.</summary>
 public class TidyRuleTests
 {
     private const string Sync =

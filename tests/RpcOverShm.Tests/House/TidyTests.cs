@@ -4,7 +4,7 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// The habits of CONTRIBUTING.md and src/ARCHITECTURE.md, over every file. TidyRuleTests shows that they bite.
+/// The rules of CONTRIBUTING.md and src/ARCHITECTURE.md, applied to every file. TidyRuleTests tests the rules.
 /// </summary>
 public class TidyTests
 {

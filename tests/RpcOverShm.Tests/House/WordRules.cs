@@ -6,24 +6,22 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Calls and words that are refused: in what ships sleeping, printing and the wall clock; anywhere regions, promises
-/// and riddles.
+/// Forbidden calls and words. In the product: sleeping, printing and the wall clock. Everywhere: regions, promises and
+/// riddles.
 /// </summary>
 internal static partial class WordRules
 {
     private static readonly string[] s_clockTypes = ["DateTime", "DateTimeOffset"];
     private static readonly string[] s_clockMembers = ["Now", "UtcNow", "Today"];
 
-    // Put together, or this file would break its own rule if it were in a comment.
+    // Concatenated, so that a search for these words does not find this file.
     private static readonly string[] s_promises = ["TO" + "DO", "HA" + "CK", "FIX" + "ME"];
 
     private static readonly string s_nobody = "who" + "ever";
 
     private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
 
-    /// <summary>
-    /// Sleeping anywhere but in Signals, printing, and the wall clock read other than by TimeProvider.
-    /// </summary>
+    /// <summary>Sleeping outside of Signals, printing, and reading the wall clock without TimeProvider.</summary>
     public static IEnumerable<string> ForbiddenCalls(SourceFile file) =>
         from access in file.Root.DescendantNodes().OfType<MemberAccessExpressionSyntax>()
         let type = access.Expression.ToString().Split('.')[^1]
@@ -32,7 +30,7 @@ internal static partial class WordRules
         where why is not null
         select file.At(access, $"{type}.{member}: {why}");
 
-    /// <summary>A using static would hide what <see cref="ForbiddenCalls"/> looks for.</summary>
+    /// <summary>Static usings and aliases that would hide calls from <see cref="ForbiddenCalls"/>.</summary>
     public static IEnumerable<string> HiddenCalls(SourceFile file) =>
         from directive in file.Root.Usings
         where directive.StaticKeyword.IsKind(SyntaxKind.StaticKeyword) || directive.Alias is not null
@@ -44,9 +42,7 @@ internal static partial class WordRules
         where trivia.IsKind(SyntaxKind.RegionDirectiveTrivia)
         select file.At(Line(trivia), "A region.");
 
-    /// <summary>
-    /// Comments that put something off without the number of an issue, as in "(#12)" behind the word.
-    /// </summary>
+    /// <summary>Comments that postpone something without an issue's number, such as "(#12)" after the word.</summary>
     public static IEnumerable<string> Promises(SourceFile file) =>
         from trivia in file.Root.DescendantTrivia()
         where IsComment(trivia)
@@ -56,20 +52,20 @@ internal static partial class WordRules
         where at >= 0 && !text[(at + word.Length)..].StartsWith("(#", StringComparison.Ordinal)
         select file.At(Line(trivia), $"{word} without an issue.");
 
-    /// <summary>Names of types that say nothing.</summary>
+    /// <summary>Names of types that carry no meaning.</summary>
     public static IEnumerable<string> EmptyNames(SourceFile file) =>
         from type in file.Root.DescendantNodes().OfType<BaseTypeDeclarationSyntax>()
         from word in s_emptyNames
         where type.Identifier.Text.EndsWith(word, StringComparison.Ordinal)
         select file.At(type, $"{type.Identifier.Text}: '{word}' says nothing.");
 
-    /// <summary>Summaries that begin with a question word, and so never name their subject.</summary>
+    /// <summary>Summaries that begin with a question word instead of naming their subject.</summary>
     public static IEnumerable<string> Openings(SourceFile file) =>
         from Match match in Opening().Matches(file.Text)
         let line = file.Text.AsSpan(0, match.Groups["word"].Index).Count('\n') + 1
         select file.At(line, $"A summary begins with '{match.Groups["word"].Value}'; begin with a noun or a verb.");
 
-    /// <summary>Texts that name nobody where they mean a caller, a thread or a peer.</summary>
+    /// <summary>Texts that do not name the caller, thread or peer that they mean.</summary>
     public static IEnumerable<string> Nobodies(SourceFile file) =>
         from line in file.Lines.Index()
         where line.Item.Contains(s_nobody, StringComparison.OrdinalIgnoreCase)

@@ -221,7 +221,7 @@ public partial class ClientHandshakeTests
     [Test]
     public async Task ConnectAsync_ToAServerThatDiesBeforeItReadsTheHello_SaysSo()
     {
-        // What is unread at the close comes back as an error, not as an end.
+        // If data is unread at the close, the socket reports an error instead of its end.
         Task<PeerLink> connecting = ConnectAsync();
         using (Socket socket = await _server.AcceptAsync())
         {
@@ -351,7 +351,7 @@ public partial class ClientHandshakeTests
         throw new AssertionException("The connection came about.");
     }
 
-    /// <summary>Connects on a thread that has given root's rights up: the system's call changes no other one.</summary>
+    /// <summary>Connects on a thread without root's rights; the system call changes this thread only.</summary>
     private static ConnectException FailAs(int user, RendezvousAddress address)
     {
         Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can be somebody else.");

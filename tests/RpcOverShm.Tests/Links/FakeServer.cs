@@ -4,7 +4,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-/// <summary>A socket at an address, behind which the test stands in place of a server.</summary>
+/// <summary>A listening socket at an address; the test plays the server.</summary>
 internal sealed class FakeServer : IDisposable
 {
     private readonly TestDirectory _directory = new();

@@ -126,7 +126,8 @@ public class HandshakeTests
     [Test]
     public void ReceiveAsync_OfAnotherProtocol_SaysSoAtTheFirstWrongByte()
     {
-        // Shorter than any message of this protocol, and the connection stays open: nobody waits for more.
+        // Shorter than any message of this protocol, and the connection stays open: the receiver must not wait for
+        // more.
         _sockets.Client.Send("GET /"u8);
 
         AssertRefused("wrong magic number");

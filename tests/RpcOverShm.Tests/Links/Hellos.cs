@@ -7,7 +7,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-/// <summary>Hellos that are right, to be spoilt one by one, and the descriptors to go with them.</summary>
+/// <summary>Valid hellos, which tests spoil field by field, and the descriptors that belong to them.</summary>
 internal static class Hellos
 {
     public const int Ring = 64 << 10;
@@ -22,11 +22,11 @@ internal static class Hellos
         Limits = Limits,
     };
 
-    /// <summary>A descriptor that goes with the limits.</summary>
+    /// <summary>Returns a descriptor that matches the limits.</summary>
     public static SafeFileHandle GoodDescriptor() =>
         Descriptors.MemoryFile(SegmentLayout.SizeBytes(Ring), Descriptors.AllRequired);
 
-    /// <summary>Sends a message with any number of descriptors, and closes them here.</summary>
+    /// <summary>Sends a message with any number of descriptors, and closes them on this side.</summary>
     public static void Send(Socket socket, byte[] message, params ReadOnlySpan<SafeHandle> descriptors)
     {
         RawDescriptorSender.Send(socket, message, descriptors);

@@ -6,8 +6,8 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>
-/// Both ends of one link in this process: a real socket, two segments, each mapped twice, as a finished handshake
-/// leaves them. The sizes are the test's to choose; no handshake limits them. Who builds on an end ends it.
+/// Both ends of one link in this process: a real socket and two segments, each mapped twice, as after a handshake. The
+/// test chooses the sizes; no handshake limits them. The owner of an end must close it.
 /// </summary>
 internal sealed class LinkPair : IDisposable
 {
@@ -51,13 +51,13 @@ internal sealed class LinkPair : IDisposable
 
     public PeerLink Server { get; }
 
-    /// <summary>Where both ends log.</summary>
+    /// <summary>The log of both ends.</summary>
     public LogGuard Logger { get; } = new();
 
-    /// <summary>What the client writes, for tests that spoil it.</summary>
+    /// <summary>The segment that the client writes, for tests that corrupt it.</summary>
     public MappedSegment ClientSegment { get; }
 
-    /// <summary>What the server writes, for tests that spoil it.</summary>
+    /// <summary>The segment that the server writes, for tests that corrupt it.</summary>
     public MappedSegment ServerSegment { get; }
 
     public SocketPair Sockets => _sockets;
@@ -72,7 +72,7 @@ internal sealed class LinkPair : IDisposable
             Logger = logger ?? new LogGuard(),
         };
 
-    /// <summary>Closes both ends. The memory goes when whoever uses an end has left it.</summary>
+    /// <summary>Closes both ends. The memory is freed once the users of both ends have left.</summary>
     public void Dispose()
     {
         var reason = new CloseReason(CloseKind.Local, "The test is over.");

@@ -56,7 +56,7 @@ public class ListenerTests
     [Test]
     public async Task Start_AfterTheLastServerDied_TakesTheAddressOver()
     {
-        // What a killed server leaves: a socket that refuses everybody, and a lock file that nobody holds.
+        // As after a killed server: a socket that refuses every client, and a lock file without a holder.
         Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
         string leftBehind = _directory.Combine("left");
         var dead = SocketPair.NewSocket();

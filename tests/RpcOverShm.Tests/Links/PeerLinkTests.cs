@@ -91,7 +91,7 @@ public class PeerLinkTests
         {
             while (Link.TryEnter())
             {
-                // Touching freed memory would end the process.
+                // An access to freed memory would end the process.
                 Link.WakePeerForData();
                 Assert.That(SharedMemoryOrder.ReadAcquire(ref _links.ClientSegment.Own.Tail), Is.Zero);
                 Interlocked.Increment(ref entered);
@@ -199,7 +199,7 @@ public class PeerLinkTests
             }
         });
 
-        // Again where the other thread has got no processor for as long as a ring may be late.
+        // Repeats if the other thread got no processor within the time that a wake-up may be late.
         bool isRung = false;
         for (int tries = 0; tries < 3 && !isRung; tries++)
         {

@@ -211,7 +211,7 @@ public class RendezvousAddressTests
         Assert.That(files, Is.Unique);
     }
 
-    // No name contains a '~', so no name is taken for a hash.
+    // Names cannot contain a '~', so no name collides with a hash.
     private static string HashStem(string name) =>
         "~" + Convert.ToHexStringLower(SHA256.HashData(Encoding.ASCII.GetBytes(name)))[..32];
 }

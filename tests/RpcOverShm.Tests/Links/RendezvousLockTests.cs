@@ -103,7 +103,7 @@ public class RendezvousLockTests
     [Test]
     public void TryTake_WhereALinkStands_IsAnIOException()
     {
-        // What is opened through a link never is the file that has the name: this used to be tried for ever.
+        // The file behind the link never matches the file of that name: without a check the retry loop would not end.
         File.WriteAllText(_directory.Combine("target"), "");
         File.CreateSymbolicLink(LockPath, _directory.Combine("target"));
 
@@ -116,7 +116,7 @@ public class RendezvousLockTests
     [Test]
     public void TryTake_WhileHoldersComeAndGo_IsHeldByOneAtATime()
     {
-        // The file is removed with each release: a lock on a file that has lost its name must keep nobody out.
+        // Each release removes the file. A lock on the removed file must keep no other taker out.
         const int Threads = 4;
         const int TakesEach = 100;
         int holders = 0;
@@ -163,7 +163,7 @@ public class RendezvousLockTests
         Assert.That(ProcessResources.CountDescriptors("x.lock"), Is.EqualTo(before));
     }
 
-    // The runtime's own files take a lock of the same kind, and would not get it.
+    // Without File: the runtime takes a lock of the same kind on its own files, and would fail here.
     private void Overwrite(string content)
     {
         const int ReadWrite = 2;

@@ -4,7 +4,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-/// <summary>Changes a variable of the process: runs alone.</summary>
+/// <summary>Changes an environment variable of the process, so it runs alone.</summary>
 [NonParallelizable]
 public class RuntimeDirectoryTests
 {
@@ -88,7 +88,7 @@ public class RuntimeDirectoryTests
     [Test]
     public void Ensure_OfALinkToADirectory_IsRefused()
     {
-        // Whoever owns the link chooses where the sockets go.
+        // The owner of the link would choose the place of the sockets.
         string real = Directory.CreateDirectory(_directory.Combine("real"), OwnerOnly).FullName;
         File.CreateSymbolicLink(_directory.Combine("link"), real);
 
@@ -106,7 +106,7 @@ public class RuntimeDirectoryTests
     [Test]
     public void Ensure_OfAnotherUsersDirectory_SaysWhose()
     {
-        // Root can make such a directory; anybody else finds one.
+        // Root can create such a directory; other users use an existing one.
         string directory = "/proc";
         uint owner = 0;
         if (LinuxNative.GetEffectiveUserId() == 0)

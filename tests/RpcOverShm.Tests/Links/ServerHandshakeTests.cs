@@ -113,7 +113,8 @@ public class ServerHandshakeTests
         await AssertRefusedAsync(RefusalReason.BadHello, "descriptors");
     }
 
-    // The first 24 bytes are what all versions share: what else comes, and with what, the later version knows.
+    // All versions share the first 24 bytes. Only the later version knows the rest, and the descriptors that belong to
+    // it.
     [TestCase(0, 24)]
     [TestCase(0, 64)]
     [TestCase(2, 64)]
@@ -180,7 +181,7 @@ public class ServerHandshakeTests
         Hellos.Send(_sockets.Client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
         _sockets.Client.Dispose();
 
-        // The answer meets a closed socket, or a socket buffer that nobody reads.
+        // The answer goes to a closed socket, or to a socket buffer without a reader.
         PeerLink? link = await ShakeHandsAsync();
         if (link is not null)
         {
@@ -200,7 +201,7 @@ public class ServerHandshakeTests
     private Task<Handshake.ReceivedHello?> ReceiveAnswerAsync() =>
         Handshake.ReceiveAsync(_sockets.Client, CancellationToken.None).Bounded();
 
-    // With an error where the server has not read all that the client sent.
+    // The socket reports an error if the server has not read everything that the client sent.
     private async Task<bool> IsClosedAsync()
     {
         try

@@ -9,8 +9,8 @@ public class FrameHeaderTests
     private const byte C = 4; // head continues
     private const byte S = 8; // single
 
-    // Said once more, in another way: a letter for what a kind may have. h head, p payload, a argument; connection
-    // kinds have no call.
+    // The table of kinds, written independently of the product. A letter for each part that a kind may have: h head, p
+    // payload, a argument. Frames of the connection belong to no call.
     private static readonly (string Name, byte Flags, string Parts, bool IsForConnection)?[] s_kinds =
     [
         null,

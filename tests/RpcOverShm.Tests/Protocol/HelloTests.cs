@@ -135,7 +135,7 @@ public class HelloTests
     [Test]
     public void Decode_OfALaterVersionsHello_ReadsTheCommonPartOnly()
     {
-        // Behind it everything may be different: not even the size is as it was.
+        // The rest may differ in a later version, even in size.
         byte[] bytes = s_vectors["client-calls"][..32];
         BitConverter.TryWriteBytes(bytes.AsSpan(10), (ushort)2);
         BitConverter.TryWriteBytes(bytes.AsSpan(12), (ushort)7);

@@ -3,15 +3,14 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Tests.Protocol;
 
 /// <summary>
-/// Every block of golden bytes with every single byte changed, cut at every place, and changed at random: what the peer
-/// sends is read or is the protocol's fault, never anything else, and costs no more memory than a multiple of its
-/// length.
+/// Every block of golden bytes with each byte changed, truncated at every position, and changed at random. Decoding
+/// either succeeds or fails as a protocol error, and allocates no more than a multiple of the input's length.
 /// </summary>
 public class MalformedInputTests
 {
     private const int UsualCount = 200_000;
 
-    // What an exception costs, and what a byte may: an entry of metadata has seven at least.
+    // The cost of an exception, and the cost per byte of input: an entry of metadata has at least seven bytes.
     private const int BytesAtLeast = 16 << 10;
     private const int BytesForEachByte = 64;
 
@@ -112,7 +111,7 @@ public class MalformedInputTests
         Assert.That(() => new WireReader([2, 0, 0, 0, 65]).ReadLongText(), Throws.TypeOf<ProtocolException>());
     }
 
-    // As the handshake does: first the length, then all of the message.
+    // As the handshake does: the length first, then the whole message.
     private static bool ReadHello(ReadOnlySpan<byte> bytes)
     {
         bool isComplete = false;

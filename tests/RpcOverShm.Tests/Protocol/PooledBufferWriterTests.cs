@@ -176,7 +176,7 @@ public class PooledBufferWriterTests
 
         _writer.Dispose();
 
-        // The pool lends first what this thread has given back last.
+        // The pool rents the array first that this thread has returned last.
         byte[] rented = ArrayPool<byte>.Shared.Rent(lent.Length);
         Assert.That(rented, Is.Not.SameAs(lent));
         ArrayPool<byte>.Shared.Return(rented);

@@ -95,7 +95,7 @@ public class RequestHeadTests
         Assert.That(Head.Decode([0, 0, 0]).Method, Is.Empty);
     }
 
-    /// <summary>A head that can be kept: the product's lies on the stack.</summary>
+    /// <summary>A copy of a head on the heap; the product's is a ref struct.</summary>
     private sealed record Head(
         string Method,
         TimeSpan? Timeout = null,

@@ -4,7 +4,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Protocol;
 
-/// <summary>Metadata of tests, and how it is compared: entry by entry, in order.</summary>
+/// <summary>Sample metadata, and its comparison entry by entry, in order.</summary>
 internal static class SampleMetadata
 {
     private const string KeyCharacters = "abcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -33,7 +33,7 @@ internal static class SampleMetadata
         return metadata;
     }
 
-    /// <summary>Everything that can be seen of metadata, as text.</summary>
+    /// <summary>Returns the visible content of metadata as text.</summary>
     public static string Describe(Metadata? metadata)
     {
         if (metadata is null)

@@ -4,8 +4,8 @@ using System.Text;
 namespace RpcOverShm.Tests.Protocol;
 
 /// <summary>
-/// Golden bytes from a text file: a name and a colon, then lines of hexadecimal digits. What follows a ';' or begins
-/// with '#' is for people.
+/// Golden bytes from a text file: a name and a colon, then lines of hexadecimal digits. Text after ';' and lines that
+/// begin with '#' are comments.
 /// </summary>
 internal sealed class Vectors
 {
@@ -17,7 +17,7 @@ internal sealed class Vectors
 
     public IReadOnlyCollection<byte[]> All => [.. Names.Select(name => this[name])];
 
-    /// <summary>A copy, which a test may spoil.</summary>
+    /// <summary>Returns a copy, which a test may change.</summary>
     public byte[] this[string name] => _byName.TryGetValue(name, out byte[]? bytes)
         ? [.. bytes]
         : throw new ArgumentException($"There is no vector '{name}'.", nameof(name));
@@ -51,7 +51,7 @@ internal sealed class Vectors
             digits.ToDictionary(entry => entry.Key, entry => Convert.FromHexString(entry.Value.ToString())));
     }
 
-    /// <summary>Compares bytes with the vector; the message shows them as they would stand in the file.</summary>
+    /// <summary>Compares bytes with the vector; the failure message shows them in the format of the file.</summary>
     public void AssertIs(string name, ReadOnlySpan<byte> actual)
     {
         string shown = Show(actual);

@@ -4,7 +4,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Tests.Retries;
 
-/// <summary>What an attempt is sent. Each write is done when the test says so, and not before.</summary>
+/// <summary>The request writer of an attempt. Each write completes when the test says so.</summary>
 internal sealed class HeldWriter : IClientStreamWriter<SerializedMessage>
 {
     private readonly ConcurrentQueue<int> _lengths = new();
@@ -13,15 +13,15 @@ internal sealed class HeldWriter : IClientStreamWriter<SerializedMessage>
 
     public WriteOptions? WriteOptions { get; set; }
 
-    /// <summary>The lengths of the messages that were written so far, also of the one that is held.</summary>
+    /// <summary>The lengths of the messages written so far, including the one whose write is pending.</summary>
     public IReadOnlyList<int> Lengths => [.. _lengths];
 
-    /// <summary>Ends when no more requests follow.</summary>
+    /// <summary>Completes when no more requests follow.</summary>
     public Task Completed => _completed.Task;
 
     public Task WriteAsync(SerializedMessage message)
     {
-        // Not of the kind that continues elsewhere: what follows has happened when the test is told.
+        // Without RunContinuationsAsynchronously: when the test continues, the writer's continuation has run.
         var held = new TaskCompletionSource();
         _lengths.Enqueue(message.Length);
         _held = held;
@@ -34,7 +34,7 @@ internal sealed class HeldWriter : IClientStreamWriter<SerializedMessage>
         return Task.CompletedTask;
     }
 
-    /// <summary>Lets so many writes go, one after the other.</summary>
+    /// <summary>Completes this many writes, one after the other.</summary>
     public async Task ReleaseAsync(int count)
     {
         for (int i = 0; i < count; i++)
@@ -43,10 +43,10 @@ internal sealed class HeldWriter : IClientStreamWriter<SerializedMessage>
         }
     }
 
-    /// <summary>The next write fails.</summary>
+    /// <summary>Fails the next write.</summary>
     public async Task FailAsync(Exception exception) => (await TakeAsync()).SetException(exception);
 
-    /// <summary>Waits until a write is held.</summary>
+    /// <summary>Waits until a write is pending.</summary>
     public Task HoldAsync() => Timeouts.Eventually(() => _held is not null, "something is written");
 
     private async Task<TaskCompletionSource> TakeAsync()

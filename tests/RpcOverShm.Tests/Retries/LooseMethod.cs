@@ -4,7 +4,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Retries;
 
-/// <summary>A method of no channel: its calls are never sent, and end as their test says.</summary>
+/// <summary>A method without a channel: its calls are never sent, and the test ends them.</summary>
 internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose/method", Marshallers.StringMarshaller)
 {
     private static readonly ClientSettings s_settings = new()

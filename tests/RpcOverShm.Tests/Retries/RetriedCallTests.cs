@@ -5,7 +5,7 @@ using RpcOverShm.Retries;
 
 namespace RpcOverShm.Tests.Retries;
 
-/// <summary>A call is given up in the moments between what happens to its attempts and what is made of that.</summary>
+/// <summary>A retried call is disposed of between an event of an attempt and the call's reaction to it.</summary>
 public class RetriedCallTests
 {
     private const int MostBytes = 100;
@@ -143,7 +143,7 @@ public class RetriedCallTests
         TaskCompletionSource<string> response = Add(EndedAs(s_refusal), new HeldWriter());
         _attempts.Enqueue(() =>
         {
-            // The pause ends with this.
+            // This write ends the back-off.
             _ = call!.WriteAsync(MessageOf(MostBytes), options: null);
             return new Attempt<string>(last, last.ResponseAsync, Responses: null, second);
         });
@@ -172,7 +172,7 @@ public class RetriedCallTests
         return call;
     }
 
-    /// <summary>One more attempt. What its end is made of waits for the response that is returned.</summary>
+    /// <summary>Adds an attempt. The call learns of the attempt's end through the returned response.</summary>
     private TaskCompletionSource<string> Add(SingleResponseCall<string> call, HeldWriter? requests = null)
     {
         var response = new TaskCompletionSource<string>(TaskCreationOptions.RunContinuationsAsynchronously);

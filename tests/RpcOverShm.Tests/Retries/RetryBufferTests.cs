@@ -4,7 +4,7 @@ using RpcOverShm.Retries;
 
 namespace RpcOverShm.Tests.Retries;
 
-/// <summary>What is kept of a call's requests, and what an attempt is sent of them.</summary>
+/// <summary>The retry buffer: the requests that it keeps, and those that it replays to an attempt.</summary>
 public class RetryBufferTests
 {
     private const int MostBytes = 100;

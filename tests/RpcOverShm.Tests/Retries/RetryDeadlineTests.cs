@@ -2,7 +2,7 @@ using RpcOverShm.Retries;
 
 namespace RpcOverShm.Tests.Retries;
 
-/// <summary>A call's deadline, while the wall clock is being set.</summary>
+/// <summary>The deadline of a call while the wall clock is set.</summary>
 public class RetryDeadlineTests
 {
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(10);
@@ -55,7 +55,7 @@ public class RetryDeadlineTests
             _now += time;
         }
 
-        /// <summary>Sets the wall clock, forward or back.</summary>
+        /// <summary>Sets the wall clock forward or back.</summary>
         public void Set(TimeSpan by) => _now += by;
     }
 }

@@ -1,9 +1,9 @@
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
-/// The store-then-look of both sides at the same moment, very often: in no round may both miss what the other has just
-/// stored. A processor may hold a store back behind a later load, and without the full fences it does (in about one of
-/// a hundred rounds here), while a test of whole messages meets the loss once in millions of sleeps.
+/// The store-then-load (StoreLoad) of both sides at the same moment, many times: in no round may both sides miss the
+/// other's store. A processor may delay a store past a later load. Without the full fences it does so in about one of a
+/// hundred rounds here, while a test of whole messages sees the loss once in millions of sleeps.
 /// </summary>
 public class RingFenceTests
 {
@@ -33,7 +33,7 @@ public class RingFenceTests
 
         race.Run();
 
-        // Left: the writer saw the reader parked and rings. Right: the reader saw the record and stays awake.
+        // Left: the writer saw the reader parked and wakes it. Right: the reader saw the record and stays awake.
         AssertNeverBothMissed(race);
     }
 
@@ -43,7 +43,8 @@ public class RingFenceTests
         using var ring = new RingPair(Capacity);
         var race = new TwoThreadRace(Rounds)
         {
-            // One record in the ring, read and not given back: giving it back empties the ring, which always rings.
+            // One record in the ring, read but not released. Its release empties the ring, which always wakes the
+            // writer.
             Prepare = () =>
             {
                 ring.Writer.UnparkForSpace();

@@ -2,7 +2,7 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>Every place of head and tail in a tiny ring, with every size of record.</summary>
+/// <summary>Every position of head and tail in a tiny ring, with every size of record.</summary>
 public class RingGeometryTests
 {
     private const int Capacity = 512;
@@ -39,7 +39,7 @@ public class RingGeometryTests
     public void TryClaim_WhenNeitherEndNorStartHasRoom_LeavesNothingBehind()
     {
         // Two free pieces of 32 bytes, one at the end and one at the start, and a record of 64: padding the end would
-        // take what is free and leave a record that stands nowhere.
+        // use up free space and leave no place for the record.
         using var ring = new RingPair(Capacity);
         ring.AdvanceTo(Capacity - 32);
         while (ring.TryWrite([], kind: 5, isControl: true))

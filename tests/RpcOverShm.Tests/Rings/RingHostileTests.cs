@@ -3,8 +3,8 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
-/// The other side writes anything at all into its own words and records: each reader and writer either goes on within
-/// its bounds or throws the one exception that ends the connection.
+/// The other side writes arbitrary values into its own words and records. Each reader and writer either stays within
+/// its bounds or throws the one exception that closes the connection.
 /// </summary>
 public class RingHostileTests
 {
@@ -48,7 +48,7 @@ public class RingHostileTests
     [Test]
     public void TryRead_OfATailBeyondWhatWasWritten_MeetsZeros()
     {
-        // Kind 0 is no frame: whoever takes frames refuses it. The ring only guarantees that it stays inside.
+        // Kind 0 is no frame: the frame reader refuses it. The ring only guarantees that reads stay inside.
         _ring.Tail = Capacity;
         int records = 0;
 
@@ -229,7 +229,7 @@ public class RingHostileTests
         Assert.That(corrupted, Is.InRange(1, count - 1), "Both outcomes are met.");
     }
 
-    // Short lengths, so that more than the first header is read.
+    // Short lengths, so that the reader gets past the first header.
     private void MakePlausible(Random random)
     {
         for (int i = 0; i < Capacity; i += 16)
@@ -275,7 +275,7 @@ public class RingHostileTests
         }
     }
 
-    // Several records and a padding, as a writer that means well leaves them.
+    // Several records and padding, as a correct writer leaves them.
     private byte[] MakeImage(out int[] headers, out long tail)
     {
         using var ring = new RingPair(Capacity);

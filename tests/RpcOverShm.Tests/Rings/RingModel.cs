@@ -1,8 +1,8 @@
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
-/// What a ring is, said in another way: a queue of records with the positions that they must have, and the four words
-/// that each side must show the other.
+/// A second implementation of the ring, for comparison: a queue of records with their expected positions, and the four
+/// words that each side must show the other.
 /// </summary>
 internal sealed class RingModel(long capacity)
 {
@@ -22,12 +22,12 @@ internal sealed class RingModel(long capacity)
 
     public long Position => _head;
 
-    /// <summary>The record that a read finds; null for none.</summary>
+    /// <summary>The record that a read must find; null for none.</summary>
     public Record? Next => _records.TryPeek(out Record? record) && record.End <= PublishedTail ? record : null;
 
     public bool HasData => _head != PublishedTail;
 
-    /// <summary>True when a record of this payload finds room; then it is added.</summary>
+    /// <summary>Adds a record with this payload if it fits; returns whether it does.</summary>
     public bool TryAdd(byte[] payload, byte kind, bool isControl)
     {
         long length = (16 + payload.Length + 15) / 16 * 16;
@@ -57,7 +57,7 @@ internal sealed class RingModel(long capacity)
         return true;
     }
 
-    /// <summary>The reader has found the next record: padding before it is behind.</summary>
+    /// <summary>Notes that the reader has found the next record and so has passed the padding before it.</summary>
     public void Peek() => _head = Next!.Start;
 
     public bool Release()
@@ -81,7 +81,7 @@ internal sealed class RingModel(long capacity)
         return true;
     }
 
-    /// <summary>True when the reader may sleep.</summary>
+    /// <summary>Arms the reader; returns whether it may sleep.</summary>
     public bool Arm()
     {
         ParkedForData = _head + 1;
@@ -90,7 +90,7 @@ internal sealed class RingModel(long capacity)
 
     public void Disarm() => ParkedForData = 0;
 
-    /// <summary>The writer parks, having seen this head last.</summary>
+    /// <summary>Parks the writer, which saw this head last.</summary>
     public bool ParkForSpace(long seen)
     {
         ParkedForSpace = seen + 1;
@@ -99,6 +99,6 @@ internal sealed class RingModel(long capacity)
 
     public void UnparkForSpace() => ParkedForSpace = 0;
 
-    /// <summary>One record and where it must stand.</summary>
+    /// <summary>A record and its expected position.</summary>
     internal sealed record Record(byte[] Payload, byte Kind, long Start, long End);
 }

@@ -3,9 +3,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>
-/// Random operations on a tiny ring and on a plain queue, which must agree about everything that shows.
-/// </summary>
+/// <summary>Random operations on a tiny ring and on its model, which must agree in all visible state.</summary>
 public class RingModelTests
 {
     private const int Operations = 200_000;
@@ -63,7 +61,7 @@ public class RingModelTests
                     ParkOrUnpark();
                     break;
                 default:
-                    // A claim that is dropped leaves nothing behind.
+                    // A claim without a commit must have no effect.
                     ring.Writer.TryClaim(random.Next(ring.MaxPayloadBytes + 1), isControl: true, out _);
                     break;
             }
@@ -102,7 +100,7 @@ public class RingModelTests
             Assert.That(ring.Reader.Current.SequenceEqual(expected.Payload));
             Assert.That(ring.Reader.Position, Is.EqualTo(expected.Start));
 
-            // Sometimes the record is only looked at: the next read finds it again.
+            // Sometimes without a release: the next read must find the record again.
             if (random.Next(8) != 0)
             {
                 CountRing(ring.Reader.Release(), model.Release());
@@ -131,7 +129,7 @@ public class RingModelTests
                 return;
             }
 
-            // What the writer has seen last is its own; the parked word shows it.
+            // The head that the writer saw last is private to it; the parked word shows it.
             long? head = ring.Writer.ParkForSpace();
             long seen = SharedMemoryOrder.ReadAcquire(ref ring.ParkedForSpace) & ~1L;
             Assert.That(seen, Is.InRange(_seenHead, model.PublishedHead), "What was seen only grows.");

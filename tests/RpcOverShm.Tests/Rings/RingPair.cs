@@ -5,8 +5,8 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
-/// One ring with both its sides in this process, each with its own mappings as two processes would have them. Small
-/// rings wrap and fill with every few records. The words are writable here: a test can be the hostile side of either.
+/// Both sides of one ring in this process, each with its own mappings as in two processes. Small rings wrap and fill
+/// after a few records. All words are writable, so that a test can play the hostile side of either.
 /// </summary>
 internal sealed unsafe class RingPair : IDisposable
 {
@@ -30,10 +30,10 @@ internal sealed unsafe class RingPair : IDisposable
 
     public RingReader Reader { get; }
 
-    /// <summary>The ring's data, as its owner can write it.</summary>
+    /// <summary>The ring's data in the writable mapping of its owner.</summary>
     public Span<byte> Data => new(_producer.Own.Data, (int)Capacity);
 
-    /// <summary>Where the reader sees the data.</summary>
+    /// <summary>The address of the data in the reader's mapping.</summary>
     public nint ReadersData => (nint)_producer.View.Data;
 
     public ref long Tail => ref _producer.Own.Tail;
@@ -44,16 +44,16 @@ internal sealed unsafe class RingPair : IDisposable
 
     public ref long ParkedForData => ref _consumer.Own.ParkedForData;
 
-    /// <summary>The word that the reader sleeps on, in its own mapping.</summary>
+    /// <summary>The word that the reader sleeps on, in the reader's mapping.</summary>
     public SharedWord TailAsSeen => new(ref _producer.View.Tail);
 
-    /// <summary>The word that the writer sleeps on, in its own mapping.</summary>
+    /// <summary>The word that the writer sleeps on, in the writer's mapping.</summary>
     public SharedWord HeadAsSeen => new(ref _consumer.View.Head);
 
-    /// <summary>Another reader of the same ring, at position 0.</summary>
+    /// <summary>Returns another reader of the same ring, at position 0.</summary>
     public RingReader NewReader() => new(_consumer.Own, _producer.View);
 
-    /// <summary>Claims, fills and commits one record; does not publish.</summary>
+    /// <summary>Claims, fills and commits one record without publishing it.</summary>
     public bool TryWrite(ReadOnlySpan<byte> payload, byte kind = 1, bool isControl = false)
     {
         if (!Writer.TryClaim(payload.Length, isControl, out RingClaim claim))
@@ -73,10 +73,10 @@ internal sealed unsafe class RingPair : IDisposable
         return Writer.Publish();
     }
 
-    /// <summary>Reads one record, which must be there, and gives its space back.</summary>
+    /// <summary>Reads one record, which must be there, and releases it.</summary>
     public byte[] Read() => Read(out _);
 
-    /// <summary>Reads one record, which must be there, and gives its space back.</summary>
+    /// <summary>Reads one record, which must be there, and releases it.</summary>
     public byte[] Read(out bool mustWake)
     {
         Assert.That(Reader.TryRead(out _, out ReadOnlySpan<byte> payload), "There is a record.");
@@ -85,7 +85,7 @@ internal sealed unsafe class RingPair : IDisposable
         return bytes;
     }
 
-    /// <summary>Brings both sides to the position, with nothing in the ring and the head published.</summary>
+    /// <summary>Advances both sides to the position, with an empty ring and the head published.</summary>
     public void AdvanceTo(long position)
     {
         while (Reader.Position < position)

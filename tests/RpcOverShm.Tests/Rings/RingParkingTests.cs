@@ -3,7 +3,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>The rules of the parked words and of ringing, one by one: transport.md 3.5.</summary>
+/// <summary>The rules of the parked words and of wake-ups, one by one.</summary>
 public class RingParkingTests
 {
     private const int Capacity = 1024;
@@ -103,7 +103,7 @@ public class RingParkingTests
     [Test]
     public void Disarm_OfAReaderThatIsNotArmed_WritesNothing()
     {
-        // A word that somebody else put there would be gone: the reader's own notes decide.
+        // A disarm that cleared the word would lose this value: the reader must rely on its own state.
         _ring.ParkedForData = 33;
 
         _ring.Reader.Disarm();
@@ -210,7 +210,7 @@ public class RingParkingTests
     [Test]
     public void Release_OfTheLastRecord_RingsAWriterThoughLittleWasFreed()
     {
-        // Empty is always enough: there may never be more to read.
+        // An empty ring is always enough to wake: there may never be more to read.
         _ring.Write([1]);
         _ring.Writer.ParkForSpace();
 
@@ -314,7 +314,7 @@ public class RingParkingTests
         Assert.That(ring.Head, Is.GreaterThan(Far));
     }
 
-    // Until data finds no more room.
+    // Until the ring has no room for data.
     private void Fill()
     {
         while (_ring.TryWrite(new byte[16]))

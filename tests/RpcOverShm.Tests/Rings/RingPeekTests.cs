@@ -2,7 +2,7 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>The look at whose record comes next.</summary>
+/// <summary>The peek at the call of the next record.</summary>
 public sealed class RingPeekTests : IDisposable
 {
     private const int Capacity = 512;

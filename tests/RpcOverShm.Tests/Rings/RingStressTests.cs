@@ -2,7 +2,7 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.Tests.Rings;
 
-/// <summary>Two threads on one ring, as fast as they can: every byte of every record is checked.</summary>
+/// <summary>Two threads on one ring at full speed; every byte of every record is checked.</summary>
 public class RingStressTests
 {
     [TestCase(256, 1_000_000)]
@@ -26,7 +26,8 @@ public class RingStressTests
     [Test]
     public void Records_WhileTheirMemoryIsScribbledOver_StayInsideOrAreCorruption()
     {
-        // A peer that changes a header after it was looked at: whatever a reader takes must fit what it has checked.
+        // The peer changes a header after the reader's check (TOCTOU): the reader must only use the value that it
+        // checked.
         const int Capacity = 1024;
         using var ring = new RingPair(Capacity);
         var stop = new ManualResetEventSlim();
@@ -57,7 +58,7 @@ public class RingStressTests
                 Thread.Yield();
             }
 
-            // Several records to a publication, now and then.
+            // Sometimes several records per publish.
             if ((i & 7) != 3)
             {
                 ring.Writer.Publish();
@@ -76,7 +77,7 @@ public class RingStressTests
             ReadOnlySpan<byte> payload;
             while (!ring.Reader.TryRead(out header, out payload))
             {
-                // Nothing to read: the exact head, or both could wait for each other.
+                // With nothing to read the published head must be exact, or both threads could wait for each other.
                 ring.Reader.PublishHead();
                 Thread.Yield();
             }

@@ -2,7 +2,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Scheduling;
 
-/// <summary>Which kinds of user code run inline, by what their runs cost.</summary>
+/// <summary>The decision whether a kind of user code runs inline, by the cost of its runs.</summary>
 public class InlineBudgetTests
 {
     private const int RunsUntilSlow = 4;
@@ -32,7 +32,7 @@ public class InlineBudgetTests
     [Test]
     public void IsInline_AfterRunsThatWereSlowForManyMessages_IsTrue()
     {
-        // What is slow for one message is not for ten: a reader that was woken once for them reads them all.
+        // A run that is slow for one message is not slow for ten: a reader woken once reads them all.
         RunSlowly(RunsUntilSlow * 4, messages: 10);
 
         Assert.That(_budget.IsInline);
@@ -87,7 +87,7 @@ public class InlineBudgetTests
 
     private void RunSlowly(int runs, int messages) => Run(runs, microseconds: 100, messages, isAnyWaiting: true);
 
-    // The clock is that of this thread's work, so the machine's other work does not count.
+    // Measured with the clock of this thread's processor time, so that the load of the machine does not count.
     private void Run(int runs, int microseconds, int messages, bool isAnyWaiting)
     {
         for (int i = 0; i < runs; i++)
@@ -96,7 +96,7 @@ public class InlineBudgetTests
             long start = ThreadClock.Now;
             while (ThreadClock.Now - start < microseconds * ThreadClock.TicksPerMicrosecond)
             {
-                // Works.
+                // Uses processor time.
             }
 
             _budget.End(begun, messages, isAnyWaiting);

@@ -88,7 +88,7 @@ public class ReaderRoleTests
         Assert.That(_role.TryReturn(ref token));
         Assert.That(_role.TryTakeOver(seen), Is.False);
 
-        // Nor where the same thread is in other user code by then.
+        // Nor if the same thread is in other user code by then.
         _role.EnterUserCode(ref token);
 
         Assert.That(_role.TryTakeOver(seen), Is.False);

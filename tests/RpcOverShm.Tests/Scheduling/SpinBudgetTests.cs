@@ -4,7 +4,7 @@ namespace RpcOverShm.Tests.Scheduling;
 
 public class SpinBudgetTests
 {
-    // By then a spin that never succeeds has halved its budget to nothing.
+    // After this many failures the budget has been halved to zero.
     private const int FailuresToGiveUp = 16;
 
     private const int ProbeEvery = 64;
@@ -64,7 +64,7 @@ public class SpinBudgetTests
             probes += looks.Count > 1 ? 1 : 0;
         }
 
-        // A probe restores half a budget, which takes a few failures to spend.
+        // A probe restores half of the budget, which takes a few failures to use up.
         Assert.That(probes, Is.InRange(5, 60));
     }
 
@@ -90,7 +90,7 @@ public class SpinBudgetTests
     {
         TimeSpan usual = _budget.Current;
 
-        // What is waited for comes right after a spin in vain. Again where the machine took the thread's processor.
+        // The event comes right after a failed spin. Repeats if this thread was preempted.
         for (int i = 0; i < 100 && _budget.Current <= usual; i++)
         {
             _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out long since);
@@ -163,7 +163,7 @@ public class SpinBudgetTests
         Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room.");
     }
 
-    /// <summary>Returns when the last wait began.</summary>
+    /// <summary>Fails until the budget is zero; returns when the last wait began.</summary>
     private long GiveUp()
     {
         long since = 0;
@@ -180,7 +180,7 @@ public class SpinBudgetTests
         public bool IsMet => looks.Look();
     }
 
-    /// <summary>Counts the looks, and says when the condition is met.</summary>
+    /// <summary>Counts the checks, and decides when the condition is met.</summary>
     private sealed class Looks(long metAt, ManualResetEventSlim? mayEnd = null, bool isBroken = false)
     {
         public ManualResetEventSlim Entered { get; } = new();

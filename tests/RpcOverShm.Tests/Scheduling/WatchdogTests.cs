@@ -80,7 +80,7 @@ public class WatchdogTests
         Assert.That(ProcessResources.CountThreads(ThreadName), Is.EqualTo(1));
     }
 
-    // The sentinel looks at everybody in each period: when this one was called so often, so would another have been.
+    // The watchdog calls all checks in each period: after several calls of this one, others would have been called too.
     private static Task SeveralPeriodsAsync()
     {
         var watched = new Watched(looks: 4);

@@ -5,7 +5,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
-/// <summary>Descriptors of every kind that a peer might pass.</summary>
+/// <summary>Creates descriptors of every kind that a peer might pass.</summary>
 internal static unsafe class Descriptors
 {
     public const int SealSeal = 1;
@@ -13,7 +13,7 @@ internal static unsafe class Descriptors
     public const int SealGrow = 4;
     public const int AllRequired = SealSeal | SealShrink | SealGrow;
 
-    /// <summary>A second descriptor of the same open file: what the peer gets of a segment.</summary>
+    /// <summary>Duplicates a descriptor of the same open file, as the peer receives it for a segment.</summary>
     public static SafeFileHandle Duplicate(SafeHandle descriptor)
     {
         int copy = NativeCalls.Duplicate(descriptor);
@@ -22,7 +22,7 @@ internal static unsafe class Descriptors
             : throw new IOException(LinuxNative.LastErrorText());
     }
 
-    /// <summary>A memory file of this size with these seals.</summary>
+    /// <summary>Creates a memory file of this size with these seals.</summary>
     public static SafeFileHandle MemoryFile(long sizeBytes, int seals)
     {
         nint descriptor;
@@ -38,14 +38,14 @@ internal static unsafe class Descriptors
         return file;
     }
 
-    /// <summary>One end of a pipe; the other is closed.</summary>
+    /// <summary>Creates a pipe and returns one end; the other is closed.</summary>
     public static SafeFileHandle Pipe()
     {
         using var pipe = new AnonymousPipeServerStream(PipeDirection.In);
         return Duplicate(pipe.SafePipeHandle);
     }
 
-    /// <summary>A file on disk of this size, without a name.</summary>
+    /// <summary>Creates an unnamed file on disk of this size.</summary>
     public static SafeFileHandle OrdinaryFile(long sizeBytes)
     {
         string path = Path.GetTempFileName();

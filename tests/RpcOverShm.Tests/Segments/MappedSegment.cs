@@ -3,8 +3,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Tests.Segments;
 
 /// <summary>
-/// A segment as its owner has it, and the same memory as its peer has it: a second, read-only mapping at another
-/// address. Both lie in this process.
+/// A segment of an owner and the same memory as its peer maps it: a second, read-only mapping at another address in
+/// this process.
 /// </summary>
 internal sealed class MappedSegment : IDisposable
 {

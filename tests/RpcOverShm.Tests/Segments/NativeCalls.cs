@@ -3,7 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace RpcOverShm.Tests.Segments;
 
-/// <summary>What a hostile or careless peer can do to a descriptor, and the product never does.</summary>
+/// <summary>System calls on descriptors that a hostile or careless peer can make and the product never does.</summary>
 internal static partial class NativeCalls
 {
     public const int ErrnoEPERM = 1;

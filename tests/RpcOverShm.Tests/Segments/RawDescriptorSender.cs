@@ -4,7 +4,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
-/// <summary>Sends any number of descriptors with a message, as the product never does.</summary>
+/// <summary>Sends any number of descriptors with a message, which the product never does.</summary>
 internal static unsafe class RawDescriptorSender
 {
     private const int HeaderBytes = 16;

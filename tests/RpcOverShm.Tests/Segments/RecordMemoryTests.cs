@@ -4,7 +4,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
-/// <summary>A record that marshallers see where it lies, and no longer than that.</summary>
+/// <summary>A record that marshallers parse in place, and cannot access afterwards.</summary>
 public sealed unsafe class RecordMemoryTests : IDisposable
 {
     private const int Bytes = 100;

@@ -99,7 +99,7 @@ public class SegmentMemoryTests
     {
         using SafeFileHandle file = Descriptors.OrdinaryFile(SizeBytes);
 
-        // On tmpfs an ordinary file has seals, if not the right ones; elsewhere it has none.
+        // On tmpfs an ordinary file has seals, but not the required ones; on other file systems it has none.
         AssertRefused(file, SizeBytes, "seals");
     }
 
@@ -128,7 +128,7 @@ public class SegmentMemoryTests
     [Test]
     public void CheckAndMapReadOnly_WithoutTheSealAgainstWriters_IsTaken()
     {
-        // Kernels before 5.1 have no such seal: the owner cannot set it, and the protocol does not need it.
+        // Kernels before 5.1 lack this seal: the owner cannot set it, and the protocol does not require it.
         using SafeFileHandle file = Descriptors.MemoryFile(SizeBytes, Descriptors.AllRequired);
 
         nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);

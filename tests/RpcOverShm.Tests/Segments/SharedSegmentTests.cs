@@ -117,7 +117,7 @@ public unsafe class SharedSegmentTests
     [Test]
     public void Counting_WhileASegmentLives_SeesIt()
     {
-        // The test above would pass if the counters saw nothing at all.
+        // The test above would also pass if the counters saw nothing at all.
         int descriptors = ProcessResources.CountSegmentDescriptors();
         int mappings = ProcessResources.CountSegmentMappings();
 

@@ -2,7 +2,7 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.Tests.Segments;
 
-/// <summary>Two ends of a real Unix socket, both in this process.</summary>
+/// <summary>The two ends of a real Unix socket, both in this process.</summary>
 internal sealed class SocketPair : IDisposable
 {
     public SocketPair()
@@ -17,7 +17,7 @@ internal sealed class SocketPair : IDisposable
         Server = listener.Accept();
     }
 
-    /// <summary>The end that has connected.</summary>
+    /// <summary>The end that connected.</summary>
     public Socket Client { get; }
 
     /// <summary>The end that was accepted.</summary>

@@ -4,13 +4,13 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>Credit: what may be sent, and that a message passes through any window piece by piece.</summary>
+/// <summary>Credit limits the sending, and a message of any size passes any window in pieces.</summary>
 public class FrameSenderCreditTests
 {
     private const int Chunk = FrameWriter.ChunkBytes;
     private const int Record = FrameWriter.CreditPerRecord;
 
-    // A window that does not take one whole chunk is where the first implementations of others stood still.
+    // Other implementations first stalled at windows that are smaller than one whole chunk.
     private static readonly int[] s_windows =
     [
         Chunk - 1, Chunk, Chunk + 1, Chunk + Record - 1, Chunk + Record, Chunk + Record + 1, (2 * Chunk) - 1, 2 * Chunk,
@@ -63,7 +63,7 @@ public class FrameSenderCreditTests
         Task waiting = ContinueAsync();
 
         rig.Sender.AddCredit(call, 500);
-        Assert.That(call.HasUserCode, "Whoever reads runs it, or queues it.");
+        Assert.That(call.HasUserCode, "The reading thread runs it, or queues it.");
         Assert.That(waiting.IsCompleted, Is.False);
         int ranOn = 0;
         TestThread.Start("reader", () =>
@@ -83,7 +83,7 @@ public class FrameSenderCreditTests
         }
     }
 
-    // The hop to a thread that completes the wait would cost more than the rest of the call.
+    // Switching to another thread to complete the wait would cost more than the rest of the call.
     [Test]
     public void Send_ThatEndsWithCredit_IsNobodysWork()
     {
@@ -218,7 +218,7 @@ public class FrameSenderCreditTests
         Assert.That(call.Sending.Window, Is.EqualTo(1000));
     }
 
-    // Gives credit back only when nothing more comes: the sender must get along with what it has.
+    // Returns credit only when no more frames come: the sender must use up the credit that it has.
     private static byte[] ReceiveWithCredit(SenderRig rig, RecordingCall call, int window)
     {
         var bytes = new List<byte>();

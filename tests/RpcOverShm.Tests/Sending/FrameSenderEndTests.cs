@@ -7,7 +7,7 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>Calls that are given up, senders that are closed, and peers that spoil their half of the ring.</summary>
+/// <summary>Abandoned calls, closed senders, and peers that corrupt their half of the ring.</summary>
 public class FrameSenderEndTests
 {
     private const string SpaceThread = "RpcOverShm space";
@@ -81,7 +81,7 @@ public class FrameSenderEndTests
     [Test]
     public void Abandon_WithAHalfCloseAndNoRoomForIt_SendsBothOnceThePeerHasRead()
     {
-        // Credit has taken what data leaves free.
+        // Credit frames take the reserve that data leaves free.
         const int MoreThanFits = 2000;
         RecordingCall call = _rig.Start();
         RecordingCall filling = _rig.FillWithData();
@@ -160,7 +160,7 @@ public class FrameSenderEndTests
     [Test]
     public void Abandon_OfACallThatWasNeverSent_LeavesItsIdAsThePeerExpectsIt()
     {
-        // The peer counts the generations of a slot: one that it never saw must not be missing.
+        // The peer counts the generations of a slot, so it must see every one of them.
         RecordingCall large = _rig.FillWithData();
         RecordingCall queued = _rig.Start("queued"u8);
         CallId id = queued.Id;
@@ -280,8 +280,8 @@ public class FrameSenderEndTests
     [Test]
     public void SpaceWaiter_WhileThePeersHeadFlickers_ClosesTheLinkAndNothingElse()
     {
-        // The head is looked at twice, once for space and once before sleeping: each look can meet the wrong value, and
-        // an exception that leaves the waiter's thread would end the process.
+        // The sender reads the head twice, once for space and once before sleeping. Each read may meet the wrong value,
+        // and an unhandled exception on the waiter's thread would end the process.
         for (int i = 0; i < 20; i++)
         {
             using var rig = new SenderRig();
@@ -302,7 +302,7 @@ public class FrameSenderEndTests
         }
     }
 
-    /// <summary>A sender that is closed, with one call that was started before.</summary>
+    /// <summary>A closed sender with one call that was started before.</summary>
     private sealed class ClosedRig : IDisposable
     {
         private readonly LinkPair _links = new();

@@ -3,7 +3,7 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>What goes into the ring, in which order and in how many pieces.</summary>
+/// <summary>The frames that go into the ring: their order and their pieces.</summary>
 public class FrameSenderTests
 {
     private readonly SenderRig _rig = new();
@@ -195,7 +195,7 @@ public class FrameSenderTests
             order.Add(frame.Call);
         }
 
-        // At first there is one call only, at last there is one left.
+        // Only one call runs at the beginning, and only one is left at the end.
         int switches = order.Zip(order.Skip(1)).Count(pair => pair.First != pair.Second);
         Assert.That(switches, Is.GreaterThan(order.Count / 4), "One call does not stand in the way of another.");
     }

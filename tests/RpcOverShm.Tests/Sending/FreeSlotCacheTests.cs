@@ -2,7 +2,7 @@ using RpcOverShm.Sending;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>What is given is taken once and in order, also between two threads.</summary>
+/// <summary>Each given slot is taken once and in order, also between two threads.</summary>
 [TestFixture]
 public class FreeSlotCacheTests
 {

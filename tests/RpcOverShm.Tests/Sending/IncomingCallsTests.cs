@@ -140,7 +140,7 @@ public class IncomingCallsTests
     public void Remove_ByOtherThreadsWhileTheReaderAdds_LosesNothing()
     {
         const int Rounds = 20_000;
-        var gate = new Lock(); // The sender's, under which all removals are.
+        var gate = new Lock(); // Stands for the sender's gate, under which calls are removed.
         var added = new System.Collections.Concurrent.BlockingCollection<RecordingCall>();
         TestThread[] removers = [.. Enumerable.Range(0, 2).Select(_ => TestThread.Start("remover", () =>
         {

@@ -4,7 +4,7 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>Parts of a message that go into the ring before the rest of it is known.</summary>
+/// <summary>Parts of a message that are sent before the rest of it is serialized.</summary>
 public class MessagePartTests
 {
     private const int Chunk = FrameWriter.ChunkBytes;

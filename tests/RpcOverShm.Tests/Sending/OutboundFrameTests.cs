@@ -56,7 +56,7 @@ public class OutboundFrameTests
     [Test]
     public void WaitUntilFinishedAsync_Afterwards_RunsNothingOnTheThreadThatFinishes()
     {
-        // Finish runs under the sender's gate: what a user awaits must not run there.
+        // Finish runs under the sender's gate, where no continuation of user code may run.
         var frame = new OutboundFrame(FrameKind.Message, FrameFlags.None);
         int? ranOn = null;
         using var ran = new ManualResetEventSlim();

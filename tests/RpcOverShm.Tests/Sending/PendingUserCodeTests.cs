@@ -2,14 +2,16 @@ using RpcOverShm.Sending;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>What is due to a call: it runs, whoever comes for it, and goes to the thread pool once.</summary>
+/// <summary>
+/// Pending user code of a call runs exactly once, on any thread, and is queued to the thread pool only once.
+/// </summary>
 public class PendingUserCodeTests
 {
     private const int Rounds = 100_000;
 
     private readonly RecordingCall _call = new();
 
-    // As the records of a stream do it, which come faster than a thread of the pool.
+    // As the records of a stream do, which arrive faster than a pool thread starts.
     [Test]
     public async Task QueueWork_AgainAndAgain_IsOneHopUntilItRuns()
     {
@@ -28,7 +30,7 @@ public class PendingUserCodeTests
         Assert.That(ThreadPool.CompletedWorkItemCount - before, Is.LessThan(Rounds / 2));
     }
 
-    // By the reading thread, which queues it or runs it inline, and by the pool's threads, which take what they find.
+    // The reading thread queues the code or runs it inline; pool threads run all pending code that they find.
     [Test]
     public void Work_ThatIsAddedWhileOtherRuns_RunsAfterwards()
     {
@@ -56,7 +58,7 @@ public class PendingUserCodeTests
         }
     }
 
-    // Two runs may overlap: the later one may be the first to say what it has seen.
+    // Two runs may overlap, and the later one may report first.
     private static void Raise(ref int to, int value)
     {
         int known;

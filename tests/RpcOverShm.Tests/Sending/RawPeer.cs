@@ -6,8 +6,8 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Tests.Sending;
 
 /// <summary>
-/// One end of a link worked by hand: sends any frames, also such as no well-meaning peer sends, and takes what comes
-/// record by record, when the test wants to.
+/// One end of a link driven by hand: sends any frames, including illegal ones, and takes received records one by one
+/// when the test asks for them.
 /// </summary>
 internal sealed class RawPeer(PeerLink link) : IDisposable
 {
@@ -24,7 +24,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
             frame.Argument),
         [.. frame.Head, .. frame.Body]);
 
-    /// <summary>Sends a record whose header and payload the test has made.</summary>
+    /// <summary>Sends a record with a header and a payload made by the test.</summary>
     public void SendRecord(RecordHeader header, byte[] payload)
     {
         Assert.That(Link.Writer.TryClaim(payload.Length, isControl: true, out RingClaim claim), "There is room.");
@@ -36,7 +36,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         }
     }
 
-    /// <summary>Takes the next frame; waits for it, but not for ever.</summary>
+    /// <summary>Waits for the next frame, with a time limit, and returns it.</summary>
     public RawFrame Receive()
     {
         long start = Stopwatch.GetTimestamp();
@@ -64,7 +64,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         }
     }
 
-    /// <summary>Takes frames until one of this kind has come; returns all of them.</summary>
+    /// <summary>Receives frames up to one of this kind; returns all of them.</summary>
     public List<RawFrame> ReceiveUntil(FrameKind last)
     {
         List<RawFrame> frames = [Receive()];
@@ -76,7 +76,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         return frames;
     }
 
-    /// <summary>Takes what is there.</summary>
+    /// <summary>Takes all available frames.</summary>
     public List<RawFrame> ReceiveAll()
     {
         var frames = new List<RawFrame>();
@@ -89,7 +89,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         return frames;
     }
 
-    /// <summary>Takes the next frame; null when there is none.</summary>
+    /// <summary>Takes the next frame; returns null if there is none.</summary>
     public RawFrame? TryReceive()
     {
         if (!Link.Reader.TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload))
@@ -141,7 +141,7 @@ internal sealed record RawFrame(
 
     public byte[] Body { get; init; } = Body ?? [];
 
-    /// <summary>What it costs of a call's credit.</summary>
+    /// <summary>The credit of the call that the frame uses.</summary>
     public uint Cost => (uint)Body.Length + 16;
 
     public override string ToString() =>

@@ -6,8 +6,8 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Tests.Sending;
 
 /// <summary>
-/// A call that notes what happens to it; the notes are read by the test's thread. Of the side that serves it or of the
-/// side that started it: each leaves what may not happen to it to the base class.
+/// A call of either side that records its events for the test's thread. Events that are illegal on its side go to the
+/// base class.
 /// </summary>
 internal sealed class RecordingCall : ConnectionCall
 {
@@ -21,20 +21,20 @@ internal sealed class RecordingCall : ConnectionCall
         Waiter = waiter;
     }
 
-    /// <summary>Runs after each note, on the thread that made it.</summary>
+    /// <summary>Runs after each recorded event, on the thread that recorded it.</summary>
     public Action<RecordingCall, string>? OnEvent { get; set; }
 
-    /// <summary>The bytes of all messages, one after the other.</summary>
+    /// <summary>The bytes of all messages, concatenated.</summary>
     public List<byte> ReceivedMessage { get; } = [];
 
     public byte[] LastHead { get; private set; } = [];
 
     public CloseReason? CloseReason { get; private set; }
 
-    /// <summary>The credit that was granted, in order.</summary>
+    /// <summary>The granted credits, in order.</summary>
     public List<uint> Grants { get; } = [];
 
-    /// <summary>Set before work is due: what is done when it runs.</summary>
+    /// <summary>The action for pending user code; must be set before the code becomes pending.</summary>
     public Action<PendingUserCode>? OnWork { get; set; }
 
     public override InlineBudget Budget => _budget;

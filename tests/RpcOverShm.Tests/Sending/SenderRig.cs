@@ -6,7 +6,7 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>A sender at one end of a link, and a peer at the other that reads only when the test does.</summary>
+/// <summary>A sender at one end of a link, and at the other a peer that reads only when the test asks for it.</summary>
 internal sealed class SenderRig : IDisposable
 {
     public SenderRig(uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing)
@@ -24,7 +24,7 @@ internal sealed class SenderRig : IDisposable
 
     public OutgoingCalls Calls => Sender.Outgoing;
 
-    /// <summary>How far the sender's ring is written, as the peer can see.</summary>
+    /// <summary>The position up to which the sender has published its ring.</summary>
     public long Tail => Links.ClientSegment.Own.Tail;
 
     public static byte[] Pattern(int length)
@@ -48,21 +48,21 @@ internal sealed class SenderRig : IDisposable
     public Task<bool> Send(RecordingCall call, ReadOnlySpan<byte> message, FrameFlags flags = FrameFlags.None) =>
         Sender.Messages.SendAsync(call, flags, CopyOf(message));
 
-    /// <summary>Sends what nobody waits for.</summary>
+    /// <summary>Sends a message without waiting for it.</summary>
     public void SendUnawaited(RecordingCall call, ReadOnlySpan<byte> message) =>
         Sender.Messages.Send(call, FrameFlags.None, CopyOf(message));
 
     public int SendPart(RecordingCall call, ReadOnlySpan<byte> part, int wholeLength, FrameFlags flags) =>
         Sender.Messages.SendPart(call, flags, part, wholeLength);
 
-    /// <summary>Credit as the reading thread takes it: what it makes due for the call runs afterwards.</summary>
+    /// <summary>Adds credit as the reading thread does: the call's pending user code runs afterwards.</summary>
     public void AddCredit(RecordingCall call, uint bytes)
     {
         Sender.AddCredit(call, bytes);
         call.RunUserCode();
     }
 
-    /// <summary>Takes frames of one call up to its half-close; returns the bytes of its messages.</summary>
+    /// <summary>Receives frames of one call up to its half-close; returns the bytes of its messages.</summary>
     public byte[] ReceiveMessages(RecordingCall call)
     {
         var bytes = new List<byte>();
@@ -77,7 +77,7 @@ internal sealed class SenderRig : IDisposable
         return [.. bytes];
     }
 
-    /// <summary>Fills the ring with parts of a message, until data finds no more room.</summary>
+    /// <summary>Fills the ring with parts of a message until it has no room for data.</summary>
     public RecordingCall FillWithData()
     {
         RecordingCall call = Start();

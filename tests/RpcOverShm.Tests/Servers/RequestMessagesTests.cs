@@ -7,7 +7,9 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.Tests.Servers;
 
-/// <summary>The request of the first frame has one owner, whoever comes for it.</summary>
+/// <summary>
+/// The request of the first frame has exactly one owner: the reader of the request, or the release at the method's end.
+/// </summary>
 [TestFixture]
 public class RequestMessagesTests
 {
@@ -54,7 +56,7 @@ public class RequestMessagesTests
         }
     }
 
-    // Whole with its first frame: it asks its call for nothing but the encoding.
+    // The message is complete with its first frame, so the object needs nothing of its call but the encoding.
     private static RequestMessages WithFirst() =>
         new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, null!, new ServerCall(null!));
 

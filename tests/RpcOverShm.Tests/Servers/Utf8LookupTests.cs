@@ -3,7 +3,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.Tests.Servers;
 
-/// <summary>Names of all lengths are found, and nothing else is.</summary>
+/// <summary>Names of all lengths are found, other names are not.</summary>
 [TestFixture]
 public class Utf8LookupTests
 {

@@ -6,15 +6,14 @@ using RpcOverShm.Tests.Rings;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
-/// Ring and signal together, as a connection uses them: a producer and a consumer that sleep whenever they can, with
-/// random delays aimed at the moment of parking. A sleep that ends by its time-out and finds something to do is a
-/// wake-up that was lost.
+/// Ring and signal together, as a connection uses them: a producer and a consumer sleep whenever they can, with random
+/// delays around the moment of parking. A sleep that times out although there is data or space is a lost wake-up.
 /// </summary>
 public class ParkWakeStressTests
 {
     private const int Capacity = 4096;
 
-    // Far longer than any wake-up takes, so that a time-out is a verdict.
+    // Far longer than any wake-up takes, so that a timeout proves a lost wake-up.
     private static readonly TimeSpan s_backstop = TimeSpan.FromSeconds(5);
 
     [TestCase("waitv", 40_000)]
@@ -63,7 +62,7 @@ public class ParkWakeStressTests
             byte[] payload = new byte[ring.MaxPayloadBytes];
             while (consumer.Sleeps < consumer.EnoughSleeps)
             {
-                // Now one record and a pause, now a burst that fills the ring.
+                // Usually a few records and a pause, sometimes a burst that fills the ring.
                 int burst = random.Next(64) == 0 ? 40 : 1 + random.Next(3);
                 for (int i = 0; i < burst; i++)
                 {

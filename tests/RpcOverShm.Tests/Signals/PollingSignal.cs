@@ -4,9 +4,10 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
-/// Sleeps by looking again and again, with growing pauses: needs nothing of the operating system but shared memory. It
-/// proves the seam and serves where no doorbell reaches across processes; it costs a look every few milliseconds while
-/// asleep and that much in latency. A wake reaches the sleepers of this process at once; those of the peer poll.
+/// A signal that sleeps by polling with growing pauses, and needs nothing of the operating system but shared memory. It
+/// shows that the interface allows platforms without a doorbell across processes. It costs a check every few
+/// milliseconds while asleep, and that much latency. Wakes reach the sleepers of this process at once; those of the
+/// peer poll.
 /// </summary>
 internal sealed class PollingSignal : ISignal
 {

@@ -6,8 +6,8 @@ using RpcOverShm.Tests.Segments;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
-/// What every implementation of the seam must do. The sleepers sleep on the peer's read-only mapping and the other side
-/// wakes them through its own, with its own instance, as in another process.
+/// The contract of every signal. The sleepers sleep on the peer's read-only mapping; the other side wakes them through
+/// its own mapping and its own instance, as in another process.
 /// </summary>
 public abstract class SignalContract
 {
@@ -81,7 +81,7 @@ public abstract class SignalContract
     {
         Sleeper sleeper = NewSleeper().WaitUntilAsleep();
 
-        // Once is enough for one that sleeps; to be asleep in the kernel is not yet to be asleep on the word.
+        // One wake is enough for a thread that sleeps on the word. A thread asleep in the kernel may not be there yet.
         while (sleeper.IsAlive)
         {
             _signal.Wake(Word);
@@ -149,7 +149,7 @@ public abstract class SignalContract
     [Test]
     public void RaiseAttention_InAStorm_IsNeverMissed()
     {
-        // Each round begins as soon as the last was seen: the next event comes at any step on the way to sleep.
+        // Each round begins as soon as the last event was seen, so the next event meets any step on the way to sleep.
         const int Rounds = 100_000;
         int raised = 0;
         int seen = 0;
@@ -221,7 +221,7 @@ public abstract class SignalContract
             _signal.RaiseLocalEvent();
         }))];
 
-        // The last event finds whoever sleeps; a sleeper that missed it would keep its thread from ending.
+        // The last event must wake all sleepers; one that missed it would keep its thread from ending.
         Array.ForEach(raisers, raiser => raiser.Join());
         Array.ForEach(sleepers, sleeper => sleeper.Join());
         Assert.That(missed, Is.Zero);
@@ -233,7 +233,7 @@ public abstract class SignalContract
     {
         Sleeper sleeper = NewSleeper().WaitUntilAsleep();
 
-        // A thread that slept in cooperative mode would hold this up until it wakes.
+        // A thread that sleeps in cooperative mode would block this collection until it wakes.
         TestThread collector = TestThread.Start("collector", () =>
         {
             for (int i = 0; i < 10; i++)
@@ -251,7 +251,7 @@ public abstract class SignalContract
     [Test]
     public void RaiseAttention_AfterManyWaits_FindsNobodyLeftBehind()
     {
-        // A sleeper that stayed in a list would keep RaiseLocalEvent from returning.
+        // A sleeper that remains in a list would keep RaiseLocalEvent from returning.
         for (int i = 0; i < 1000; i++)
         {
             _signal.Wait(Word, 1, _signal.LocalEvents, s_long);
@@ -261,7 +261,7 @@ public abstract class SignalContract
         TestThread.Start("raiser", _signal.RaiseLocalEvent).Join();
     }
 
-    /// <summary>Makes the implementation.</summary>
+    /// <summary>Creates the implementation under test.</summary>
     protected abstract object Create();
 
     private Sleeper NewSleeper(bool isOnOtherWord = false)
@@ -283,7 +283,7 @@ public abstract class SignalContract
     }
 }
 
-/// <summary>Where the kernel can wait for two words at once.</summary>
+/// <summary>The futex signal on kernels that can wait for two words at once (futex_waitv).</summary>
 public class FutexSignalTests : SignalContract
 {
     [OneTimeSetUp]
@@ -300,13 +300,15 @@ public class FutexSignalTests : SignalContract
     protected override object Create() => new FutexSignal(useWaitv: true);
 }
 
-/// <summary>Where it cannot: a local event wakes again and again until each sleeper has noticed.</summary>
+/// <summary>
+/// The futex signal without futex_waitv: a local event wakes repeatedly until each sleeper has noticed.
+/// </summary>
 public class FutexSignalWithoutWaitvTests : SignalContract
 {
     protected override object Create() => new FutexSignal(useWaitv: false);
 }
 
-/// <summary>The portable form, which needs nothing of the system.</summary>
+/// <summary>The portable signal.</summary>
 public class PollingSignalTests : SignalContract
 {
     protected override object Create() => new PollingSignal();

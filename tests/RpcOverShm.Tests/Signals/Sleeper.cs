@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Tests.Signals;
 
 /// <summary>
-/// A thread that is about to sleep in the kernel, and a way to know that it does: the runtime does not count a thread
-/// in a system call as sleeping, the kernel does.
+/// A thread that is about to sleep in the kernel, and a way to wait until it does. The runtime does not report a thread
+/// in a system call as sleeping, but the kernel does.
 /// </summary>
 internal sealed partial class Sleeper
 {
@@ -20,12 +20,12 @@ internal sealed partial class Sleeper
         });
     }
 
-    /// <summary>What the wait has returned; after <see cref="Join"/>.</summary>
+    /// <summary>The result of the wait, after <see cref="Join"/>.</summary>
     public bool WasWoken { get; private set; }
 
     public bool IsAlive => _thread.IsAlive;
 
-    /// <summary>Returns when the thread sleeps in the kernel, or has ended.</summary>
+    /// <summary>Waits until the thread sleeps in the kernel or has ended.</summary>
     public Sleeper WaitUntilAsleep()
     {
         while (_thread.IsAlive && !IsAsleepInTheKernel())
@@ -55,7 +55,7 @@ internal sealed partial class Sleeper
 
         try
         {
-            // The state follows the name, which stands in parentheses (proc_pid_stat(5)).
+            // The state follows the name, which is in parentheses (proc_pid_stat(5)).
             string stat = File.ReadAllText($"/proc/self/task/{id}/stat");
             return stat[stat.LastIndexOf(')') + 2] == 'S';
         }

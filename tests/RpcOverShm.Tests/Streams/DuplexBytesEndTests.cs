@@ -2,7 +2,7 @@ using RpcOverShm.Streams;
 
 namespace RpcOverShm.Tests.Streams;
 
-/// <summary>How a stream of bytes ends, on either side, and what the other side makes of it.</summary>
+/// <summary>The end of a byte stream on either side, and its effect on the other side.</summary>
 public class DuplexBytesEndTests
 {
     private readonly StreamPair _streams = new();

@@ -8,7 +8,9 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Streams;
 
-/// <summary>A byte stream whose peer breaks the rules: an IOException for its user, and nothing else.</summary>
+/// <summary>
+/// A byte stream whose peer breaks the rules: the user gets an IOException, and nothing else happens.
+/// </summary>
 public class HostileStreamTests
 {
     private readonly LinkPair _links = new(purpose: ConnectionPurpose.ByteStream);
@@ -86,7 +88,7 @@ public class HostileStreamTests
     [Test]
     public void Write_WithAHeadThatFlickers_IsAnErrorAndNothingElse()
     {
-        // One look at the head is for space, another before sleeping: each can meet the wrong value.
+        // The writer reads the head once for space and once before sleeping. Each read may meet the wrong value.
         for (int i = 0; i < 30; i++)
         {
             using var flicker = new FlickeringPeer();
@@ -118,7 +120,7 @@ public class HostileStreamTests
         ValueTask write = stream.WriteAsync(new byte[1 << 20], CancellationToken.None);
         while (links.Client.Writer.TryClaim(0, isControl: true, out RingClaim claim))
         {
-            // Even the reserve is full: the end of the bytes has to look at the head.
+            // Fills the reserve too, so that the end of the stream has to read the head.
             links.Client.Writer.Commit(claim, new RecordHeader(0, (byte)FrameKind.Bytes, 0, 0, 0, 0));
         }
 
@@ -130,11 +132,11 @@ public class HostileStreamTests
         peer.Dispose();
         links.Dispose();
 
-        // Fewer, where threads of the test before were still about to leave.
+        // Possibly fewer: threads of the previous test may still have been leaving.
         Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
     }
 
-    /// <summary>A stream whose peer shows a right and a wrong head in turns.</summary>
+    /// <summary>A stream whose peer alternates between a right and a wrong head.</summary>
     private sealed class FlickeringPeer : IDisposable
     {
         private readonly LinkPair _links = new(purpose: ConnectionPurpose.ByteStream);

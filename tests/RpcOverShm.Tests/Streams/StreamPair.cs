@@ -4,7 +4,7 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Streams;
 
-/// <summary>Two ends of a byte stream, both in this process.</summary>
+/// <summary>The two ends of a byte stream, both in this process.</summary>
 internal sealed class StreamPair : IDisposable
 {
     public StreamPair(int ring = LinkPair.SmallRing)
