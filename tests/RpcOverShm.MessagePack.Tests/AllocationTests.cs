@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Tests.Protos;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>To write a message allocates nothing, to read it no more than Protobuf does.</summary>
+/// <summary>Writing a message allocates nothing, and reading one allocates no more than Protobuf does.</summary>
 internal sealed class AllocationTests
 {
     private const int Rounds = 5;
@@ -66,7 +66,10 @@ internal sealed class AllocationTests
         Assert.That(ours, Is.Positive);
     }
 
-    /// <summary>Bytes for a round; the least of several, because pools and tiers grow in the first ones.</summary>
+    /// <summary>
+    /// Returns the allocated bytes of the best of several rounds, because pools and tiered code still grow in the first
+    /// ones.
+    /// </summary>
     private static long LeastAllocated(Action action)
     {
         long least = long.MaxValue;

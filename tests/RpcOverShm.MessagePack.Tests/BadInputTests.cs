@@ -5,7 +5,7 @@ using RpcOverShm.MessagePack.Tests.Protos;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>What can't be read: one exception, which says where.</summary>
+/// <summary>Unreadable input fails with one kind of exception, whose message names the place.</summary>
 [TestFixture(Way.Compiled)]
 [TestFixture(Way.Described)]
 internal sealed class BadInputTests(Way way)
@@ -152,8 +152,8 @@ internal sealed class BadInputTests(Way way)
     [Test]
     public void Counts_ThatPromiseTheSameBytes_AreRefusedBeforeAnythingIsReserved()
     {
-        // Three bytes inside which two lists promise three elements each: the inner one can't keep its promise, since
-        // two elements of the outer one have to come as well.
+        // Three bytes inside which two lists claim three elements each. The inner list is impossible, because two
+        // elements of the outer one must follow.
         Assert.That(way.FailureOf<Node>("81 03 93 81 03 93 80 80 80"), Does.Contain("more than there is"));
     }
 

@@ -6,7 +6,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>The codec on a channel and a server; the functional tests have the whole of it.</summary>
+/// <summary>The codec on a channel and a server. The functional tests cover codecs in general.</summary>
 internal sealed class ChannelTests
 {
     private static readonly Method<Everything, Everything> s_echo = new(
@@ -23,7 +23,7 @@ internal sealed class ChannelTests
         message.Scalars.Text = new string('€', more);
         message.Lists.I32.Add(Enumerable.Range(0, more));
 
-        // Twice: the second large one is sent while it is written.
+        // Twice, because the second large message is sent while it is being serialized.
         for (int i = 0; i < 2; i++)
         {
             Everything answer = await Call(channel, message).Bounded();
@@ -65,7 +65,7 @@ internal sealed class ChannelTests
     private static Task<Everything> Call(ShmChannel channel, Everything message) =>
         channel.CreateCallInvoker().AsyncUnaryCall(s_echo, host: null, new CallOptions(), message).ResponseAsync;
 
-    /// <summary>Reads nothing and answers always the same.</summary>
+    /// <summary>A codec that ignores requests and always writes the same bytes.</summary>
     private sealed class GarbageCodec(byte[] answer) : ShmCodec
     {
         public override string Name => ShmMessagePackCodec.Instance.Name;

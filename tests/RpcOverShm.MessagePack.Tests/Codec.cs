@@ -5,10 +5,10 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>Messages to bytes and back, as a channel would have it.</summary>
+/// <summary>Converts messages to bytes and back, as a channel does.</summary>
 internal static class Codec
 {
-    /// <summary>The marshaller of a generated type.</summary>
+    /// <summary>Returns the marshaller of a generated type.</summary>
     public static Marshaller<T> Marshaller<T>(Way way)
         where T : class => way == Way.Compiled
             ? ShmMessagePackCodec.Instance.CreateMarshaller<T>(null!)!
@@ -20,11 +20,11 @@ internal static class Codec
     public static T Read<T>(this Way way, params byte[] bytes)
         where T : class => Read(Marshaller<T>(way), bytes);
 
-    /// <summary>Reads what stands there in hexadecimal digits.</summary>
+    /// <summary>Reads a message from hexadecimal digits.</summary>
     public static T ReadHex<T>(this Way way, string hex)
         where T : class => way.Read<T>(Convert.FromHexString(hex.Replace(" ", "", StringComparison.Ordinal)));
 
-    /// <summary>What is said about bytes that can't be read.</summary>
+    /// <summary>Returns the error message for unreadable bytes.</summary>
     public static string FailureOf<T>(this Way way, string hex)
         where T : class => Assert.Throws<MessagePackSerializationException>(() => way.ReadHex<T>(hex))!.Message;
 
@@ -38,10 +38,10 @@ internal static class Codec
     public static T Read<T>(Marshaller<T> marshaller, byte[] bytes) =>
         marshaller.ContextualDeserializer(new MemoryDeserializationContext(new ReadOnlySequence<byte>(bytes)));
 
-    /// <summary>The bytes as hexadecimal digits, in lower case.</summary>
+    /// <summary>Returns the bytes as lower-case hexadecimal digits.</summary>
     public static string Hex(byte[] bytes) => Convert.ToHexStringLower(bytes);
 
-    /// <summary>The same by the generated code for Protobuf.</summary>
+    /// <summary>Copies a message through the generated code for Protobuf.</summary>
     public static T ThroughProtobuf<T>(T message)
         where T : IMessage<T> => (T)message.Descriptor.Parser.ParseFrom(message.ToByteArray());
 }

@@ -7,7 +7,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>What the codec takes, and what it says of the rest.</summary>
+/// <summary>The types that the codec accepts, and its errors for the others.</summary>
 internal sealed class CodecTests
 {
     [Test]
@@ -67,7 +67,7 @@ internal sealed class CodecTests
     [Test]
     public async Task Type_FirstUsedByManyThreads_IsTheSameToAll()
     {
-        // Nobody else uses these types in the tests.
+        // No other test uses these types.
         var api = new Api
         {
             Name = "api",
@@ -102,7 +102,7 @@ internal sealed class CodecTests
         Assert.That(Codec.ThroughProtobuf(old), Is.EqualTo(old).And.Not.EqualTo(read));
     }
 
-    /// <summary>Says that it is of another type.</summary>
+    /// <summary>A message whose descriptor is that of another type.</summary>
     private class Handmade : IMessage
     {
         public MessageDescriptor Descriptor => Scalars.Descriptor;
@@ -118,7 +118,7 @@ internal sealed class CodecTests
         }
     }
 
-    /// <summary>Can't be made from nothing.</summary>
+    /// <summary>A message without a parameterless constructor.</summary>
     private sealed class HandmadeFrom(string text) : Handmade
     {
         public override string ToString() => text;

@@ -10,19 +10,19 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.MessagePack.Tests;
 
 /// <summary>
-/// Messages that somebody has tampered with: they are read, or refused by the one exception that is documented, and
-/// cost no more memory than a multiple of their length. <c>RPCOVERSHM_FUZZ_COUNT</c> says how many there are of each.
+/// Corrupted messages are either read or refused with the documented exception, and allocate no more than a multiple of
+/// their length. <c>RPCOVERSHM_FUZZ_COUNT</c> sets the number of inputs for each test.
 /// </summary>
 internal sealed class FuzzTests
 {
     private const int UsualCount = 50_000;
     private const int CorpusMessages = 100;
 
-    // One byte of input can become an element of a list: a Node, with the collections that are made with it.
+    // One byte of input can become an element of a list: a Node with its collections.
     private const int BytesForEachByte = 1024;
     private const int BytesAtLeast = 16 << 10;
 
-    // Every so many inputs the slower way has to come to the same result.
+    // One in this many inputs is also read by the slower way, whose result must be the same.
     private const int ComparedEvery = 8;
 
     private static int Count => FuzzInputs.Count(UsualCount);

@@ -4,9 +4,7 @@ using RpcOverShm.MessagePack.Tests.Protos;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>
-/// Bytes that were written by hand, for every rule of the package's README. A change here is one on the wire.
-/// </summary>
+/// <summary>Handwritten bytes for every rule of the package's README. A change here changes the wire format.</summary>
 [TestFixture(Way.Compiled)]
 [TestFixture(Way.Described)]
 internal sealed class GoldenTests(Way way)
@@ -150,7 +148,7 @@ internal sealed class GoldenTests(Way way)
     [TestCase(30_000, 65_536, "db00010000")]
     public void String_WithMoreBytesThanCharacters_HasTheHeaderOfItsBytes(int characters, int bytes, string header)
     {
-        // Three bytes for some of them, two for one, if need be.
+        // Characters of three bytes, one of two bytes if needed, and the rest of one byte.
         int long3 = (bytes - characters) / 2;
         string text = new string('€', long3) + (((bytes - characters) & 1) == 1 ? "é" : "");
         text += new string('x', characters - text.Length);

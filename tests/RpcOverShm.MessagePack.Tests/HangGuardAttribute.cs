@@ -3,7 +3,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>Puts every test of the assembly under the watchdog's bound.</summary>
+/// <summary>Applies the hang watchdog to every test of the assembly.</summary>
 [AttributeUsage(AttributeTargets.Assembly)]
 public sealed class HangGuardAttribute : Attribute, ITestAction
 {

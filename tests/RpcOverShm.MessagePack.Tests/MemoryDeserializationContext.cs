@@ -3,12 +3,12 @@ using Grpc.Core;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>A message that lies in memory; any number of readings.</summary>
+/// <summary>A message in memory, which can be read any number of times.</summary>
 internal sealed class MemoryDeserializationContext(ReadOnlySequence<byte> payload) : DeserializationContext
 {
     public override int PayloadLength => (int)payload.Length;
 
-    /// <summary>The bytes in pieces of at most so many.</summary>
+    /// <summary>Creates a context over pieces of at most this many bytes.</summary>
     public static MemoryDeserializationContext InPieces(byte[] bytes, int pieceBytes)
     {
         var first = new Piece(bytes.AsMemory(0, Math.Min(pieceBytes, bytes.Length)), null);

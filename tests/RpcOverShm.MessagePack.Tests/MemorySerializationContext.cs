@@ -4,8 +4,9 @@ using Grpc.Core;
 namespace RpcOverShm.MessagePack.Tests;
 
 /// <summary>
-/// Collects what a marshaller writes, and holds it to what it announced. Hands out at most so many bytes at a time, and
-/// never more than were announced and asked for. Used by one thread; allocates nothing once it has grown.
+/// Collects the bytes that a marshaller writes, and checks them against the announced length. Lends at most
+/// <paramref name="mostAtOnce"/> bytes at a time unless more are requested, and never more than announced. For one
+/// thread; allocates nothing once its buffer has grown.
 /// </summary>
 internal sealed class MemorySerializationContext(int mostAtOnce = int.MaxValue)
     : SerializationContext, IBufferWriter<byte>
@@ -26,7 +27,7 @@ internal sealed class MemorySerializationContext(int mostAtOnce = int.MaxValue)
         return _bytes[.._length];
     }
 
-    /// <summary>For the next message.</summary>
+    /// <summary>Resets the context for the next message.</summary>
     public void Clear()
     {
         _length = 0;

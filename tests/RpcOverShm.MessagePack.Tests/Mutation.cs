@@ -2,10 +2,10 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>What somebody who means harm, or a broken program, makes of a message.</summary>
+/// <summary>Changes messages as an attacker or a broken program would.</summary>
 internal static class Mutation
 {
-    // Codes that say that much follows, and those at the edges of the ranges of codes.
+    // Codes that announce much data, and those at the edges of the code ranges.
     private static readonly byte[] s_codes =
     [
         MessagePackCode.Nil, MessagePackCode.NeverUsed, MessagePackCode.True, MessagePackCode.Bin8,
@@ -17,7 +17,7 @@ internal static class Mutation
         0xe0, 0xff,
     ];
 
-    /// <summary>A copy with one to four changes.</summary>
+    /// <summary>Returns a copy with one to four changes.</summary>
     public static byte[] Of(byte[] original, Random random)
     {
         List<byte> bytes = [.. original];

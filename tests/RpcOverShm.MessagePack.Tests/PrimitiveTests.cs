@@ -5,7 +5,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>The forms of single values are those of the package's own writer.</summary>
+/// <summary>Single values have the same encoding as from the package's own writer.</summary>
 internal sealed class PrimitiveTests
 {
     private const int Numbers = 20_000;

@@ -3,7 +3,7 @@ using RpcOverShm.MessagePack.Tests.Protos;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>What is read that we would not have written: by other implementations, or by newer versions.</summary>
+/// <summary>Input that the codec reads but would not write: from other implementations or newer versions.</summary>
 [TestFixture(Way.Compiled)]
 [TestFixture(Way.Described)]
 internal sealed class ReadingTests(Way way)

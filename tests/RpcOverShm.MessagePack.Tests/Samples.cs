@@ -4,7 +4,7 @@ using RpcOverShm.MessagePack.Tests.Protos;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>Messages that hold something of everything.</summary>
+/// <summary>Messages with a value in every field.</summary>
 internal static class Samples
 {
     public static Scalars Scalars => new()

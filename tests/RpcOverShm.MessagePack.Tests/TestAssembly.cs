@@ -2,7 +2,7 @@ using MessagePack.Internal;
 using RpcOverShm.MessagePack.Tests;
 using RpcOverShm.MessagePack.Tests.Objects;
 
-// Fixtures keep what a test needs in fields; a fresh instance for each test spares them the tidying up.
+// A new instance for each test, because fixtures keep the objects of a test in fields.
 [assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 [assembly: HangGuard]
 [assembly: GeneratedAssemblyMessagePackResolver(typeof(AnnouncedResolver), 3, 1)]

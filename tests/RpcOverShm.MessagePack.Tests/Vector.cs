@@ -2,7 +2,7 @@ using Google.Protobuf;
 
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>A message and its bytes in hexadecimal digits.</summary>
+/// <summary>A message and its bytes as hexadecimal digits.</summary>
 internal sealed class Vector<T>(string name, T message, string hex) : IVector
     where T : class, IMessage<T>
 {
@@ -15,9 +15,9 @@ internal sealed class Vector<T>(string name, T message, string hex) : IVector
     public override string ToString() => name;
 }
 
-/// <summary>A message of some type, and its bytes.</summary>
+/// <summary>A vector for any type of message.</summary>
 public interface IVector
 {
-    /// <summary>Writes and reads the message.</summary>
+    /// <summary>Writes and reads the message, and compares both results.</summary>
     void Check(Way way);
 }

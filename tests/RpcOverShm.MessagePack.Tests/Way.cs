@@ -1,11 +1,11 @@
 namespace RpcOverShm.MessagePack.Tests;
 
-/// <summary>How a message is written and read. Every rule holds for both ways.</summary>
+/// <summary>The implementation that reads and writes messages. Every rule holds for both.</summary>
 public enum Way
 {
-    /// <summary>By code that was compiled for its type.</summary>
+    /// <summary>Code compiled for the message's type.</summary>
     Compiled,
 
-    /// <summary>By its descriptor, as where code can't be compiled.</summary>
+    /// <summary>The message's descriptor, for platforms that cannot compile code at run time.</summary>
     Described,
 }

@@ -5,8 +5,8 @@ using RpcOverShm.MessagePack.Tests.Protos;
 namespace RpcOverShm.MessagePack.Tests.Calls;
 
 /// <summary>
-/// A service over messages with fields of every kind: an answer is the request, and what the server has seen in it, as
-/// Protobuf. Its marshallers are Protobuf's, as generated code has them.
+/// A service over messages with fields of every kind. A response is the request, extended by its Protobuf bytes as the
+/// server saw them. The marshallers are Protobuf's, as in generated code.
 /// </summary>
 internal static class MirrorService
 {
@@ -36,7 +36,7 @@ internal static class MirrorService
             })
         .Build();
 
-    /// <summary>What the server is to answer.</summary>
+    /// <summary>Returns the response that the server must send.</summary>
     public static Everything AnswerTo(Everything request)
     {
         Everything answer = request.Clone();

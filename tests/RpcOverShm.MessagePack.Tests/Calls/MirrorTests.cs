@@ -5,7 +5,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests.Calls;
 
-/// <summary>One service answers the same through both codecs, whatever is in its messages.</summary>
+/// <summary>One service returns the same responses through both codecs, for any content of its messages.</summary>
 internal sealed class MirrorTests
 {
     private const int Messages = 200;
@@ -76,7 +76,7 @@ internal sealed class MirrorTests
             MethodType.Unary, MirrorService.Unary.ServiceName, MirrorService.Unary.Name, marshaller, marshaller);
         CallInvoker invoker = bytes.CreateCallInvoker();
 
-        // A message of 100 MB is promised; a list begins; nothing at all; Protobuf.
+        // A message that claims 100 MB; the start of a list; no bytes; Protobuf.
         foreach (byte[] wrong in (byte[][])[[0xDF, 6, 0, 0, 0], [0x91], [], [0x0A, 0x01, 0x01]])
         {
             RpcException? failure = Assert.ThrowsAsync<RpcException>(

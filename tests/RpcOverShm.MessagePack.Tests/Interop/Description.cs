@@ -8,8 +8,8 @@ using Google.Protobuf.Reflection;
 namespace RpcOverShm.MessagePack.Tests.Interop;
 
 /// <summary>
-/// What a message should look like to somebody who reads its bytes with another library, in the words of
-/// msgpack_echo.py: made from the rules, by reflection, without any code of the codec.
+/// Describes a message as another library must read it from the bytes, in the notation of msgpack_echo.py. It follows
+/// the documented rules by reflection and uses no code of the codec.
 /// </summary>
 internal static class Description
 {
@@ -43,7 +43,7 @@ internal static class Description
         _ => OfValue(field, value),
     };
 
-    // The value of a well-known wrapper stands in for the wrapper, which is a message on the wire.
+    // The property of a well-known wrapper type has the wrapped value, but on the wire the wrapper is a message.
     private static string OfValue(FieldDescriptor field, object value) => value switch
     {
         IMessage message => Of(message),

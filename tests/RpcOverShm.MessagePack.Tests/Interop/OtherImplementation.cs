@@ -4,27 +4,29 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.MessagePack.Tests.Interop;
 
 /// <summary>
-/// A child process that reads and writes MessagePack with a library of another language. It ends when its standard
-/// input does, so with this process at the latest.
+/// A child process that reads and writes MessagePack with a library of another language. It exits when its standard
+/// input ends, so no later than this process.
 /// </summary>
 internal sealed class OtherImplementation : IDisposable
 {
-    /// <summary>"1" makes a missing tool a failure; otherwise the tests that need it are skipped.</summary>
+    /// <summary>If "1", a missing tool fails the tests that need it; otherwise they are skipped.</summary>
     private const string RequireVariable = "RPCOVERSHM_REQUIRE_INTEROP";
 
     private readonly Process _process;
 
     private OtherImplementation(Process process) => _process = process;
 
-    /// <summary>python3-msgpack, which Debian installs for Debian's Python.</summary>
+    /// <summary>Starts Python with python3-msgpack, which Debian installs for its own Python.</summary>
     public static Task<OtherImplementation> StartPythonAsync() =>
         StartAsync("python3-msgpack", "msgpack_echo.py", "/usr/bin/python3", "python3");
 
-    /// <summary>@msgpack/msgpack, found by NODE_PATH.</summary>
+    /// <summary>Starts Node with @msgpack/msgpack, found through NODE_PATH.</summary>
     public static Task<OtherImplementation> StartNodeAsync() =>
         StartAsync("@msgpack/msgpack", "msgpack_echo.js", "node");
 
-    /// <summary>What the library makes of the bytes.</summary>
+    /// <summary>
+    /// Returns the library's description of the bytes, and the bytes that it writes for the same message.
+    /// </summary>
     public async Task<(string Description, byte[] Rewritten)> EchoAsync(byte[] bytes)
     {
         await _process.StandardInput.WriteLineAsync(Codec.Hex(bytes)).Bounded();

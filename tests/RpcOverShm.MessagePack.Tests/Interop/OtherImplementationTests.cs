@@ -4,7 +4,7 @@ using RpcOverShm.MessagePack.Tests.RandomMessages;
 
 namespace RpcOverShm.MessagePack.Tests.Interop;
 
-/// <summary>Two libraries that know nothing of ours read what we write, and we read what they write.</summary>
+/// <summary>Two independent libraries read the codec's bytes, and the codec reads theirs.</summary>
 [TestFixture("python")]
 [TestFixture("node")]
 internal sealed class OtherImplementationTests(string language)

@@ -3,10 +3,10 @@ using MessagePack.Formatters;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>A resolver as the package's source generator makes it: the assembly's attribute names it.</summary>
+/// <summary>A resolver as the package's source generator makes it, named by an attribute of the assembly.</summary>
 internal sealed class AnnouncedResolver : IFormatterResolver
 {
-    // Found by its name.
+    // MessagePack finds the field by its name.
     public static readonly IFormatterResolver Instance = new AnnouncedResolver();
 
     public IMessagePackFormatter<T>? GetFormatter<T>() =>

@@ -4,7 +4,7 @@ using MessagePack.Resolvers;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>Types that were not generated: by the package's own serializer, and its strictest settings.</summary>
+/// <summary>Types without generated code, through the package's serializer with its strictest settings.</summary>
 internal sealed class ObjectTests
 {
     private readonly Marshaller<Order> _orders = ShmMessagePackCodec.Instance.CreateMarshaller<Order>(null!)!;
@@ -79,7 +79,7 @@ internal sealed class ObjectTests
     {
         Marshaller<Tree> trees = ShmMessagePackCodec.Instance.CreateMarshaller<Tree>(null!)!;
         byte[] bomb = Bomb(Convert.FromHexString(level), isOnce: level != "91");
-        // What is allocated only the first time is not the message's doing.
+        // Warms up one-time allocations.
         AssertRefused();
         long before = GC.GetAllocatedBytesForCurrentThread();
         AssertRefused();
@@ -172,7 +172,7 @@ internal sealed class ObjectTests
     public void Options_ThatAreNull_AreRefused() =>
         Assert.That(() => new ShmMessagePackCodec(null!), Throws.ArgumentNullException);
 
-    /// <summary>Arrays in each other, each of which promises as many elements as there are bytes behind it.</summary>
+    /// <summary>Returns nested arrays, each of which claims as many elements as bytes follow it.</summary>
     private static byte[] Bomb(byte[] level, bool isOnce)
     {
         const int Levels = 45;

@@ -2,7 +2,7 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>A message that nobody generated.</summary>
+/// <summary>A handwritten message type.</summary>
 [MessagePackObject]
 public sealed class Order
 {
@@ -26,12 +26,12 @@ public sealed class Order
     [Key(4)]
     public Dictionary<string, int>? Notes { get; set; }
 
-    /// <summary>Another one, for as deep as one likes.</summary>
+    /// <summary>A nested order, for tests of any depth.</summary>
     [Key(5)]
     public Order? Before { get; set; }
 }
 
-/// <summary>A part of an order, by names.</summary>
+/// <summary>A part of an order, with property names as keys.</summary>
 [MessagePackObject(keyAsPropertyName: true)]
 public sealed class OrderLine
 {

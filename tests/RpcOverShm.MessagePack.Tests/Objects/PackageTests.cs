@@ -4,7 +4,7 @@ using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>Behaviour of the package that the codec relies on.</summary>
+/// <summary>The behaviour of the MessagePack package that the codec relies on.</summary>
 internal sealed class PackageTests
 {
     private static readonly Marshaller<Order> s_orders = Make<Order>();

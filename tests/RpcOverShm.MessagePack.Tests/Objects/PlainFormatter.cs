@@ -3,7 +3,7 @@ using MessagePack.Formatters;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>Somebody's own way to write a class that has no attributes.</summary>
+/// <summary>A user's formatter for a class without attributes.</summary>
 internal sealed class PlainFormatter : IMessagePackFormatter<Plain?>
 {
     public void Serialize(ref MessagePackWriter writer, Plain? value, MessagePackSerializerOptions options) =>
@@ -13,7 +13,6 @@ internal sealed class PlainFormatter : IMessagePackFormatter<Plain?>
         new() { Number = reader.ReadInt32() };
 }
 
-/// <summary>A class without any attribute.</summary>
 public sealed class Plain
 {
     public int Number { get; set; }

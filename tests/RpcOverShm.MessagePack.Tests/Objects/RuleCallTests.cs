@@ -4,7 +4,7 @@ using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>The codec's rules as the users of a channel and a server meet them.</summary>
+/// <summary>The codec's rules as seen by users of a channel and a server.</summary>
 internal sealed class RuleCallTests
 {
     private static readonly ShmChannelOptions s_options = new() { Codec = ShmMessagePackCodec.Instance };
@@ -73,7 +73,7 @@ internal sealed class RuleCallTests
                 return Task.FromResult(request);
             }).Build();
 
-    // What a generated marshaller would do is never asked of these.
+    // The codec replaces these marshallers, so they are never called.
     private static Method<T, T> Echo<T>()
         where T : class
     {

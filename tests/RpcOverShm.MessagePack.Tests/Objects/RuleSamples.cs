@@ -3,7 +3,7 @@ using MessagePack.Formatters;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>Types that the codec's rules are about.</summary>
+/// <summary>Sample types for the codec's rules.</summary>
 public static class RuleSamples
 {
     [Union(0, typeof(Circle))]
@@ -36,7 +36,7 @@ public static class RuleSamples
     public sealed record Dog(int Legs, [property: Key(1)] string Name, [property: Key(2)] string? Owner = null)
         : Animal(Legs);
 
-#pragma warning disable MsgPack004 // The mistake that it is a sample of.
+#pragma warning disable MsgPack004 // The sample shows this mistake.
     [MessagePackObject]
     public sealed record Forgetful(int Forgotten);
 #pragma warning restore MsgPack004
@@ -71,7 +71,7 @@ public static class RuleSamples
         [Key(0)] internal Type? Type { get; set; }
     }
 
-    /// <summary>Has a member that nobody writes.</summary>
+    /// <summary>Has a member that is not serialized.</summary>
     [MessagePackObject]
     public sealed class Unseen
     {
@@ -102,7 +102,7 @@ public static class RuleSamples
         public T? Deserialize(ref MessagePackReader reader, MessagePackSerializerOptions options) => default;
     }
 
-    /// <summary>Is complete only when it is written.</summary>
+    /// <summary>Sets its content in the callback before serialization.</summary>
     [MessagePackObject]
     public sealed class Late : IMessagePackSerializationCallbackReceiver
     {
@@ -116,7 +116,7 @@ public static class RuleSamples
         }
     }
 
-    /// <summary>Somebody's own way to write a type, which takes one.</summary>
+    /// <summary>A user's formatter for <see cref="Type"/>.</summary>
     public sealed class KnownTypeFormatter : IMessagePackFormatter<Type?>
     {
         public void Serialize(ref MessagePackWriter writer, Type? value, MessagePackSerializerOptions options) =>
@@ -126,7 +126,7 @@ public static class RuleSamples
             reader.ReadBoolean() ? typeof(int) : null;
     }
 
-    /// <summary>Writes a class with the help of a formatter that no declaration shows.</summary>
+    /// <summary>A formatter that uses another one which no declaration shows.</summary>
     public sealed class HidingFormatter : IMessagePackFormatter<Plain?>
     {
         public void Serialize(ref MessagePackWriter writer, Plain? value, MessagePackSerializerOptions options) =>

@@ -12,7 +12,8 @@ using static RpcOverShm.MessagePack.Tests.Objects.RuleSamples;
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
 /// <summary>
-/// Types and values that the package takes and the codec does not: something would be lost, or a peer choose too much.
+/// Types and values that the package accepts and the codec refuses, because data would be lost or a peer could choose
+/// too much.
 /// </summary>
 internal sealed class RuleTests
 {
@@ -41,7 +42,7 @@ internal sealed class RuleTests
         string[] all = refusals();
 
         Assert.That(all, Has.All.Contains("'msgpack'").And.All.Contains(advice));
-        // A member is named; in a message of its own, a type whose own member is wrong is too.
+        // The error names the member. Within a message, this also covers types with a refused member of their own.
         Assert.That(all[1..], Has.All.Contains(".Held holds ").Or.All.Contains("Typeless.Anything"));
         Assert.That(all.Select(one => one.Split(advice).Length), Has.All.EqualTo(2), "It is said once.");
         Assert.That(all, Has.All.Contains(type));

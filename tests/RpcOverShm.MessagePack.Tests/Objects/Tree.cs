@@ -2,7 +2,7 @@ using MessagePack;
 
 namespace RpcOverShm.MessagePack.Tests.Objects;
 
-/// <summary>What holds any number of its own kind, and whatever else there is.</summary>
+/// <summary>A message with any number of nodes of its own type, and a field of any type.</summary>
 [MessagePackObject]
 public sealed class Tree
 {
@@ -13,7 +13,7 @@ public sealed class Tree
     public object? Fruit { get; set; }
 }
 
-/// <summary>Arrays of arrays, as deep as one likes, and whatever else.</summary>
+/// <summary>Nested arrays of any depth, and a field of any type.</summary>
 [MessagePackObject]
 public sealed class Folder
 {

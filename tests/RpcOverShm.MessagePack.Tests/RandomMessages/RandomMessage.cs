@@ -8,23 +8,23 @@ using RpcOverShm.Testing;
 namespace RpcOverShm.MessagePack.Tests.RandomMessages;
 
 /// <summary>
-/// Messages of any generated type at random, by its descriptor: each field is there or not, each oneof has one case or
-/// none, values lie at the edges more often than not. Shrinks by leaving out fields and elements.
+/// Generates random messages of any generated type from its descriptor. Each field is present or not, each oneof has
+/// one case or none, and values are often edge cases. Shrinks by removing fields and elements.
 /// </summary>
 internal static class RandomMessage
 {
     private const int MaxDepth = 4;
 
-    /// <summary>Messages of a type; smaller ones where a failure has been found.</summary>
+    /// <summary>Returns messages of a type; shrinks them after a failure.</summary>
     public static Arbitrary<IMessage> Of(MessageDescriptor type) => Arb.From(Generator(type, 0), Shrink);
 
-    /// <summary>Some messages of a type, by a seed that is printed.</summary>
+    /// <summary>Returns sample messages of a type, with a printed seed.</summary>
     public static IEnumerable<IMessage> Sample(MessageDescriptor type, int count) =>
         Generator(type, 0).Sample(20, new Rnd((ulong)TestSeed.Next(), 1), count);
 
     private static Gen<IMessage> Generator(MessageDescriptor type, int depth)
     {
-        // Without many fields deep down: a type that holds itself would otherwise grow without end.
+        // Fewer fields at greater depth; otherwise a recursive type would grow without end.
         int absent = 1 + (2 * depth);
         IEnumerable<Gen<Action<IMessage>>> setters = type.Fields.InFieldNumberOrder()
             .Where(field => field.RealContainingOneof is null)
@@ -104,7 +104,7 @@ internal static class RandomMessage
 
     private static IMessage Copy(IMessage message) => message.Descriptor.Parser.ParseFrom(message.ToByteArray());
 
-    /// <summary>Takes the last element out of a list, or the value out of a field. False when there was none.</summary>
+    /// <summary>Removes the last element of a list, or the value of a field; returns false if there was none.</summary>
     private static bool Clear(FieldDescriptor field, IMessage message)
     {
         if (field.Accessor.GetValue(message) is IList list)

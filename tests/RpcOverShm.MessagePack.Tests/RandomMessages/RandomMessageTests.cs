@@ -8,7 +8,7 @@ using RpcOverShm.Testing;
 
 namespace RpcOverShm.MessagePack.Tests.RandomMessages;
 
-/// <summary>Messages at random are the same behind MessagePack, in both ways, as behind Protobuf.</summary>
+/// <summary>Random messages survive MessagePack, in both ways, exactly as they survive Protobuf.</summary>
 internal sealed class RandomMessageTests
 {
     private const int Messages = 500;

@@ -7,8 +7,8 @@ using Google.Protobuf.Reflection;
 namespace RpcOverShm.MessagePack.Tests.RandomMessages;
 
 /// <summary>
-/// Values at random, at the edges of the forms that MessagePack has for them as often as anywhere else. No -0.0, which
-/// the generated code for Protobuf does not write, and no half characters, which become others in both.
+/// Generates random values, often at the edges of MessagePack's encodings. Not generated are -0.0, which
+/// Protobuf's generated code does not write, and lone surrogates, which both formats replace.
 /// </summary>
 internal static class RandomValue
 {
@@ -43,7 +43,7 @@ internal static class RandomValue
         Gen.Choose(0, 255).Select(number => (byte)number).ArrayOf().Select(bytes => ByteString.CopyFrom(bytes)),
         Gen.Elements(255, 256).Select(length => ByteString.CopyFrom(new byte[length])));
 
-    /// <summary>Values of a field that is no message; without a sign on zero.</summary>
+    /// <summary>Returns values for a field that is not a message; never a negative zero.</summary>
     public static Gen<object> Of(FieldDescriptor field) => field.FieldType switch
     {
         FieldType.Bool => Gen.Elements<object>(true, false),
