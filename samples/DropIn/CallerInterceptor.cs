@@ -3,14 +3,14 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>On the client: every call says who calls, and is noted.</summary>
+/// <summary>Client interceptor that adds the caller's name to each call's metadata and records the method.</summary>
 internal sealed class CallerInterceptor(string caller) : Interceptor
 {
     public const string CallerKey = "caller";
 
     private readonly List<string> _methods = [];
 
-    /// <summary>The methods that were called, in order.</summary>
+    /// <summary>The names of the called methods, in order.</summary>
     public IReadOnlyList<string> Methods => _methods;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
@@ -37,7 +37,7 @@ internal sealed class CallerInterceptor(string caller) : Interceptor
         ClientInterceptorContext<TRequest, TResponse> context,
         AsyncDuplexStreamingCallContinuation<TRequest, TResponse> continuation) => continuation(WithCaller(context));
 
-    // The caller's own metadata is not changed.
+    // Copies the metadata, because the original belongs to the caller.
     private ClientInterceptorContext<TRequest, TResponse> WithCaller<TRequest, TResponse>(
         ClientInterceptorContext<TRequest, TResponse> context)
         where TRequest : class

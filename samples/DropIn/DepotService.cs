@@ -4,7 +4,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>A service as it was written for Grpc.Core: nothing in it knows how its calls travel.</summary>
+/// <summary>A service written for Grpc.Core; it does not depend on the transport.</summary>
 internal sealed class DepotService : Depot.DepotBase
 {
     public const string LeftKey = "left";
@@ -14,12 +14,12 @@ internal sealed class DepotService : Depot.DepotBase
     private readonly ConcurrentDictionary<string, int> _stock = new(
         [new("bolt", 100), new("nut", 80), new("washer", 250)]);
 
-    /// <summary>What marks a refusal as the depot's.</summary>
+    /// <summary>Bytes that mark a refusal as the depot's; sent as a binary trailer.</summary>
     public static byte[] Seal => [0x00, 0xD0, 0xFF];
 
     public override async Task<Parts> Take(Parts request, ServerCallContext context)
     {
-        // What the client sends as metadata comes back as headers.
+        // Sends an entry of the request metadata back in the response headers.
         await context.WriteResponseHeadersAsync(
             new Metadata { { TimeZoneKey, context.RequestHeaders.GetValue(TimeZoneKey) ?? "UTC" } });
         int left = _stock.GetValueOrDefault(request.Name);

@@ -4,8 +4,8 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.Samples;
 
 /// <summary>
-/// A client as it was written for Grpc.Core: it is given a channel, and cannot tell which. What it says holds nothing
-/// that may differ between two runs, so runs can be compared.
+/// A client written for Grpc.Core; it works with any channel. Its output has nothing that differs from run to run, so
+/// the output of two runs can be compared.
 /// </summary>
 internal sealed class DepotTour
 {
@@ -15,7 +15,7 @@ internal sealed class DepotTour
 
     private DepotTour(ChannelBase channel) => _client = new Depot.DepotClient(channel.Intercept(_interceptor));
 
-    /// <summary>Makes calls of all kinds; returns a line for each.</summary>
+    /// <summary>Makes calls of all kinds. Returns one line of output for each.</summary>
     public static async Task<IReadOnlyList<string>> RunAsync(ChannelBase channel)
     {
         var tour = new DepotTour(channel);

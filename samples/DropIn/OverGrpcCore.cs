@@ -3,7 +3,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The tour over Grpc.Core.</summary>
+/// <summary>Runs the tour over Grpc.Core.</summary>
 internal static class OverGrpcCore
 {
     public static async Task<IReadOnlyList<string>> RunAsync()

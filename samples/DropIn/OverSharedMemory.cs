@@ -3,7 +3,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The tour over shared memory.</summary>
+/// <summary>Runs the tour over shared memory.</summary>
 internal static class OverSharedMemory
 {
     public static async Task<IReadOnlyList<string>> RunAsync()

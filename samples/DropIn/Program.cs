@@ -1,6 +1,6 @@
 using RpcOverShm.Samples;
 
-// The same service and the same client, over one transport and then over the other.
+// Runs the same service and client over Grpc.Core, then over shared memory.
 SideBySide.ShowCode();
 try
 {

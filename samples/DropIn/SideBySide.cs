@@ -2,14 +2,14 @@ using System.Reflection;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Prints what differs between the two transports: some lines of code, and nothing of what they do.</summary>
+/// <summary>Prints and compares the code and the output of the tour over both transports.</summary>
 internal static class SideBySide
 {
     private const int ColumnWidth = 76;
     private const string SnippetBegin = "// snippet: host";
     private const string SnippetEnd = "// end snippet";
 
-    /// <summary>The lines of each host that the other does not have.</summary>
+    /// <summary>Prints the lines of code that only one of the two hosts has.</summary>
     public static void ShowCode()
     {
         string[] grpcCore = HostLines(nameof(OverGrpcCore));
@@ -38,7 +38,7 @@ internal static class SideBySide
         Console.WriteLine();
     }
 
-    /// <summary>Returns whether both have said the same.</summary>
+    /// <summary>Prints the differences, if any. Returns whether both outputs are the same.</summary>
     public static bool ShowVerdict(IReadOnlyList<string> overGrpcCore, IReadOnlyList<string> overSharedMemory)
     {
         if (overGrpcCore.SequenceEqual(overSharedMemory))

@@ -3,7 +3,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>On the server: every call ends with a trailer that says which method was run for whom.</summary>
+/// <summary>Server interceptor that adds a trailer with the method and the caller's name to each call.</summary>
 internal sealed class SigningInterceptor : Interceptor
 {
     public const string SignatureKey = "signature";

@@ -4,12 +4,13 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Generated messages as Protobuf's JSON, which a person can read on the way. Slower than the bytes.</summary>
+/// <summary>Carries generated messages as Protobuf's JSON: readable on the wire, but slower than binary.</summary>
 internal sealed class JsonCodec : ShmCodec
 {
     public override string Name => "json";
 
-    // Called once for each method and direction. Null: there is no JSON for messages that were not generated.
+    // Called once for each method and direction. Null means that the codec does not support the type, here one that was
+    // not generated.
     public override Marshaller<T>? CreateMarshaller<T>(Marshaller<T> generated) =>
         Activator.CreateInstance<T>() is not IMessage { Descriptor: var type }
             ? null

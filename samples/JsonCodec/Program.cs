@@ -3,7 +3,7 @@ using Grpc.Core;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
-// A server that answers in JSON whoever asks in JSON, and a client that does.
+// A server that answers JSON requests in JSON, and a client that sends them.
 var options = new ShmServerOptions { Codecs = { new JsonCodec() } };
 await using var server = new ShmServer($"shm://json-codec-{Environment.ProcessId}", options);
 server.Services.Add(Greeter.BindService(new GreeterService()));
@@ -13,7 +13,7 @@ using var channel = ShmChannel.ForAddress(server.Address, new ShmChannelOptions 
 HelloReply reply = new Greeter.GreeterClient(channel).SayHello(new HelloRequest { Name = "messages" });
 Console.WriteLine($"a generated client:  {reply.Message}");
 
-// Another client takes the codec's bytes as they are: this is what goes over the wire.
+// A second client uses the codec's name with raw bytes, which shows the bytes on the wire.
 Marshaller<byte[]> bytes = Marshallers.Create<byte[]>(static sent => sent, static received => received);
 var sayHello = new Method<byte[], byte[]>(MethodType.Unary, "rpcovershm.samples.Greeter", "SayHello", bytes, bytes);
 using var wire = ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = new ShmRawCodec("json") });

@@ -2,10 +2,10 @@ using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The client's process: calls the server in every shape and with every codec.</summary>
+/// <summary>The client process: makes calls of every shape with every codec.</summary>
 internal static class Demonstration
 {
-    /// <summary>Returns the exit code: 0 when everything was as expected.</summary>
+    /// <summary>Runs all calls. Returns the exit code: 0 if all results were as expected.</summary>
     public static async Task<int> RunAsync()
     {
         string address = $"shm://quickstart-{Environment.ProcessId}";

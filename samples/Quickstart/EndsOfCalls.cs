@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Calls that end otherwise than well: each with the status that gRPC gives it.</summary>
+/// <summary>Makes calls that fail, and checks that each has the status code that gRPC specifies.</summary>
 internal sealed class EndsOfCalls(ShmChannel channel)
 {
     private readonly Ticker.TickerClient _client = new(channel);

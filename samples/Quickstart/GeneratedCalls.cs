@@ -3,7 +3,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Every call shape, through the generated client, whatever the channel's codec is.</summary>
+/// <summary>Makes calls of every shape through the generated client, with the codec of the channel.</summary>
 internal sealed class GeneratedCalls(ShmChannel channel)
 {
     private static readonly Symbol s_symbol = new() { Name = "SHM" };

@@ -1,6 +1,6 @@
 using RpcOverShm.Samples;
 
-// The same program is both processes: without arguments the client, which starts itself again as the server.
+// Without arguments, the program is the client. The client starts the program again as the server.
 return args switch
 {
     [] => await Demonstration.RunAsync(),

@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Every call shape with raw bytes in pooled memory.</summary>
+/// <summary>Makes calls of every shape with raw bytes in pooled memory.</summary>
 internal sealed class RawCalls
 {
     private const int LargeBytes = 1 << 20;

@@ -2,10 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>
-/// A service without a contract: it sends back whatever bytes come. Its methods are made by hand, and their messages
-/// are never parsed.
-/// </summary>
+/// <summary>A service without a <c>.proto</c> file: it sends received bytes back and never parses them.</summary>
 internal static class RawService
 {
     public static Method<ShmPayload, ShmPayload> Unary { get; } = Define(MethodType.Unary);
@@ -17,7 +14,7 @@ internal static class RawService
     public static Method<ShmPayload, ShmPayload> Duplex { get; } = Define(MethodType.DuplexStreaming);
 
     public static ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
-        .AddMethod(Unary, static (request, _) => Task.FromResult(request)) // The server disposes what is returned.
+        .AddMethod(Unary, static (request, _) => Task.FromResult(request)) // The server disposes the result.
         .AddMethod(ServerStream, RepeatAsync)
         .AddMethod(ClientStream, EchoLongestAsync)
         .AddMethod(Duplex, EchoEachAsync)

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Samples;
 
-/// <summary>No calls at all: bytes, in both directions, as through a named pipe.</summary>
+/// <summary>Sends bytes in both directions through a stream instead of calls, as through a named pipe.</summary>
 internal static class RawStream
 {
     public static Task ShowAsync(Report report, string address) =>
@@ -13,7 +13,7 @@ internal static class RawStream
         new Random(1).NextBytes(sent);
         byte[] received = new byte[sent.Length];
 
-        // Both ways at the same time: the stream holds less than this.
+        // Writes and reads concurrently: a write waits while the rings are full of bytes that nobody has read.
         Task writing = stream.WriteAsync(sent).AsTask();
         await stream.ReadExactlyAsync(received);
         await writing;

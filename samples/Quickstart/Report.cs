@@ -3,12 +3,10 @@ using System.Globalization;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>
-/// Prints what happened and how long it took, cold and warm apart, and counts what was not as expected.
-/// </summary>
+/// <summary>Prints the results of calls and their times, cold and warm, and counts the failures.</summary>
 internal sealed class Report
 {
-    // Unary calls that are measured as one: a look at the clock would be a part of each.
+    // Unary calls per measurement: reading the clock for each call would add to its time.
     private const int CallsAtOnce = 1000;
     private const int WarmUpRounds = 3;
     private static readonly TimeSpan s_turn = TimeSpan.FromMilliseconds(50);
@@ -17,8 +15,7 @@ internal sealed class Report
 
     public int Failures { get; private set; }
 
-    /// <summary>Checks what must be so.</summary>
-    /// <exception cref="InvalidOperationException">It is not.</exception>
+    /// <summary>Throws if a result is wrong.</summary>
     public static void Require(bool isRight, string problem)
     {
         if (!isRight)
@@ -35,12 +32,12 @@ internal sealed class Report
         Console.WriteLine("codec    call                   first      second   what happened");
     }
 
-    /// <summary>Runs something once or twice, and prints what it says of itself.</summary>
-    /// <param name="codec">How its messages travel.</param>
+    /// <summary>Runs a call cold, once or twice, and prints its times and the description that it returns.</summary>
+    /// <param name="codec">The name of the codec.</param>
     /// <param name="what">The shape of the call.</param>
     /// <param name="run">Makes the call.</param>
-    /// <param name="count">The calls or messages in it; 0 for what is done once only, and not warm.</param>
-    /// <param name="repeat">What makes so many calls, where <paramref name="run"/> makes one; else null.</param>
+    /// <param name="count">The number of calls or messages of a warm run; 0 to run once, and cold only.</param>
+    /// <param name="repeat">Makes the calls of a warm run; null to use <paramref name="run"/>.</param>
     public async Task ShowAsync(
         string codec, string what, Func<Task<string>> run, int count = 0, Func<Task>? repeat = null)
     {
@@ -61,7 +58,7 @@ internal sealed class Report
         }
     }
 
-    /// <summary>The same for a single call, which is repeated without a word about its answer.</summary>
+    /// <summary>Runs a unary call in the same way; a warm run makes many such calls.</summary>
     public Task ShowUnaryAsync<T>(string codec, string what, Func<Task<T>> call, Func<T, string> describe)
     {
         return ShowAsync(codec, what, async () => describe(await call()), CallsAtOnce, RepeatedAsync);
@@ -81,7 +78,7 @@ internal sealed class Report
         Console.WriteLine($"{what,-25} NOT AS EXPECTED: {problem}");
     }
 
-    /// <summary>Repeats everything until the compiler has done its work, then prints the medians.</summary>
+    /// <summary>Repeats all calls until the JIT has optimized the code, then prints the medians.</summary>
     public async Task ShowWarmAsync()
     {
         for (int i = 0; i < WarmUpRounds; i++)

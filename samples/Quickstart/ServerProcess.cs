@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The second process: this program once more, ended by closing its input.</summary>
+/// <summary>The server process: a second instance of this program, which stops when its input is closed.</summary>
 internal sealed class ServerProcess : IAsyncDisposable
 {
     private static readonly TimeSpan s_longestStart = TimeSpan.FromSeconds(30);

@@ -2,17 +2,17 @@ using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The server's process: the service at one address, a byte stream that echoes at another.</summary>
+/// <summary>The server process: serves calls at one address, and echoes a byte stream at another.</summary>
 internal static class TickerServer
 {
-    /// <summary>What the server prints when clients may come.</summary>
+    /// <summary>The line that the server prints when it accepts clients.</summary>
     public const string ReadyLine = "ready";
 
     public static string RawAddress(string address) => address + "/raw";
 
     public static async Task<int> RunAsync(string address)
     {
-        // Besides Protobuf, which every client may use.
+        // Protobuf is always offered.
         var options = new ShmServerOptions { Codecs = { ShmMessagePackCodec.Instance, ShmRawCodec.Instance } };
         await using var server = new ShmServer(address, options);
         server.Services.Add(Ticker.BindService(new TickerService()));
@@ -24,7 +24,7 @@ internal static class TickerServer
         Task echoing = EchoAsync(listener);
         Console.WriteLine(ReadyLine);
 
-        // The client holds the other end of this process's input: its end is the client's, however it comes.
+        // The input is a pipe from the client process, so it ends when the client closes it or dies.
         await Console.In.ReadToEndAsync();
         await server.StopAsync(grace: TimeSpan.FromSeconds(1));
         await listener.DisposeAsync();
@@ -41,7 +41,7 @@ internal static class TickerServer
         }
         catch (Exception exception) when (exception is ObjectDisposedException or IOException)
         {
-            // Nobody came, or the client has gone: there is nothing to echo.
+            // No client has connected, or the client is gone: there is nothing to echo.
         }
     }
 }

@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>An ordinary gRPC service: nothing in it knows how its calls travel.</summary>
+/// <summary>An ordinary gRPC service; it does not depend on the transport.</summary>
 internal sealed class TickerService : Ticker.TickerBase
 {
     private const string KnownName = "SHM";

@@ -3,7 +3,7 @@ using Google.Rpc;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>Service that says what is wrong with a request in a form that programs read.</summary>
+/// <summary>A service that reports an invalid request with machine-readable error details.</summary>
 internal sealed class ExactingGreeter : Greeter.GreeterBase
 {
     public override Task<HelloReply> SayHello(HelloRequest request, ServerCallContext context)

@@ -63,7 +63,7 @@ health.SetStatus(Greeter.Descriptor.FullName, ServingStatus.NotServing);
 await watch.ResponseStream.MoveNext();
 Show($"health: {watch.ResponseStream.Current.Status}");
 
-// Waits for every call, however long it takes: the watch ends because the server stops.
+// Waits without a time limit for all calls to end. The watch ends because the server begins to stop.
 await server.ShutdownAsync();
 Show($"watch: {(await watch.ResponseStream.MoveNext() ? "goes on" : $"ended {watch.GetStatus().StatusCode}")}");
 
