@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>Unary calls that are recorded and go out together, and end each by itself.</summary>
 internal sealed class BatchTests() : RigFixture(RigKind.Shm)
 {
     private const string Hold = "hold";

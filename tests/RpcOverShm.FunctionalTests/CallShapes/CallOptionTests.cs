@@ -4,7 +4,6 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>What a call does with each of its options: the table of <see cref="CallOptions"/>, O1 to O8.</summary>
 [EveryRig]
 internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
 {
@@ -49,7 +48,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         Payload empty = await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(Metadata.Empty))
             .ResponseAsync.Bounded();
 
-        // The others add their user-agent to both.
+        // The other rigs add their user-agent to both.
         Assert.That(none.Data.Length, Is.EqualTo(IsShm ? 0 : 1));
         Assert.That(empty.Data.Length, Is.EqualTo(none.Data.Length));
         Assert.That(() => Metadata.Empty.Add("key", "value"), Throws.Exception, "They are frozen still.");
@@ -63,7 +62,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(new Script());
         var options = new CallOptions(deadline: DateTime.SpecifyKind(DateTime.UtcNow.AddMinutes(1), kind));
 
-        // Of grpc-dotnet's type; Grpc.Core throws an ArgumentException.
+        // The type is grpc-dotnet's; Grpc.Core throws an ArgumentException.
         Type expected = IsDotNet ? typeof(InvalidOperationException) : typeof(ArgumentException);
         Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty, options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.Unary(Payloads.Empty, options), Throws.TypeOf(expected));
@@ -163,7 +162,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         {
             Unary = (request, context) =>
             {
-                // Whether a message was compressed the API does not tell; for the others see the interop cases.
+                // Only this context reports compression; the interop cases measure it for the other rigs.
                 areCompressed.Add(context is ShmServerCallContext { IsLastRequestCompressed: true });
                 return Task.FromResult(request);
             },
@@ -177,7 +176,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         var compressed = new CallOptions(headers);
         CallOptions plain = compressed.WithWriteOptions(new WriteOptions(WriteFlags.NoCompress));
 
-        // What does not become smaller is not compressed, whoever asks for it.
+        // Messages that would not shrink are sent uncompressed, so this one is long and repetitive.
         Payload request = Payloads.Of(new string('a', 5000));
         await rig.Client.UnaryAsync(request, compressed).ResponseAsync.Bounded();
         Payload response = await rig.Client.UnaryAsync(request, plain).ResponseAsync.Bounded();
@@ -197,7 +196,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         Task write = call.RequestStream.WriteAsync(Payloads.Of("one"));
         if (!IsDotNet)
         {
-            // The C core takes the hint: something must follow. grpc-dotnet's client does not.
+            // The C core buffers a hinted message until another write follows; grpc-dotnet's client does not.
             await write.Bounded();
             call.RequestStream.WriteOptions = null;
             write = call.RequestStream.WriteAsync(Payloads.Of("two"));
@@ -228,7 +227,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
 
         await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(propagationToken: null)).ResponseAsync.Bounded();
 
-        // Grpc.Core is the only one that can.
+        // Only Grpc.Core can create one.
         Assert.That(await thrown.Task.Bounded(), IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 
@@ -253,7 +252,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // That call has ended, or is about to: Grpc.Core looks for it, and here it is nobody's parent.
+            // Grpc.Core looks up the parent call, which has ended or is about to.
             Exception? thrown = null;
             await Timeouts.Eventually(() => (thrown = Thrown.By(CallAsync)) is not null);
             Assert.That(thrown, Is.TypeOf<ObjectDisposedException>());
@@ -298,7 +297,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         Assert.That(options.Deadline, Is.Null);
     }
 
-    /// <summary>Methods that note something of their context and end.</summary>
+    /// <summary>Returns a script whose methods pass their context to a delegate and return.</summary>
     private static Script Noting(Action<ServerCallContext> note) => new()
     {
         Unary = (request, context) =>

@@ -2,7 +2,6 @@ using RpcOverShm.FunctionalTests.Codecs;
 
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>How calls start, or do not: items C1, C2, C9 and C14.</summary>
 [EveryRig]
 internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
 {
@@ -31,7 +30,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
         var held = new HeldMethods();
         CallRig rig = await StartAsync(held.Script);
 
-        // The method ends only after this has returned.
+        // The method is held until Start has returned.
         using AnyCall call = AnyCall.Start(rig.Invoker, shape);
         Assert.That(call.Outcome.IsCompleted, Is.False);
         held.Release();
@@ -69,7 +68,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
             Thrown.By(() => Task.FromResult(rig.Invoker.BlockingUnaryCall(none, null, default, Payloads.Empty))),
         ];
 
-        // The others were seen to throw a NullReferenceException.
+        // The other rigs throw a NullReferenceException.
         Assert.That(thrown, Is.All.TypeOf(IsShm ? typeof(ArgumentNullException) : typeof(NullReferenceException)));
     }
 
@@ -96,7 +95,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // Grpc.Core serialises before there is a call, and lets the exception out.
+            // Grpc.Core serialises before it creates the call, and lets the exception escape.
             Assert.That(thrown, Is.TypeOf<FormatException>());
         }
 
@@ -186,7 +185,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(call.Outcome);
         Exception? exception = await Thrown.InAllAsync(() => headers);
 
-        // Grpc.Core was seen to complete them, empty.
+        // Grpc.Core completes the headers, empty.
         Assert.That((exception as RpcException)?.Status, Is.EqualTo(IsDotNet ? failure.Status : default(Status?)));
     }
 
@@ -204,7 +203,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
         AssertCouldNotStart(failure.Status);
         AssertCouldNotStart(call.Status);
 
-        // Grpc.Core was seen to return none.
+        // Grpc.Core returns empty trailers.
         Assert.That(() => call.Trailers, IsDotNet ? Throws.InvalidOperationException : Is.Empty);
         if (requests is not null)
         {
@@ -244,7 +243,7 @@ internal sealed class ClientStartTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(call.Outcome);
         Exception? headers = await Thrown.InAllAsync(() => call.Headers);
 
-        // Grpc.Core was seen to complete them, empty.
+        // Grpc.Core completes the headers, empty.
         Assert.That(failure.StatusCode, Is.EqualTo(code));
         Assert.That((headers as RpcException)?.Status, Is.EqualTo(IsDotNet ? failure.Status : default(Status?)));
     }

@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>A stream of requests, one response.</summary>
 [EveryRig]
 internal sealed class ClientStreamingTests(RigKind kind) : RigFixture(kind)
 {

@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>Many calls on one connection at a time, from many threads.</summary>
 [EveryRig]
 internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
 {
@@ -105,7 +104,7 @@ internal sealed class ConcurrencyTests(RigKind kind) : RigFixture(kind)
 
         for (int i = 0; i < 20; i++)
         {
-            // Longer than anybody spins, and than the sentinel's period, so that both sides sleep.
+            // Longer than the spin phase and the watchdog's period, so that both sides sleep.
             await Task.Delay(20);
             _ = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.OfSize(i))).Bounded();
             await Task.Delay(20);

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>What a method sees of its call: every member of ServerCallContext.</summary>
+/// <summary>Every member of ServerCallContext.</summary>
 [EveryRig]
 internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
 {
@@ -64,7 +64,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
     {
         string peer = await SeenAsync(context => context.Peer);
 
-        // grpc-dotnet knows addresses of IP only.
+        // grpc-dotnet knows IP addresses only.
         Assert.That(
             peer,
             IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1")
@@ -194,7 +194,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
             return (before, context.Status);
         });
 
-        // grpc-dotnet has the zero value there, whose detail is null in spite of its type.
+        // grpc-dotnet returns default(Status), whose detail is null despite its non-nullable type.
         Assert.That(first.Plain(), Is.EqualTo(IsGrpcDotNet ? default : new Status(StatusCode.OK, "")));
         Assert.That(second.Plain(), Is.EqualTo(new Status(StatusCode.OK, "fine")));
     }
@@ -252,7 +252,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
     {
         AuthContext context = await SeenAsync(context => context.AuthContext);
 
-        // Over an insecure socket Grpc.Core knows nothing of its peer.
+        // Grpc.Core does not authenticate the peer of an insecure socket.
         Assert.That(context.IsPeerAuthenticated, Is.EqualTo(IsShm));
         Assert.That(
             context.FindPropertiesByName("pid").Select(property => property.Value),
@@ -276,7 +276,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
             }
         });
 
-        // Only Grpc.Core can make one.
+        // Only Grpc.Core can create one.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 

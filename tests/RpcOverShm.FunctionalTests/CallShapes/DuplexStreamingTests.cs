@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>A stream of requests, a stream of responses.</summary>
 [EveryRig]
 internal sealed class DuplexStreamingTests(RigKind kind) : RigFixture(kind)
 {

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>Calls with the host as an argument, which no generated client gives.</summary>
+/// <summary>Passes a host argument, which generated clients never do.</summary>
 internal sealed class FixedHostInvoker(CallInvoker inner, string? host) : CallInvoker
 {
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(

@@ -3,9 +3,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>
-/// What user code may do, and what may happen, while a large message is half serialised and half on its way.
-/// </summary>
+/// <summary>User code and events while a large message is half serialised and its first half already sent.</summary>
 internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;
@@ -90,7 +88,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         await EchoAsync(invoker, Large);
     }
 
-    // It was counted when the call came, and begins with a request that will never be there.
+    // The method is counted as running when the call arrives, but its request never arrives in full.
     [Test]
     public async Task Request_ThatIsGivenUp_LeavesNoMethodThatWaits([Values] bool isDeadline, [Values] bool isBlocking)
     {
@@ -112,7 +110,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         });
         await Timeouts.Eventually(() => Running(rig) == 0, "the first call's method is counted out");
 
-        // A busy machine may let a deadline pass before the server has heard of the call.
+        // On a busy machine the deadline may pass before the call reaches the server.
         for (; !hasRun; timeout *= 2)
         {
             CallOptions options = isDeadline
@@ -235,7 +233,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             served,
             (byte[] request, IServerStreamWriter<byte[]> responses, ServerCallContext context) =>
             {
-                // The method does not await the write, and it is another thread's.
+                // The write runs on another thread; the method does not await it.
                 write = Task.Run(() => responses.WriteAsync(request));
                 return isHalfWay.Task;
             }).Build();
@@ -304,8 +302,8 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
             : await invoker.AsyncUnaryCall(method, null, options, message).ResponseAsync;
 
     /// <summary>
-    /// The same as <see cref="MakeMethod"/>, but only after a first call, which shows the channel that requests of the
-    /// method are large, and takes the length that is announced.
+    /// Creates a method as <see cref="MakeMethod"/> does, but after a first call, which shows the channel that the
+    /// method's requests are large and uses up the announced length.
     /// </summary>
     private static async Task<Method<byte[], byte[]>> MakeKnownAsync(
         CallInvoker invoker, Action<byte[]> halfWay, int? announced = null)
@@ -326,7 +324,7 @@ internal sealed class HalfWayTests() : RigFixture(RigKind.Shm)
         return method;
     }
 
-    /// <summary>A method of arrays whose serialiser runs something of the test when it has written one half.</summary>
+    /// <summary>Creates a method of arrays whose serialiser runs a delegate after it has written one half.</summary>
     private static Method<byte[], byte[]> MakeMethod(
         Action<byte[]> halfWay, MethodType type = MethodType.Unary, int? announced = null)
     {

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>
-/// Messages larger than a record, a call's window and the whole ring, through the smallest ring there is.
-/// </summary>
+/// <summary>Messages larger than a record, a call's window and the whole ring, through the smallest ring.</summary>
 internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
 {
     private const int SmallestRing = 64 << 10;
@@ -45,7 +43,7 @@ internal sealed class LargeMessageTests() : RigFixture(RigKind.Shm)
         Assert.That(responses, Has.Count.EqualTo(20));
     }
 
-    // Were the chunks of one call sent without a break, the small call would wait for all of the large one.
+    // If one call's chunks were sent without a break, the small call would wait for the whole large message.
     [Test]
     public async Task Chunks_OfSeveralCalls_TakeTurns()
     {

@@ -1,9 +1,6 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>
-/// The members of channels, invokers, readers and writers: M1 to M8 in the order of the first table of 1.1, M9 what is
-/// said behind it of hosts, and I1 to I3 in the order of the table of interfaces.
-/// </summary>
+/// <summary>The members of channels, invokers, readers and writers.</summary>
 [EveryRig]
 internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
 {
@@ -44,7 +41,7 @@ internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
         await rig.ShutDownChannelAsync().Bounded();
         Exception? again = await Thrown.InAllAsync(rig.Channel.ShutdownAsync);
 
-        // Grpc.Core refuses to be shut down twice.
+        // Grpc.Core refuses a second shutdown.
         Assert.That(again, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
         Assert.That(() => rig.Client.UnaryAsync(Payloads.Empty), Throws.TypeOf<ObjectDisposedException>());
     }
@@ -90,7 +87,7 @@ internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
             },
         });
 
-        // The server takes a stream, so that it sees where that ends; nobody reads the responses yet.
+        // The server method is a duplex one, so that it observes the half-close; the client reads no response yet.
         using AsyncServerStreamingCall<Payload> call = rig.Invoker.AsyncServerStreamingCall(
             Script.Define(MethodType.ServerStreaming, "Duplex"), null, default, Payloads.Of("only"));
 
@@ -169,7 +166,7 @@ internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
         await call.RequestStream.CompleteAsync().Bounded();
         List<Payload> echoed = await call.ResponseStream.ToListAsync();
 
-        // Grpc.Core has not learnt of tokens: the interface's own method refuses those that can fire.
+        // Grpc.Core does not implement this overload; the interface's default method refuses cancellable tokens.
         Assert.That(thrown, IsDotNet ? Is.Null : Is.TypeOf<NotSupportedException>());
         Assert.That(echoed, Has.Count.EqualTo(IsDotNet ? 2 : 1));
         Assert.That(echoed[^1].Text(), Is.EqualTo("not cancellable"));
@@ -218,7 +215,7 @@ internal sealed class MemberTests(RigKind kind) : RigFixture(kind)
         }
     }
 
-    /// <summary>Says what host it was asked of.</summary>
+    /// <summary>Returns the host of the call.</summary>
     private sealed class HostService : ConformanceContract.ConformanceBase
     {
         public override Task<Payload> Echo(Payload request, ServerCallContext context) =>

@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>One request, a stream of responses.</summary>
 [EveryRig]
 internal sealed class ServerStreamingTests(RigKind kind) : RigFixture(kind)
 {

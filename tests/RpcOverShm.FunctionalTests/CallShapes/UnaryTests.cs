@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.CallShapes;
 
-/// <summary>One request, one response: blocking and awaited.</summary>
 [EveryRig]
 internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
 {
@@ -40,7 +39,7 @@ internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
         Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
     }
 
-    // Around every border there is: records, the inline limit, chunks, the window of a call, the ring.
+    // The sizes lie around every boundary: records, the inline limit, chunks, a call's window, the ring.
     [Test]
     public async Task Echo_OfAnySize_IsByteForByteTheSame(
         [Values(

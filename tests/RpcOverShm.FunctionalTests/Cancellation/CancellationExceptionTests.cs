@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
-/// <summary>
-/// C6: what gives a call up on this side is an OperationCanceledException where the channel's option says so.
-/// </summary>
+/// <summary>Local cancellation as an OperationCanceledException, which an option of the channel selects.</summary>
 [EveryRig]
 [NotOn(RigKind.GrpcCore, "It has no such option.")]
 internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind)
@@ -27,7 +25,7 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
         Assert.That(exception.CancellationToken, Is.EqualTo(cancel.Token));
         if (IsShm)
         {
-            // Inside grpc-dotnet's is one of HttpClient.
+            // grpc-dotnet wraps an exception of HttpClient instead.
             Assert.That(
                 ((RpcException)exception.InnerException!).Status.Plain(),
                 Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
@@ -89,7 +87,7 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
         CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
         using var cancel = new CancellationTokenSource();
 
-        // More than the window: it waits for a method that does not read.
+        // Larger than the window, so the write waits for a method that does not read.
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
         await began.Bounded();
@@ -131,7 +129,7 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
         Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
     }
 
-    // grpc-dotnet tells the token only to the operation that it was given to.
+    // In grpc-dotnet only the operation that received the token reports it.
     private void AssertToldLater(OperationCanceledException exception, CancellationToken token) =>
         Assert.That(exception.CancellationToken, IsShm ? Is.EqualTo(token) : Is.Not.EqualTo(token));
 

@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
-/// <summary>Calls that are given up: by token, by Dispose, by a read's or a write's token, from either side.</summary>
 [EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
@@ -19,7 +18,7 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
                     _handlerBegan.TrySetResult();
                     try
                     {
-                        // Nobody reads: it fills every window and then waits.
+                        // The client does not read: the writes fill every window and then wait.
                         for (int i = 0; i < 1000; i++)
                         {
                             await responses.WriteAsync(Payloads.OfSize(1 << 20));

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
-/// <summary>Calls that their client gives up by a token, whose it may be: items C4 and C22.</summary>
+/// <summary>Calls that the client cancels by a token of the call, a read or a write.</summary>
 [EveryRig]
 internal sealed class ClientCancelTests(RigKind kind) : RigFixture(kind)
 {
@@ -76,7 +76,7 @@ internal sealed class ClientCancelTests(RigKind kind) : RigFixture(kind)
         await held.Began.Bounded();
         if (!IsDotNet)
         {
-            // Grpc.Core has not learnt of such tokens: the interface's own method refuses them.
+            // Grpc.Core does not implement this overload; the interface's default method refuses cancellable tokens.
             Exception? refused = await Thrown.InAllAsync(
                 () => call.RequestStream.WriteAsync(Payloads.Empty, cancellation.Token));
             Assert.That(refused, Is.TypeOf<NotSupportedException>());
@@ -88,7 +88,7 @@ internal sealed class ClientCancelTests(RigKind kind) : RigFixture(kind)
             await cancellation.CancelAsync();
         }
 
-        // More than the window: it waits for a method that does not read.
+        // Larger than the window, so the write waits for a method that does not read.
         Task write = call.RequestStream.WriteAsync(Payloads.OfSize(10 << 20), cancellation.Token);
         Assert.That(write.IsCompleted, Is.EqualTo(isCancelledBefore));
         await cancellation.CancelAsync();
@@ -160,7 +160,7 @@ internal sealed class ClientCancelTests(RigKind kind) : RigFixture(kind)
             seen += await ended.Task.Bounded() ? 1 : 0;
         }
 
-        // Grpc.Core's server takes any end of the stream for a half-close, a cancel too.
+        // Grpc.Core's server takes every end of the stream for a half-close, even a cancellation.
         Assert.That(seen, Is.EqualTo(Rounds));
     }
 }

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
-/// <summary>What Dispose does to calls, unfinished and finished ones: item C5.</summary>
+/// <summary>Dispose of unfinished and finished calls.</summary>
 [EveryRig]
 internal sealed class ClientDisposeTests(RigKind kind) : RigFixture(kind)
 {
@@ -109,7 +109,7 @@ internal sealed class ClientDisposeTests(RigKind kind) : RigFixture(kind)
 
         Exception? thrown = Thrown.By(() => responses.MoveNext(CancellationToken.None));
 
-        // Grpc.Core reads on, and tells through the task how the call has ended.
+        // Grpc.Core still reads; its task fails with the call's status.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<ObjectDisposedException>() : Is.Null);
         if (!IsDotNet)
         {
@@ -131,7 +131,7 @@ internal sealed class ClientDisposeTests(RigKind kind) : RigFixture(kind)
 
         Exception? thrown = Thrown.By(call.RequestStream.CompleteAsync);
 
-        // Grpc.Core does as if it were done.
+        // Grpc.Core reports success.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<ObjectDisposedException>() : Is.Null);
     }
 
@@ -148,7 +148,7 @@ internal sealed class ClientDisposeTests(RigKind kind) : RigFixture(kind)
 
         Exception? failure = await Thrown.ThroughTaskAsync(() => call.RequestStream.WriteAsync(Payloads.Empty));
 
-        // Grpc.Core was seen to cancel the task.
+        // Grpc.Core cancels the task.
         Assert.That(failure, IsDotNet ? Is.TypeOf<ObjectDisposedException>() : Is.TypeOf<TaskCanceledException>());
     }
 
@@ -191,7 +191,7 @@ internal sealed class ClientDisposeTests(RigKind kind) : RigFixture(kind)
         call.Dispose();
         await FailureOf(call.Outcome);
 
-        // Grpc.Core was seen to return none.
+        // Grpc.Core returns empty trailers.
         Assert.That(() => call.Trailers, IsDotNet ? Throws.InvalidOperationException : Is.Empty);
     }
 

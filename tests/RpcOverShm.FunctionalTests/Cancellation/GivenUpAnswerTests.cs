@@ -2,10 +2,10 @@ using System.Globalization;
 
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
-/// <summary>What is left of calls that were given up while their answer was on its way.</summary>
+/// <summary>Calls that are disposed while their response is being transferred.</summary>
 internal sealed class GivenUpAnswerTests() : RigFixture(RigKind.Shm)
 {
-    // The method has ended by then, and most of its answer is still to come. A call whose answer was faster is none.
+    // The method has returned, but most of its response is still to come. A call that completes first does not count.
     [Test]
     public async Task LargeResponse_OfACallThatIsDisposed_FreesTheCallOnBothSides()
     {

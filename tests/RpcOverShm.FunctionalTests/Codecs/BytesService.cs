@@ -1,9 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>
-/// Echoes arrays of bytes in all shapes, for tests whose clients have marshallers of their own: what they write is what
-/// the server has, whatever it is.
-/// </summary>
+/// <summary>Echoes byte arrays in all shapes, for clients with their own marshallers.</summary>
 internal static class BytesService
 {
     private const string Name = "test.Bytes";
@@ -15,11 +12,11 @@ internal static class BytesService
         MethodType shape, Marshaller<byte[]>? requests = null, Marshaller<byte[]>? responses = null) =>
         new(shape, Name, shape.ToString(), requests ?? Plain, responses ?? Plain);
 
-    /// <summary>A method whose client writes its requests so.</summary>
+    /// <summary>Creates a method whose client serialises its requests with the delegate.</summary>
     public static Method<byte[], byte[]> Writing(MethodType shape, Action<byte[], SerializationContext> serialize) =>
         Method(shape, requests: new Marshaller<byte[]>(serialize, static context => context.PayloadAsNewBuffer()));
 
-    /// <summary>A method whose client reads its responses so.</summary>
+    /// <summary>Creates a method whose client parses its responses with the delegate.</summary>
     public static Method<byte[], byte[]> Reading(MethodType shape, Func<DeserializationContext, byte[]> deserialize) =>
         Method(
             shape,

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>
-/// Marshallers of clients that break the rules: each costs its call and nothing else, in every shape of call.
-/// </summary>
+/// <summary>Client marshallers that break the rules: each fails its own call only, in every shape.</summary>
 [EveryRig]
 internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 {
@@ -76,7 +74,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
 
         if (IsShm)
         {
-            // A part of the message may be on its way when its serialiser throws, so the call cannot go on.
+            // A part of the message may already be sent when its serialiser throws, so the call cannot go on.
             RpcException outcome = await FailureOf(call.Outcome);
             Assert.That(outcome.StatusCode, Is.EqualTo(StatusCode.Internal));
             Assert.That((write as RpcException)?.Status, Is.EqualTo(outcome.Status));
@@ -84,7 +82,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // The others let the exception out, and the call goes on.
+            // On the other rigs the exception escapes and the call goes on.
             Assert.That(write, Is.TypeOf<FormatException>());
             await requests.CompleteAsync().Bounded();
             await call.Outcome.Bounded();
@@ -130,8 +128,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Exception? thrown = await Thrown.InAllAsync(
             () => CallAsync(BytesService.Reading(shape, static _ => null!)));
 
-        // Grpc.Core was seen to pass the null on. For grpc-dotnet no message has come then, and so a stream has ended
-        // without a status. Here a null in a stream is what it is in a unary call.
+        // Grpc.Core passes the null on. grpc-dotnet takes it for a missing message, so a stream ends without a status.
+        // Here a null in a stream fails as it does in a unary call.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<RpcException>() : Is.Null);
         if (IsDotNet)
         {
@@ -151,7 +149,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         bool isStream = shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
         if (!IsDotNet && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
         {
-            // Grpc.Core cancels the call for it, and may find that it has ended well, or still be writing.
+            // Grpc.Core cancels the call, which may have succeeded already or still be writing.
             return;
         }
 
@@ -159,8 +157,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         if (IsDotNet)
         {
-            // grpc-dotnet tells another step, and of a single response that the call could not start. This library says
-            // what Grpc.Core says too.
+            // grpc-dotnet names another step, and for a single response says that the call could not start. This
+            // library uses Grpc.Core's text.
             string step = IsShm ? "Failed to deserialize response message."
                 : isStream ? "Error reading next message." : "Error starting gRPC call.";
             Exception exception = failure.Status.DebugException!;
@@ -191,8 +189,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             shape);
     }
 
-    /// <summary>Makes a call with one request; ends as it does, or as its write does.</summary>
-    /// <returns>The response, or the last of them.</returns>
+    /// <summary>Makes a call with one request and returns its last response; fails as call or write do.</summary>
     private async Task<byte[]?> CallAsync(Method<byte[], byte[]> method)
     {
         (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(_rig!.Invoker, method, s_message);

@@ -2,7 +2,7 @@ using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>Serialisers in place of the generated ones.</summary>
+/// <summary>Codecs that replace the generated marshallers.</summary>
 internal sealed class CodecTests() : RigFixture(RigKind.Shm)
 {
     private readonly XorCodec _xor = new("xor-5a", 0x5A);
@@ -33,7 +33,7 @@ internal sealed class CodecTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Codec_ReplacesTheGeneratedMarshallers_OnTheWire()
     {
-        // The server's codec of the same name flips other bits: what it reads then is not what was sent.
+        // The server's codec has the same name but flips other bits, so it cannot parse the request.
         var other = new XorCodec(_xor.Name, 0x3C);
         ShmRig rig = await StartShmAsync(new Script(), new RigOptions { ClientCodec = _xor, ServerCodecs = [other] });
         rig.Log.Expect(301);

@@ -4,7 +4,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>Compressed messages: who asks for them, what goes over the wire, and what is refused. 1.11.</summary>
+/// <summary>Compressed messages: requests for them, frames and refusals (grpc-behaviour.md 1.11).</summary>
 internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
 {
     private const string Wanted = "grpc-internal-encoding-request";

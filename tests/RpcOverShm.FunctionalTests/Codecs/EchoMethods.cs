@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
 /// <summary>A service that echoes messages of one type in every shape.</summary>
-/// <param name="service">Its name.</param>
-/// <param name="marshaller">That of its messages.</param>
 internal sealed class EchoMethods<T>(string service, Marshaller<T> marshaller)
     where T : class
 {
@@ -16,7 +14,7 @@ internal sealed class EchoMethods<T>(string service, Marshaller<T> marshaller)
         .AddMethod(Of(MethodType.DuplexStreaming), EchoEachAsync)
         .Build();
 
-    /// <summary>Sends a message and gives what comes back.</summary>
+    /// <summary>Sends a message and returns the echo.</summary>
     public async Task<T> EchoAsync(CallInvoker invoker, MethodType shape, T message)
     {
         switch (shape)

@@ -8,7 +8,7 @@ using CompressionLevel = System.IO.Compression.CompressionLevel;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>The bytes of encoded messages: what is not whole, not smaller, or not marked as it is.</summary>
+/// <summary>Encoded messages that are truncated, not smaller than their content, or wrongly marked.</summary>
 internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
 {
     private const string Wanted = "grpc-internal-encoding-request";

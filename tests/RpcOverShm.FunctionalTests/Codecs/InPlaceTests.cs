@@ -3,7 +3,7 @@ using System.Text;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>Messages that are parsed in the peer's memory, because both sides trust each other.</summary>
+/// <summary>In-place parsing, which both sides allow because they trust each other.</summary>
 internal sealed class InPlaceTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;

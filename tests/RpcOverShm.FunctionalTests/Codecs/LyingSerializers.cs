@@ -3,12 +3,12 @@ using System.Buffers;
 namespace RpcOverShm.FunctionalTests.Codecs;
 
 /// <summary>
-/// Serialisers that break the rules. Each has the exception that it meets here, and the one that it meets in Grpc.Core:
-/// null where that takes what it is given.
+/// Serialisers that break the rules, each with the exception expected here and in Grpc.Core; null if Grpc.Core
+/// accepts the message.
 /// </summary>
 internal static class LyingSerializers
 {
-    /// <summary>What is done in another order than it may be, more than once, or not at all.</summary>
+    /// <summary>Steps that are taken in the wrong order, repeatedly or not at all.</summary>
     public static IEnumerable<TestCaseData> OfTheOrder =>
     [
         Case(
@@ -61,7 +61,7 @@ internal static class LyingSerializers
         }),
     ];
 
-    /// <summary>Lengths that are not what is written.</summary>
+    /// <summary>Announced lengths that differ from the bytes written.</summary>
     public static IEnumerable<TestCaseData> OfTheLength =>
     [
         Case(

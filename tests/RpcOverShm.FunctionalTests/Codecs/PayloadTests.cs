@@ -4,7 +4,7 @@ using RpcOverShm.FunctionalTests.RandomEnds;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>What a payload's memory is, whose it is, and for how long.</summary>
+/// <summary>The memory of a payload: its kind, its owner and its lifetime.</summary>
 internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;
@@ -53,7 +53,7 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
             (await s_echo.EchoAsync(rig.Invoker, MethodType.Unary, request).Bounded()).Dispose();
         }
 
-        // Each call rents four arrays or more on each side; a side that keeps its own loses hundreds.
+        // Each call rents at least four arrays on each side; a side that keeps its own loses hundreds.
         Assert.That(pool.RentedCount, Is.GreaterThan(400));
         await Timeouts.Eventually(() => pool.Outstanding < 20, $"{pool} are given back");
     }
@@ -152,14 +152,14 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
                 Meet(offset: i % Offsets);
                 payload!.Dispose();
 
-                // An array that both threads have given back is lent to both.
+                // The pool rents an array that was returned twice to both threads.
                 rented[thread] = ArrayPool<byte>.Shared.Rent(bytes.Length);
                 Meet(offset: 0);
                 lentTwice += thread == 0 && ReferenceEquals(rented[0], rented[1]) ? 1 : 0;
             }
         }
 
-        // Whoever comes last goes on at once; an offset makes up for what the other one needs to notice.
+        // The last thread goes on at once; the offset makes up for the time that the other thread needs to notice.
         void Meet(int offset)
         {
             int mine = Interlocked.Increment(ref met);

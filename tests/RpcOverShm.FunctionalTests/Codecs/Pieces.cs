@@ -2,7 +2,6 @@ using System.Buffers;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>A piece of a sequence of bytes.</summary>
 internal sealed class Pieces : ReadOnlySequenceSegment<byte>
 {
     private Pieces(ReadOnlyMemory<byte> memory, Pieces? previous)
@@ -15,7 +14,7 @@ internal sealed class Pieces : ReadOnlySequenceSegment<byte>
         }
     }
 
-    /// <summary>Bytes as a sequence of pieces of so many.</summary>
+    /// <summary>Returns the bytes as a sequence of segments of the given length.</summary>
     public static ReadOnlySequence<byte> Of(byte[] bytes, int pieceBytes)
     {
         Pieces? first = null;

@@ -2,10 +2,10 @@ using RpcOverShm.FunctionalTests.RandomEnds;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>Arrays and payloads go and come as they are, whatever their size, in every shape.</summary>
+/// <summary>Arrays and payloads travel unchanged, in any size and every shape.</summary>
 internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
 {
-    // Neither can serialise anything: only a codec can.
+    // These marshallers throw: only a codec can serialise the messages.
     private static readonly EchoMethods<byte[]> s_arrays = new("test.Arrays", Unusable<byte[]>());
     private static readonly EchoMethods<ShmPayload> s_payloads = new("test.Payloads", Unusable<ShmPayload>());
 
@@ -24,7 +24,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(s_raw with { AllowInPlaceParsing = isInPlace }, s_arrays.Build());
         byte[] message = RandomBytes(bytes);
 
-        // Twice: how the first ones were taken decides what the next ones are put into.
+        // Twice, because the way the first message is read decides how the next ones are received.
         byte[] first = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
         byte[] second = await s_arrays.EchoAsync(rig.Invoker, shape, message).Bounded();
 
@@ -45,7 +45,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
             await s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, message).Bounded();
         }
 
-        // A side that receives into pooled memory rents once for each call.
+        // A side that received into pooled memory would rent once per call.
         Assert.That(pool.RentedCount, Is.LessThan(50));
     }
 
@@ -75,8 +75,8 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         Assert.That(echo.AsSpan().SequenceEqual(message));
     }
 
-    // Its user must not do this, but what a copy is made of is seen by it: in the ring there is room for few of them,
-    // and for the first there is no connection yet.
+    // Changing a message in use is not allowed; here it shows whether waiting requests were copied. The ring has room
+    // for few of them, and the first calls have no connection yet.
     [Test]
     public async Task Array_ThatHasToWait_IsSentAsItWas([Values(1000, 8192, 32_768, 50_000)] int bytes)
     {
@@ -108,7 +108,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
                     s_arrays.Of(MethodType.Unary), (byte[] _, ServerCallContext _) => Task.FromResult(answer))
                 .Build());
 
-        // Had one been given to the pool, the requests of others would be written into it.
+        // If the array had been returned to the pool, later requests would be written into it.
         byte[][] answers = await Task.WhenAll(Enumerable.Range(0, 200).Select(
             _ => s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, new byte[bytes]))).Bounded();
 
@@ -205,7 +205,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     private static Marshaller<T> Unusable<T>() => Marshallers.Create<T>(
         static (_, _) => throw new NotSupportedException(), static _ => throw new NotSupportedException());
 
-    /// <summary>Raw bytes, written by way of an array that is used for something else at once.</summary>
+    /// <summary>Writes raw bytes through an array that it overwrites immediately afterwards.</summary>
     private sealed class ScratchCodec : ShmCodec
     {
         public override string Name => "scratch";

@@ -2,7 +2,7 @@ using System.Buffers;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>Marshallers of responses that do not do as they should: their call is Unknown, and no other.</summary>
+/// <summary>Response marshallers that fail: their own call ends as Unknown, and no other.</summary>
 [EveryRig]
 internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
 {
@@ -26,7 +26,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
 
         RpcException[] failures = await FailuresAsync(rig);
 
-        // Grpc.Core serialises what a method returns when nobody looks any more, and resets the stream.
+        // Grpc.Core serialises a response outside its error handling, and resets the stream.
         Assert.That(
             failures.Select(failure => failure.StatusCode),
             Is.EqualTo(IsDotNet
@@ -53,7 +53,7 @@ internal sealed class ResponseMarshallerTests(RigKind kind) : ItemFixture(kind)
         }
         else
         {
-            // Grpc.Core does not listen to what is announced.
+            // Grpc.Core ignores the announced length.
             await AssertArrivesAsync(rig);
         }
     }

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>
-/// A router between a generated client and its service, which passes the messages on and never parses them.
-/// </summary>
+/// <summary>A router between a generated client and its service that forwards messages unparsed.</summary>
 internal sealed class RouterTests() : RigFixture(RigKind.Shm)
 {
     private static readonly XorCodec s_codec = new("xor-5a", 0x5A);

@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>What marshallers may rely on: Z1 to Z7 in the order of the rules of 1.4.</summary>
+/// <summary>The contract of marshallers (grpc-behaviour.md 1.4).</summary>
 [EveryRig]
 internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
 {
@@ -128,7 +128,7 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(CallAsync(rig, method));
 
-        // The others count what they were given.
+        // The other rigs check the size only after the message was written.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(isWritten, Is.EqualTo(!IsShm));
     }
@@ -156,7 +156,7 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
             Array.Fill(call.ResponseStream.Current, (byte)(100 + i));
         }
 
-        // What was written into one array is not seen in another, nor overwritten by a later message.
+        // The arrays share no memory, and later messages do not overwrite them.
         Assert.That(
             taken.Select(array => array.Distinct().Single()), Is.EqualTo(Enumerable.Range(100, 10)));
     }
@@ -169,8 +169,8 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
         byte[] message = new byte[bytes];
         new BytePattern(3).Fill(message);
         int segments = 0;
-        // Of a type of its own: the service takes its messages as arrays, and so the next ones of their type come as
-        // arrays, here in the same process.
+        // A type of its own: the service, in the same process, reads byte[] as arrays, so later messages of that type
+        // would arrive as arrays here too.
         var responses = new Marshaller<Tuple<byte[]>>(
             static (_, _) => throw new NotSupportedException(),
             context =>
@@ -267,7 +267,7 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
 
         await CallAsync(rig, BytesService.Reading(MethodType.Unary, context =>
         {
-            // What lies in a segment is behind a pointer; InPlaceTests has the option that lends it.
+            // Memory in a segment has no array; InPlaceTests covers the option that exposes it.
             isArray = MemoryMarshal.TryGetArray(context.PayloadAsReadOnlySequence().First, out _);
             return [];
         }));
@@ -275,7 +275,7 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
         Assert.That(isArray, Is.EqualTo(IsDotNet));
     }
 
-    /// <summary>Makes a call with one request, and gives its one response.</summary>
+    /// <summary>Makes a call with one request and returns its one response.</summary>
     private static async Task<byte[]> CallAsync(
         CallRig rig, Method<byte[], byte[]> method, byte[]? request = null)
     {

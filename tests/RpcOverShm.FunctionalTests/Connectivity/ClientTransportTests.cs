@@ -3,9 +3,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>
-/// The parts of the client items that need this transport's own means to be seen, or that Grpc.Core does not have.
-/// </summary>
+/// <summary>Client items that only this transport can observe, or that Grpc.Core does not have.</summary>
 internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
 {
     private static CallOptions Expired => new(deadline: DateTime.MinValue);
@@ -40,12 +38,12 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape, Expired).Outcome);
 
         Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
-        // The server hears of a connection later than the channel, which says at once that it tries.
+        // The server learns of a connection late; the channel's state shows an attempt at once.
         Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Idle));
         Assert.That(rig.Served, Is.Empty);
     }
 
-    // With a server that works the two sides' timers race; here only the client's can end the call.
+    // With a working server the timers of both sides race; here only the client's can end the call.
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     [Item("C3")]
     public async Task Deadline_OfAServerThatSaysNothing_EndsTheCallAllTheSame(MethodType shape)
@@ -81,7 +79,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
         Assert.That(failure.Status.Detail, Does.StartWith("Error starting gRPC call. What listens at '"));
     }
 
-    // Otherwise than grpc-dotnet, whose detail repeats the whole chain of exceptions.
+    // Unlike grpc-dotnet, whose detail repeats the whole chain of exceptions.
     [Test]
     [Item("C14")]
     public async Task StatusText_SaysOnceWhatTheChainOfExceptionsBeganWith()
@@ -115,7 +113,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
         Assert.That((await FailureOf(call.Headers)).Status, Is.EqualTo(failure.Status));
     }
 
-    // A server that is stopped says so to each of its calls; one that dies says nothing.
+    // A server that stops ends each of its calls; a server that dies sends nothing.
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     [Item("C15")]
     public async Task ServerThatDiesDuringTheCall_IsUnavailable(MethodType shape)
@@ -141,7 +139,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C17")]
     public async Task ShutdownOfTheChannel_CancelsItsCalls([Values] bool isDispose)
     {
-        // Grpc.Core warns that calls are active, and leaves them to themselves.
+        // Grpc.Core differs: it warns about active calls and leaves them running.
         var held = new HeldMethods();
         ShmRig rig = await StartShmAsync(held.Script);
 

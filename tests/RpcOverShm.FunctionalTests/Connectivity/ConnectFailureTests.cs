@@ -2,7 +2,7 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>Addresses and options that are none, and addresses where somebody else is, or nobody.</summary>
+/// <summary>Invalid addresses and options, and addresses without a server or with a foreign program.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
 {
@@ -144,8 +144,8 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         Assert.That(rig.Client.Unary(Payloads.Of("here")).Text(), Is.EqualTo("here"));
     }
 
-    // Others call all the time, so that an attempt is under way when the server begins to listen: one that is refused
-    // still, and says nothing of a call that is made afterwards.
+    // Other calls keep an attempt under way when the server begins to listen. That attempt is still refused, which must
+    // not fail a call that starts afterwards.
     [Test]
     public async Task NobodyThere_WhileOthersCall_ThenSomebody_IsFoundByTheFirstCallAfterwards()
     {

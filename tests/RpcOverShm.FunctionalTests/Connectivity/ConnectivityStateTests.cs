@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>A channel's state, and waiting for it: grpc-behaviour.md 1.10. Grpc.Core has another API for it.</summary>
+/// <summary>A channel's state: grpc-behaviour.md 1.10. Shared memory only: Grpc.Core has another API.</summary>
 internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
 {
     [Test]

@@ -3,9 +3,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>
-/// Calls that a server which is leaving has refused before a method saw them: they go to the next server by themselves.
-/// </summary>
+/// <summary>Transparent retry of calls that a stopping server refused before a method saw them.</summary>
 internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
     private const int ConnectionOpened = 100;
@@ -128,7 +126,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             started.Add((await server.ReceiveAsync(FrameKind.CallStart)).Call);
         }
 
-        // The refusals arrive while this goes on.
+        // The refusals race with the shutdown or the cancellation.
         server.Send(FrameKind.GoAway);
         Task givingUp = Task.Run(
             () => isByShutdown ? rig.ShmChannel.ShutdownAsync() : cancel.CancelAsync());
@@ -161,7 +159,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(call);
         server.Send(FrameKind.End, start.Call, FrameFlags.None, s_refusal);
 
-        // Answered behind the refusal, and then another: a call that were made anew would come before it.
+        // The first response follows the refusal in the ring. A retried call would start before the second request.
         await AnswerNextAsync("behind it");
         Status status = call.GetStatus();
         await AnswerNextAsync("and another");
@@ -192,7 +190,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         Assert.That((await answer.Bounded()).IsOfSize(bytes));
     }
 
-    /// <summary>Refuses the first call when its request has come, and there is another server.</summary>
+    /// <summary>Refuses the first call after its request has arrived and the next server has started.</summary>
     private static async Task RefuseFirstAsync(RawServer leaving, Func<Task> startNext)
     {
         using RawPeer server = await leaving.AcceptAsync();
@@ -207,7 +205,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         server.Send(FrameKind.End, call, FrameFlags.None, s_refusal);
     }
 
-    /// <summary>The next call, when its request has come.</summary>
+    /// <summary>Waits for the next call and its whole request.</summary>
     private static async Task<CallId> ReceiveCallAsync(RawPeer server)
     {
         RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);

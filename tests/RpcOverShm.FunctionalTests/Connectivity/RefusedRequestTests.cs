@@ -5,10 +5,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>
-/// Calls that are refused while their request is still with somebody: the thread that serialises it, or the sender.
-/// They go to the next server like all others.
-/// </summary>
+/// <summary>Transparent retry of calls that are refused while their request is still serialised or sent.</summary>
 internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
 {
     private const int LargeBytes = 300_000;
@@ -18,7 +15,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task LargeCall_AfterAnother_IsServedByTheNextServer([Values] bool isStream)
     {
-        // After a large one, the next request goes out while it is being serialised.
+        // After a large request, the next one is sent while it is being serialised.
         ShmRig rig = await StartWithoutServerAsync();
         var leaving = new RawServer(rig.SocketPath);
         Method<byte[], byte[]> method = BytesService.Method(
@@ -65,7 +62,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         await rig.StartServerAsync(BytesService.Build());
         Refuse(server, start.Call);
 
-        // The client has no call here any more.
+        // The client has left this connection.
         await server.ClosedAsync();
         mayGoOn.Set();
 
@@ -85,7 +82,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
             ? Timeouts.OnThread(() => client.Unary(Payloads.OfSize(LargeBytes)))
             : client.UnaryAsync(Payloads.OfSize(LargeBytes)).ResponseAsync;
 
-        // The rest of the request is never read.
+        // The server never reads the rest of the request.
         using RawPeer server = await leaving.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         leaving.Dispose();
@@ -125,7 +122,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         return rig;
     }
 
-    /// <summary>Says the length of a message, writes one half, does something, and writes the other.</summary>
+    /// <summary>Creates a marshaller that announces the length and runs a delegate between the two halves.</summary>
     private static Marshaller<byte[]> InParts(Action between) => new(
         (message, context) =>
         {

@@ -2,7 +2,7 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>Another program at an address: it accepts, and says nothing or what a test wants it to.</summary>
+/// <summary>A foreign program at an address: it accepts clients and sends at most a greeting.</summary>
 internal sealed class SilentListener : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -21,7 +21,6 @@ internal sealed class SilentListener : IDisposable
     /// <summary>Completes with the first client.</summary>
     public Task Accepted => _accepted.Task;
 
-    /// <summary>How many have come.</summary>
     public int ClientCount
     {
         get

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>Calls that wait until there is a server, and how else their waiting ends: grpc-behaviour.md 1.10.</summary>
+/// <summary>Calls that wait for a server: grpc-behaviour.md 1.10.</summary>
 internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
 {
     private static readonly CallOptions s_waiting = new CallOptions().WithWaitForReady();
@@ -48,7 +48,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
 
         foreach (Status status in new[] { awaited.Status, blocking.Status })
         {
-            // The detail is empty in grpc-dotnet too; the exception says what the call has waited for.
+            // As in grpc-dotnet the detail is empty; the exception says why there was no connection.
             Assert.That(status.Plain(), Is.EqualTo(new Status(StatusCode.DeadlineExceeded, "")));
             Assert.That(status.DebugException, Is.TypeOf<ShmTransportException>());
             Assert.That(status.DebugException!.Message, Does.StartWith("No server listens at "));
@@ -129,9 +129,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         return new WeakReference(call.ResponseAsync);
     }
 
-    /// <summary>
-    /// Begins a call that blocks, on a thread of its own. When its request is serialised, its channel has let it begin.
-    /// </summary>
+    /// <summary>Starts a blocking call on its own thread; returns when its request is being serialised.</summary>
     private static async Task<Task<Payload>> StartBlockingAsync(CallInvoker invoker, string text, CallOptions options)
     {
         var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -161,7 +159,7 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         return rig;
     }
 
-    /// <summary>A call that does not wait comes to nothing: so the others had their chance to.</summary>
+    /// <summary>Makes a call that does not wait and fails, so that waiting calls could have failed as well.</summary>
     private static async Task FailsWithoutWaitingAsync(ScriptClient client)
     {
         RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));

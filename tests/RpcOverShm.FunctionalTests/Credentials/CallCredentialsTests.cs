@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Credentials;
 
-/// <summary>Call credentials: what they add, in which order, and what becomes of their failures. 1.3.</summary>
+/// <summary>Call credentials: their metadata, its order and their failures (grpc-behaviour.md 1.3).</summary>
 [EveryRig]
 internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 {
@@ -39,7 +39,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        // Grpc.Core asks those of the channel first; the order here is grpc-dotnet's.
+        // Grpc.Core asks the channel's credentials first; the order here is grpc-dotnet's.
         string[] all = IsDotNet ? ["first", "second", "channel"] : ["channel", "first", "second"];
         Assert.That(asked, Is.EqualTo(all.Append("channel")));
         Assert.That(_seen, Is.EqualTo(new[] { string.Join(',', all.Prepend("header")), "channel" }));
@@ -58,7 +58,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
 
         await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(credentials: credentials)).ResponseAsync.Bounded();
 
-        // The scheme is the transport's: a name of shared memory is no host of https.
+        // The scheme is the transport's: a shared memory name is not an https host.
         Assert.That(
             context!.ServiceUrl,
             Is.EqualTo(IsShm ? $"{ShmRig.Address}/{Script.ServiceName}" : $"https://localhost/{Script.ServiceName}"));
@@ -109,7 +109,6 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
         }
         else
         {
-            // The C core says Unavailable, "Getting metadata from plugin failed with error: ...".
             Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
             Assert.That(failure.Status.Detail, Does.StartWith("Getting metadata from plugin failed with error: "));
         }
@@ -196,7 +195,7 @@ internal sealed class CallCredentialsTests(RigKind kind) : RigFixture(kind)
     {
         lock (_seen)
         {
-            // HTTP may join values of one key, with a space behind the comma.
+            // HTTP may join values of one key with a comma and a space.
             _seen.Add(string.Join(',', context.RequestHeaders.GetAll("authorization").Select(entry => entry.Value))
                 .Replace(", ", ",", StringComparison.Ordinal));
         }

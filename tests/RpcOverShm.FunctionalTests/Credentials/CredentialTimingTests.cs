@@ -2,7 +2,7 @@ using RpcOverShm.FunctionalTests.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Credentials;
 
-/// <summary>Credentials that block, take their time, or go with a batch.</summary>
+/// <summary>Credentials that block or complete late, also in a batch.</summary>
 internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
 {
     [Test]
@@ -14,7 +14,7 @@ internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
         });
         var options = new CallOptions(credentials: CallCredentials.FromInterceptor(async (_, metadata) =>
         {
-            // Goes on in the context that it was called in, as code does that knows nothing of this.
+            // Resumes in the caller's context, as code without ConfigureAwait(false) does.
             await Task.Yield();
             metadata.Add("authorization", "in time");
         }));
@@ -160,7 +160,7 @@ internal sealed class CredentialTimingTests() : RigFixture(RigKind.Shm)
         Task isLost = rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Ready);
         await rig.Server.KillAsync().Bounded();
 
-        // Until the client knows of it, calls go to the server that is gone, and end with it.
+        // Until the client notices the loss, calls go to the dead server and fail with it.
         await isLost.Bounded();
         mayGoOn.SetResult();
         RpcException failure = await FailureOf(other);

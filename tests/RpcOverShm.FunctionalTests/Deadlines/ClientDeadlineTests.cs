@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Deadlines;
 
-/// <summary>When a deadline ends a call: item C3.</summary>
 [EveryRig]
 internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
 {
@@ -51,7 +50,7 @@ internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
             codes.Add((await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options))).StatusCode);
         }
 
-        // The others were seen to report what the server says, now and then.
+        // The other rigs sometimes report the server's status.
         Assert.That(
             codes,
             IsShm
@@ -59,7 +58,7 @@ internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
                 : Is.All.AnyOf(StatusCode.DeadlineExceeded, StatusCode.Cancelled));
     }
 
-    // Races the timers of both sides, and often is the first to say how the call has ended.
+    // Races with the timers of both sides, and often ends the call first.
     private static async Task<Payload> CancelAtTheDeadlineAsync(Payload request, ServerCallContext context)
     {
         await Task.Yield();
@@ -71,7 +70,7 @@ internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
         throw new RpcException(new Status(StatusCode.Cancelled, "by the method"));
     }
 
-    // The clock of the test and the timer's are not the same one, and Grpc.Core's counts whole milliseconds.
+    // The test and the timer use different clocks, and Grpc.Core's counts whole milliseconds.
     private static void AssertNotEarly(DateTime deadline) =>
         Assert.That(DateTime.UtcNow, Is.GreaterThan(deadline - TimeSpan.FromMilliseconds(20)));
 }

@@ -1,10 +1,9 @@
 namespace RpcOverShm.FunctionalTests.Deadlines;
 
-/// <summary>Deadlines, on both sides, in every form of a call.</summary>
 [EveryRig]
 internal sealed class DeadlineTests(RigKind kind) : RigFixture(kind)
 {
-    // Short enough not to be waited for, long enough for a call to reach its handler before.
+    // Short for the test run, but long enough for a call to reach its handler first.
     private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(300);
 
     private static DateTime Soon => DateTime.UtcNow + s_short;

@@ -1,12 +1,10 @@
 namespace RpcOverShm.FunctionalTests.Deadlines;
 
-/// <summary>
-/// The deadline as the server has it: S14. What only the frames show is in <see cref="Headers.ServerFrameTests"/>.
-/// </summary>
+/// <summary>Deadlines at the server; <see cref="Headers.ServerFrameTests"/> covers their frames.</summary>
 [EveryRig]
 internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
 {
-    // Long enough for a call to reach its method before, on a busy machine and a connection that is there.
+    // Long enough for a call on an open connection to reach its method first, even on a busy machine.
     private static readonly TimeSpan s_short = TimeSpan.FromSeconds(2);
 
     private static DateTime Soon => DateTime.UtcNow + s_short;
@@ -33,7 +31,7 @@ internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
             rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
         await fired.Task.Bounded();
 
-        // It was sent as what is left, and recomputed on arrival.
+        // The time left is sent, and the server computes the deadline from it on arrival.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That((await seen.Task - deadline).Duration(), Is.LessThan(TimeSpan.FromSeconds(10)));
         Assert.That((await seen.Task).Kind, Is.EqualTo(DateTimeKind.Utc));
@@ -115,7 +113,7 @@ internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty, options);
         RpcException failure = await FailureOf(call);
 
-        // The deadline of both: when it has ended the one, it has come for the other.
+        // Both calls share the deadline: when it has ended the held call, it has passed for the other one.
         RpcException held = await FailureOf(rig.Client.UnaryAsync(Payloads.Of("hold"), options));
         await ConnectAsync(rig);
 
@@ -164,7 +162,7 @@ internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
             ? await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded()
             : await rig.Client.UnaryAsync(Payloads.Of("a"), options).ResponseAsync.Bounded();
 
-        // Both transports cut what is beyond their reach, which is years: Grpc.Core's is 27,000 hours.
+        // Each transport shortens a deadline beyond its range, which is years: 27,000 hours in Grpc.Core.
         Assert.That(response.Text(), Is.EqualTo("a"));
         Assert.That(
             await seen.Task,

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace RpcOverShm.FunctionalTests.Headers;
 
-/// <summary>Metadata that its owner changes once a call was made with it, which changes nothing of the call.</summary>
+/// <summary>Request metadata that the caller changes after the call has started; the call is not affected.</summary>
 internal sealed class ChangedRequestMetadataTests() : ItemFixture(RigKind.Shm)
 {
     private readonly ConcurrentQueue<string> _seen = [];
@@ -90,7 +90,7 @@ internal sealed class ChangedRequestMetadataTests() : ItemFixture(RigKind.Shm)
         headers.Add("more", "late");
     }
 
-    /// <summary>Notes what each method sees of the request's metadata.</summary>
+    /// <summary>Records the request metadata that each method receives.</summary>
     private Script Noting() => Everywhere(context =>
     {
         _seen.Enqueue(string.Join(',', context.RequestHeaders.Select(entry => $"{entry.Key}={entry.Value}")));

@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
 /// <summary>
-/// Metadata that a method's left-over task still changes while it is sent: it costs the call its trailers or its
-/// status, never its end, and never the connection.
+/// Response metadata that a leftover task changes while it is sent: the call may lose its trailers or its status, but
+/// it ends, and the connection survives.
 /// </summary>
 internal sealed class ChangedResponseMetadataTests() : ItemFixture(RigKind.Shm)
 {
@@ -45,7 +45,7 @@ internal sealed class ChangedResponseMetadataTests() : ItemFixture(RigKind.Shm)
         StatusCode end;
         do
         {
-            // The methods with a stream of requests do not read it.
+            // Methods with a stream of requests do not read it.
             using AnyCall call = AnyCall.Start(rig.Invoker, shape);
             await CatchAsync(() => call.Outcome);
             await stop.CancelAsync();

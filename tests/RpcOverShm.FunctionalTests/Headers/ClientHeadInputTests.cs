@@ -3,8 +3,8 @@ using RpcOverShm.FunctionalTests.CallShapes;
 namespace RpcOverShm.FunctionalTests.Headers;
 
 /// <summary>
-/// Heads of calls that cannot be sent as they are: each costs its call and nothing else, in every shape of call. More
-/// of that in <see cref="MetadataLimitTests"/>.
+/// Call heads that cannot be sent: each fails its own call only, in every shape. <see cref="MetadataLimitTests"/>
+/// covers the size limits.
 /// </summary>
 internal sealed class ClientHeadInputTests() : RigFixture(RigKind.Shm)
 {
@@ -32,7 +32,7 @@ internal sealed class ClientHeadInputTests() : RigFixture(RigKind.Shm)
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     public async Task HeaderKey_Empty_FailsItsCall(MethodType shape)
     {
-        // The API lets it pass.
+        // Metadata accepts an empty key.
         await UseAsync(new Script());
 
         RpcException failure = await FailureWithAsync(shape, new Metadata { { "", "value" } });

@@ -1,12 +1,12 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
-/// <summary>Metadata that a thread goes on changing while others read it, which no collection allows.</summary>
+/// <summary>Metadata that one thread keeps changing while others read it.</summary>
 internal static class DisturbedMetadata
 {
-    /// <summary>So many that reading them takes long enough to be disturbed, and not too many to be sent.</summary>
+    /// <summary>Enough entries for the changes to hit a reader, and few enough to be sent.</summary>
     public const int Entries = 1000;
 
-    /// <summary>Fills metadata, and returns while a thread goes on replacing an entry.</summary>
+    /// <summary>Fills the metadata and starts a thread that keeps replacing an entry.</summary>
     public static void Disturb(this Metadata metadata, CancellationToken stop)
     {
         var entry = new Metadata.Entry("key", "value");

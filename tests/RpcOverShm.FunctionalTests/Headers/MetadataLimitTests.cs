@@ -1,8 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
 /// <summary>
-/// Limits on metadata, and metadata that cannot be sent. Over HTTP/2 it tears the connection or the stream down; here
-/// it costs its call only.
+/// Metadata over the limits. Over HTTP/2 it closes the stream or the connection; here it fails its own call only.
 /// </summary>
 internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
 {
@@ -89,7 +88,7 @@ internal sealed class MetadataLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
     }
 
-    // The text of an error is bounded by itself: no limit on metadata is to cost the client the reason.
+    // A status detail has its own limit, so that no limit on metadata hides the reason from the client.
     [TestCase(LongestDetail)]
     [TestCase(LongestDetail + 1)]
     [TestCase(1_000_000)]

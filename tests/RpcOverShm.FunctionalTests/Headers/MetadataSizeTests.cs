@@ -1,9 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
-/// <summary>
-/// Metadata that is too much, text that is no ASCII, and status details: M09, M10 and M12. What is over a limit costs
-/// its call and nothing else.
-/// </summary>
+/// <summary>Metadata over the limits, non-ASCII text and status details: each fails its own call only.</summary>
 [EveryRig]
 internal sealed class MetadataSizeTests(RigKind kind) : ItemFixture(kind)
 {
@@ -24,7 +21,7 @@ internal sealed class MetadataSizeTests(RigKind kind) : ItemFixture(kind)
 
         Exception? exception = await CatchAsync(() => rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync);
 
-        // Grpc.Core puts a question mark for what it cannot send.
+        // Grpc.Core replaces characters that it cannot send with a question mark.
         Assert.That((exception as RpcException)?.StatusCode, Is.EqualTo(IsDotNet ? StatusCode.Internal : null));
         Assert.That(seen, Is.EqualTo(IsDotNet ? null : "caf?"));
     }
@@ -126,7 +123,7 @@ internal sealed class MetadataSizeTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failures.Select(failure => failure.Status.Detail), Is.All.EqualTo(detail));
     }
 
-    // As numbers: of a test with half a character in its name no result is reported, whatever it was.
+    // Numbers, because results of tests with an unpaired surrogate in their name are not reported.
     [TestCase(0xD83D)]
     [TestCase(0xDE08)]
     [Item("M12")]
@@ -143,8 +140,8 @@ internal sealed class MetadataSizeTests(RigKind kind) : ItemFixture(kind)
             Is.All.EqualTo(new Status(StatusCode.Aborted, "a\uFFFDb")));
     }
 
-    // The C core has the connection itself break over such metadata once in a hundred times, which it calls
-    // Unavailable; then the call is made again, a few times. On shared memory the first answer counts.
+    // In about one of a hundred calls the C core drops the connection over such metadata and reports Unavailable; then
+    // the call is repeated a few times. On shared memory the first result counts.
     private async Task<RpcException> RefusalOf(Func<Task<RpcException>> call)
     {
         RpcException failure = await call();

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
-/// <summary>What travels beside the messages, as methods and clients see it: M01 to M08, and M11.</summary>
+/// <summary>Metadata as methods and clients see it.</summary>
 [EveryRig]
 internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
 {
@@ -87,7 +87,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
     {
         (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(null);
 
-        // The others add their user-agent, which comes back.
+        // The other rigs add their user-agent, which the method echoes.
         foreach (Metadata metadata in new[] { seen, headers, trailers })
         {
             Assert.That(metadata.Select(entry => entry.Key), IsShm ? Is.Empty : Is.All.EqualTo("user-agent"));
@@ -124,7 +124,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
         (Metadata seen, Metadata headers, Metadata trailers) = await EchoAsync(
             new Metadata { { "edges", "  between  " } });
 
-        // Neither transport strips them, which HTTP/2 would allow.
+        // No transport strips the spaces, although HTTP/2 allows it.
         foreach (Metadata metadata in new[] { seen, headers, trailers })
         {
             Assert.That(metadata.GetValue("edges"), Is.EqualTo("  between  "));
@@ -157,7 +157,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
     {
         Metadata seen = await MethodsViewAsync(new Metadata { { "before", "1" }, { key, value }, { "after", "2" } });
 
-        // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
+        // Grpc.Core hides the headers that gRPC uses, and passes on other HTTP headers.
         Assert.That(
             seen.Get(key),
             IsDotNet || key is not ("content-encoding" or "host" or "accept-encoding") ? Is.Null : Is.Not.Null);
@@ -190,7 +190,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
         Payload response = await call.ResponseAsync.Bounded();
         Metadata headers = await call.ResponseHeadersAsync.Bounded();
 
-        // Grpc.Core hides what gRPC uses, and passes on the rest of HTTP.
+        // Grpc.Core hides the headers that gRPC uses, and passes on other HTTP headers.
         bool isHidden = IsDotNet || key != "content-encoding";
         Assert.That(response.Text(), Is.EqualTo("x"));
         Assert.That(headers.Get(key), isHidden ? Is.Null : Is.Not.Null);
@@ -216,7 +216,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
         var options = new CallOptions(new Metadata { { "grpc-timeout", "100S" } });
         await rig.Client.UnaryAsync(Payloads.Empty, options).ResponseAsync.Bounded();
 
-        // Grpc.Core sends it as its own.
+        // Grpc.Core sends the entry as its own grpc-timeout.
         Assert.That(
             await seen.Task, IsDotNet ? Is.EqualTo(DateTime.MaxValue) : Is.LessThan(DateTime.UtcNow.AddDays(1)));
     }
@@ -277,7 +277,7 @@ internal sealed class MetadataTests(RigKind kind) : ItemFixture(kind)
         }
     }
 
-    /// <summary>What a method sees, and what its client sees when the method sends it back both ways.</summary>
+    /// <summary>Returns the metadata that a method sees, and its echo in headers and trailers.</summary>
     private async Task<(Metadata Seen, Metadata Headers, Metadata Trailers)> EchoAsync(Metadata? metadata)
     {
         var seen = new TaskCompletionSource<Metadata>();

@@ -1,10 +1,9 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
 /// <summary>
-/// Text that may not be sent: M09, and the detail that is null, M12. Shared memory only. Grpc.Core throws "Call error:
-/// InvalidMetadata" for control characters, from the call itself or from the method's write, ends calls with such
-/// trailers or without a detail as Cancelled, and never gets over any of it: its shutdown finds "pending batch
-/// completions" and throws.
+/// Text that must not be sent, and a null detail. Shared memory only: Grpc.Core throws "Call error: InvalidMetadata"
+/// for control characters, ends calls with such trailers or without a detail as Cancelled, and then its shutdown
+/// throws because of "pending batch completions".
 /// </summary>
 internal sealed class MetadataTextTests() : ItemFixture(RigKind.Shm)
 {

@@ -6,12 +6,12 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Headers;
 
 /// <summary>
-/// What a server answers, frame by frame, to a client that is spoken by hand: the parts of S6 to S8, S14, S15 and
-/// L06 that a real client hides, because it has the deadline and the limits too.
+/// A server's frames, read by a raw client: a real client would hide them, because it enforces the deadline and the
+/// limits too.
 /// </summary>
 internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
 {
-    // Long enough for a method to begin before, on a busy machine.
+    // Long enough for a method to begin first, even on a busy machine.
     private static readonly TimeSpan s_short = TimeSpan.FromSeconds(1);
 
     [Test]
@@ -112,7 +112,7 @@ internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
         await fired.Task.Bounded();
     }
 
-    // The token's callback waits until the client was told: if that came after, neither would ever happen.
+    // The token's callback waits until the client has received the end: in the opposite order this would deadlock.
     [Test]
     [Item("S14")]
     public async Task Deadline_IsToldToTheClientFirstAndThenToTheToken()
@@ -158,7 +158,7 @@ internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
         RawFrame end = await peer.ReceiveAsync();
         RawFrame later = await peer.ReceiveAsync();
 
-        // The deadline of the call that is held came behind that of the first.
+        // The held call started later, so the deadline of the first call has passed too.
         Assert.That(end.Call, Is.EqualTo(First));
         Assert.That(
             StatusTrailer.Decode(end.Head).Status, Is.EqualTo(new Status(StatusCode.DataLoss, "first")));
@@ -213,7 +213,7 @@ internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
         Assert.That(await seen.Task, Is.EqualTo(DateTime.MaxValue));
     }
 
-    // HTTP/2's bound is 99,999,999 hours, which is more than any clock counts: there it is cut, here it is no deadline.
+    // HTTP/2 allows 99,999,999 hours, more than any clock counts: gRPC shortens it, here it means no deadline.
     [Test]
     [Item("S14")]
     public async Task TimeoutAtTheUpperBound_IsNoDeadline()
@@ -269,7 +269,7 @@ internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
             Payloads.Of("raw").ToByteArray());
     }
 
-    // The next call is answered, and there is nothing between its answer and the last.
+    // The next frame is the response of a further call.
     private static async Task AssertNothingFollowsAsync(RawPeer peer)
     {
         var next = new CallId(0, 2, false);

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Headers;
 
-/// <summary>When response headers and trailers go out, and who may write them when: S7 to S9.</summary>
+/// <summary>The order and timing of response headers and trailers.</summary>
 [EveryRig]
 internal sealed class ServerHeaderTests(RigKind kind) : ItemFixture(kind)
 {
@@ -70,7 +70,7 @@ internal sealed class ServerHeaderTests(RigKind kind) : ItemFixture(kind)
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
         await began.Task.Bounded();
-        // Behind these calls, headers that go out by themselves would have come too.
+        // Headers that were sent unasked would arrive before the responses of these calls.
         for (int i = 0; i < 10; i++)
         {
             await rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
@@ -118,7 +118,7 @@ internal sealed class ServerHeaderTests(RigKind kind) : ItemFixture(kind)
     {
         Exception? exception = await InMethodAsync((_, context) => context.WriteResponseHeadersAsync(null!));
 
-        // Grpc.Core's native code takes null as no headers, and says that by the same type.
+        // Grpc.Core's native layer rejects missing headers with the same exception type.
         Assert.That(exception, Is.InstanceOf<ArgumentNullException>());
     }
 
@@ -135,7 +135,7 @@ internal sealed class ServerHeaderTests(RigKind kind) : ItemFixture(kind)
         RpcException streamed = await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None));
         Metadata[] headers = [await unary.ResponseHeadersAsync.Bounded(), await stream.ResponseHeadersAsync.Bounded()];
 
-        // A response without messages has one block of metadata in HTTP/2, and grpc-dotnet shows it as both.
+        // In HTTP/2 a response without messages has one metadata block; grpc-dotnet shows it as headers and trailers.
         string? why = IsGrpcDotNet ? "because" : null;
         Assert.That(headers.Select(metadata => metadata.GetValue("why")), Is.All.EqualTo(why));
         Assert.That(failed.Trailers.GetValue("why"), Is.EqualTo("because"));

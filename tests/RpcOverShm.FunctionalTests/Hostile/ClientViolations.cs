@@ -4,7 +4,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Frames that no client sends, or not then.</summary>
+/// <summary>Frames that a client must never send, or not at that point.</summary>
 internal static class ClientViolations
 {
     private static readonly byte[] s_bytes = new byte[100];
@@ -209,7 +209,7 @@ internal static class ClientViolations
     ];
 }
 
-/// <summary>Something that no peer may do, and a part of what the victim says of it.</summary>
+/// <summary>A protocol violation and a part of the victim's complaint.</summary>
 internal sealed record Violation(string Name, Func<RawPeer, Task> ActAsync, string Complaint)
 {
     public Violation(string name, Action<RawPeer> act, string complaint)

@@ -3,7 +3,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Ids are given in order, so a server can guess those of calls that it has not heard of.</summary>
+/// <summary>Call ids are assigned in order, so a server can guess those of calls that it has not received.</summary>
 internal sealed class GuessedIdTests
 {
     private const int PeerViolation = 103;
@@ -23,14 +23,14 @@ internal sealed class GuessedIdTests
         });
         var client = new ScriptClient(channel.CreateCallInvoker());
 
-        // One call to connect; from then on calls are entered, with the next free ids, before they return.
+        // The first call connects; later calls get the next free id before they return.
         Task<Payload> first = client.UnaryAsync(Payloads.Empty).ResponseAsync;
         using RawPeer server = await listener.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("one"));
         await first.Bounded();
 
-        // The server reads no more: most of these wait for space, with an id and unsent.
+        // The server stops reading: most of these calls have an id but wait unsent for space.
         Task<Payload>[] calls =
             [.. Enumerable.Range(0, Calls).Select(_ => client.UnaryAsync(Payloads.OfSize(5000)).ResponseAsync)];
         server.Send(FrameKind.End, new CallId(Calls - 1, 1, false), FrameFlags.HasMessage, body: Message("guessed"));

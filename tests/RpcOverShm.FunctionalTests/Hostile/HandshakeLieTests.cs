@@ -8,9 +8,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>
-/// Clients that do not get beyond the handshake: wrong descriptors, wrong figures, half messages, silence.
-/// </summary>
+/// <summary>Clients that fail the handshake: wrong descriptors, wrong figures, partial messages, silence.</summary>
 internal sealed partial class HandshakeLieTests : VictimFixture
 {
     private const long Ring = 64 << 10;
@@ -135,7 +133,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
-    // One byte at a time, each with as many as fit: a hello of the largest length would bring thousands.
+    // Each byte carries as many descriptors as fit, so a hello of the largest length would bring thousands.
     [Test]
     public async Task Descriptors_TooManyInManyPieces_DoNotPileUp()
     {
@@ -221,7 +219,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         using var directory = new TestDirectory();
         await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromHours(1));
 
-        // Half as many as the server shakes hands with at a time.
+        // Half the number of handshakes that the server runs concurrently.
         Socket[] silent = await Task.WhenAll(
             Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
         var options = new ShmChannelOptions { RuntimeDirectory = directory.Path };
@@ -333,7 +331,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         return Duplicate(socket.SafeHandle);
     }
 
-    // A descriptor of its own: whoever made the other closes it at any time, and its number is another's then.
+    // A duplicate, because the original's owner may close it at any time, and its number may then be reused.
     private static SafeFileHandle Duplicate(SafeHandle handle) => new(Dup(handle), ownsHandle: true);
 
     [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]

@@ -4,8 +4,8 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// Clients that break the protocol. What they do must cost them their connection, and nobody else anything; the server
-/// says in its log what it was, and to the client.
+/// Clients that break the protocol: the server closes their connection, names the violation in its log and to the
+/// client, and no other client is affected.
 /// </summary>
 internal sealed class HostileClientTests : VictimFixture
 {
@@ -44,7 +44,7 @@ internal sealed class HostileClientTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
-    // The victim looks at the head only when it needs space: so it is made to write.
+    // The victim reads the head only when it needs space, so the test makes it write.
     [TestCase(8, TestName = "Head: no multiple of 16")]
     [TestCase(1 << 20, TestName = "Head: beyond what was written")]
     [TestCase(-16, TestName = "Head: below zero")]

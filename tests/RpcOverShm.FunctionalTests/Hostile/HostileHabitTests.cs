@@ -4,8 +4,8 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// Clients that break no rule of the protocol, and are a nuisance: who never read, who never stop, who lie about
-/// whether they sleep. Nobody else may notice, and memory stays bounded.
+/// Clients that obey the protocol but misbehave: they never read, never stop, or lie about being parked. Other clients
+/// must not be affected, and memory stays bounded.
 /// </summary>
 internal sealed class HostileHabitTests : VictimFixture
 {
@@ -40,7 +40,7 @@ internal sealed class HostileHabitTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
-        // Answers that nobody reads wait in the server's memory; there cannot be more of them than calls.
+        // Unread responses wait in the server's memory; their number is limited by the number of calls.
         for (int slot = 0; slot < CallId.SlotCount; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(
@@ -54,7 +54,7 @@ internal sealed class HostileHabitTests : VictimFixture
         await victim.AssertUnharmedAsync();
         Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(BoundedBytes));
 
-        // One more where one waits to be ended.
+        // One more call, in a slot whose call has not ended yet.
         await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, new CallId(60_000, 2, false), 0, UnaryHead, []);
         Assert.That(await peer.ClosedAsync(), Does.Contain("started twice or out of turn"));
         await victim.AssertUnharmedAndRidOfAsync();
@@ -155,7 +155,7 @@ internal sealed class HostileHabitTests : VictimFixture
         victim.Rig.Log.Expect(LogGuard.LostWakeup);
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
-        // Long enough for the victim to sleep; then a record that it is not rung for.
+        // Long enough for the victim to sleep; then a record without a wake-up.
         await Task.Delay(100);
         peer.Writer.TryClaim(UnaryHead.Length, isControl: true, out Rings.RingClaim claim);
         UnaryHead.CopyTo(claim.Payload);
@@ -163,7 +163,7 @@ internal sealed class HostileHabitTests : VictimFixture
             (uint)UnaryHead.Length, (byte)FrameKind.CallStart, 0, (ushort)UnaryHead.Length, First.Value, 0));
         peer.Writer.Publish();
 
-        // The innocent client's call, and this one.
+        // The innocent client's call and this one.
         await Timeouts.Eventually(
             () => victim.Rig.Served.Count(
                 served => served.Running.Count > 0 && served.Connection.IncomingCount == 1) == 2);
@@ -171,7 +171,7 @@ internal sealed class HostileHabitTests : VictimFixture
         await victim.AssertUnharmedAsync();
     }
 
-    // Its answer waits for space while its requests come: they belong to a call that the client thinks alive.
+    // The call's end waits for space while its requests arrive: the client still believes the call to be alive.
     [Test]
     public async Task RequestsOfARefusedCall_WhoseEndWaitsForSpace_AreNoViolation()
     {
@@ -205,7 +205,7 @@ internal sealed class HostileHabitTests : VictimFixture
         await victim.AssertUnharmedAsync();
     }
 
-    // A write that passed its check before the method returned is enqueued behind the end of the call.
+    // A write that passed its check before the method returned is queued after the end of the call.
     [Test]
     public async Task WriteThatComesAfterTheEnd_IsNeverSent()
     {
@@ -283,7 +283,7 @@ internal sealed class HostileHabitTests : VictimFixture
         return await Victim.WithInnocentClientAsync(rig);
     }
 
-    // Until the flood waits: then nothing more fits into the ring.
+    // Returns when the flood waits, because nothing more fits into the ring.
     private static async Task FillAsync(Victim victim, RawPeer peer)
     {
         long tail = -1;
@@ -297,7 +297,7 @@ internal sealed class HostileHabitTests : VictimFixture
     }
 }
 
-/// <summary>A method that takes a stream of requests and reads none of them, until its call ends.</summary>
+/// <summary>A client streaming method that reads no request and runs until its call ends.</summary>
 internal static class DeafService
 {
     public static Method<Payload, Payload> Method { get; } =

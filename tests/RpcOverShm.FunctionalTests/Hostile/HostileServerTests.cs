@@ -7,8 +7,8 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// Servers that break the protocol. The client's calls there end with a status, never hang; its log says why; its other
-/// channels notice nothing, and the same channel works with the next server.
+/// Servers that break the protocol: calls there fail with a status and never hang, the client's log names the reason,
+/// other channels are not affected, and the same channel works with the next server.
 /// </summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class HostileServerTests : IDisposable
@@ -59,7 +59,7 @@ internal sealed class HostileServerTests : IDisposable
         await AssertViolationAsync(server, what);
         RpcException?[] outcomes = [await blocking.Bounded(), await awaited.Bounded()];
 
-        // One of the calls may have had its answer before.
+        // One of the calls may have been answered first.
         Assert.That(outcomes.Count(outcome => outcome?.StatusCode == StatusCode.Internal), Is.GreaterThanOrEqualTo(1));
         Assert.That(
             outcomes.Select(outcome => outcome?.StatusCode ?? StatusCode.OK),
@@ -146,7 +146,7 @@ internal sealed class HostileServerTests : IDisposable
                 ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, soon))
                 : _client.UnaryAsync(Payloads.Empty, soon).ResponseAsync).Bounded();
 
-            // A call that was sent before the farewell was read waits for an answer that never comes.
+            // A call that was sent before the client read the GoAway waits for a response that never comes.
             Assert.That(
                 failure?.StatusCode, Is.EqualTo(StatusCode.Unavailable).Or.EqualTo(StatusCode.DeadlineExceeded));
         }
@@ -193,7 +193,7 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(failure?.StatusCode, Is.EqualTo(StatusCode.Cancelled));
     }
 
-    // The slot is another call's as soon as the end was read: whatever was under way for the old call must not be sent.
+    // Once the end was read, the slot may belong to another call, so pending frames of the old call must not be sent.
     [Test]
     public async Task Cancel_OfACallWhoseEndWasRead_IsNotSentToItsSlotsNextCall()
     {
@@ -313,8 +313,8 @@ internal sealed class HostileServerTests : IDisposable
         }
     }
 
-    // The ring is full of farewells for good, and the tail always as far ahead of the victim as may be: it never finds
-    // the ring empty.
+    // Fills the ring with GoAway frames and keeps the tail one capacity ahead of the victim's head, so that the victim
+    // never finds the ring empty.
     private static void Flood(RawPeer server, CancellationToken stop)
     {
         for (long position = 0; position < server.Capacity; position += Rings.RecordHeader.SizeBytes)
@@ -379,8 +379,8 @@ internal sealed class HostileServerTests : IDisposable
         Assert.That(lastWord, Does.Contain(what.Complaint));
     }
 
-    // The next server at the address is an honest one, as far as one call goes. The call waits for it: in the pause
-    // after a lie it would fail as the last one has.
+    // The next server at the address is honest for one call. The call waits for it, because during the back-off after a
+    // violation it would fail like the previous one.
     private async Task AssertChannelLivesAsync()
     {
         Task<Payload> call = _client.UnaryAsync(

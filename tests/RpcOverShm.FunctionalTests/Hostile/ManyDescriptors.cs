@@ -5,7 +5,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Passes one descriptor many times in one message, which the product never does.</summary>
+/// <summary>Passes one descriptor many times in one message, which the library never does.</summary>
 internal static unsafe class ManyDescriptors
 {
     private const int MsgDontwait = 0x40;
@@ -20,7 +20,7 @@ internal static unsafe class ManyDescriptors
         }
     }
 
-    /// <summary>False when the other side has closed, or takes no more.</summary>
+    /// <summary>Returns false if the peer has closed the socket or its buffer is full.</summary>
     public static bool TrySend(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle descriptor, int count)
     {
         byte[] control = new byte[HeaderBytes + (((count * sizeof(int)) + 7) & ~7)];

@@ -3,15 +3,15 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>What legal frames are made of.</summary>
+/// <summary>The parts of legal frames.</summary>
 internal static class RawFrames
 {
-    /// <summary>The first call that a client makes.</summary>
+    /// <summary>The id of a client's first call.</summary>
     public static CallId First { get; } = new(0, 1, isFromAcceptor: false);
 
     public static byte[] UnaryHead { get; } = Head(Script.UnaryMethod);
 
-    /// <summary>Of a method that reads none of its requests.</summary>
+    /// <summary>The head of a method that reads none of its requests.</summary>
     public static byte[] DeafHead { get; } = Head(DeafService.Method);
 
     public static byte[] ServerStreamHead { get; } = Head(Script.ServerStreamMethod);
@@ -34,17 +34,17 @@ internal static class RawFrames
         return bytes.WrittenSpan.ToArray();
     }
 
-    /// <summary>Starts a unary call with its whole request.</summary>
+    /// <summary>Sends the start of a unary call with its whole request.</summary>
     public static void StartUnary(this RawPeer peer, CallId call, string text = "raw") => peer.Send(
         FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message(text));
 
-    /// <summary>Starts a call whose requests are to follow, and are not read.</summary>
+    /// <summary>Sends the start of a call whose method never reads the requests that follow.</summary>
     public static void StartStream(this RawPeer peer, CallId call) =>
         peer.Send(FrameKind.CallStart, call, FrameFlags.None, DeafHead);
 
     public static Payload Read(this RawFrame frame) => Payload.Parser.ParseFrom(frame.Body);
 }
 
-/// <summary>One frame that a victim has sent.</summary>
+/// <summary>A frame that a victim has sent.</summary>
 internal sealed record RawFrame(
     FrameKind Kind, FrameFlags Flags, CallId Call, uint Argument, byte[] Head, byte[] Body);

@@ -9,8 +9,8 @@ using RpcOverShm.Signals;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// One side of a connection that is spoken by hand, with the product's own lowest classes: after the handshake it does
-/// whatever a test wants, legal or not. Reads nothing and frees nothing unless it is told to. For one thread at a time.
+/// A scripted side of a connection, built on the library's lowest classes: after the handshake it does only what the
+/// test says, legal or not, and reads and releases nothing by itself. Not thread-safe.
 /// </summary>
 internal sealed class RawPeer : IDisposable
 {
@@ -29,7 +29,7 @@ internal sealed class RawPeer : IDisposable
         Reader = new RingReader(own, peer);
     }
 
-    /// <summary>Limits with which nothing but the ring bounds what the victim sends.</summary>
+    /// <summary>Limits under which only the ring's space stops the victim from sending.</summary>
     public static PeerLimits Generous { get; } =
         new(SegmentLayout.MinRingCapacityBytes, PeerLimits.LargestCallWindow, PeerLimits.CallsPerConnection, 1 << 20);
 
@@ -43,15 +43,15 @@ internal sealed class RawPeer : IDisposable
 
     public long Capacity => Own.RingCapacity;
 
-    /// <summary>How far the victim says that it has read.</summary>
+    /// <summary>The position up to which the victim claims to have read.</summary>
     public long PeerHead => SharedMemoryOrder.ReadAcquire(ref _peer.Head);
 
-    /// <summary>How far the victim has written its ring.</summary>
+    /// <summary>The position up to which the victim has published.</summary>
     public long PeerTail => SharedMemoryOrder.ReadAcquire(ref _peer.Tail);
 
     public Socket Socket => _socket;
 
-    /// <summary>Connects as a client would.</summary>
+    /// <summary>Connects as a client does.</summary>
     public static async Task<RawPeer> ConnectAsync(string path, PeerLimits? limits = null)
     {
         PeerLimits mine = limits ?? Generous;
@@ -78,8 +78,8 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>Answers a client's hello as a server would. The socket stays the caller's when it fails.</summary>
-    /// <exception cref="IOException">The client has gone before it was answered.</exception>
+    /// <summary>Answers a client's hello as a server does. If this fails, the caller still owns the socket.</summary>
+    /// <exception cref="IOException">The client closed its socket first.</exception>
     public static async Task<RawPeer> AcceptAsync(Socket socket, PeerLimits? limits = null)
     {
         PeerLimits mine = limits ?? Generous;
@@ -94,7 +94,7 @@ internal sealed class RawPeer : IDisposable
         }
         catch
         {
-            // A client that has given up by now: a mapping that is left is there until the process ends.
+            // The client has given up. Without this the mapping would stay until the process ends.
             own.Dispose();
             throw;
         }
@@ -108,7 +108,7 @@ internal sealed class RawPeer : IDisposable
         Limits = limits,
     };
 
-    /// <summary>Sends one frame; its header says what it is told to say, but for the length.</summary>
+    /// <summary>Sends one frame with the given header fields; only the length is always true.</summary>
     public void Send(
         FrameKind kind,
         CallId call = default,
@@ -124,7 +124,7 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>The same; false when the victim has left no space.</summary>
+    /// <summary>Sends one frame; returns false if the victim has left no space.</summary>
     public bool TrySend(
         FrameKind kind,
         CallId call,
@@ -143,7 +143,7 @@ internal sealed class RawPeer : IDisposable
         return true;
     }
 
-    /// <summary>Writes one frame, which the victim sees with the next that is published.</summary>
+    /// <summary>Writes one frame without publishing it.</summary>
     public bool TryWrite(
         FrameKind kind,
         CallId call,
@@ -166,14 +166,14 @@ internal sealed class RawPeer : IDisposable
         return true;
     }
 
-    /// <summary>Shows the victim all that was written.</summary>
+    /// <summary>Publishes all frames written and wakes the victim.</summary>
     public void Publish()
     {
         Writer.Publish();
         _signal.Wake(new SharedWord(ref Own.Tail));
     }
 
-    /// <summary>The same, waiting for the victim to read. False when it has closed the connection meanwhile.</summary>
+    /// <summary>Waits for space and sends one frame; returns false if the victim closes the connection first.</summary>
     public async Task<bool> SendWhenThereIsSpaceAsync(
         FrameKind kind, CallId call, FrameFlags flags, byte[] head, byte[] body, uint argument = 0)
     {
@@ -190,25 +190,25 @@ internal sealed class RawPeer : IDisposable
         return false;
     }
 
-    /// <summary>Puts a header anywhere into the ring, true or not, without telling the victim.</summary>
+    /// <summary>Writes a header, true or not, at any position of the ring without publishing it.</summary>
     public unsafe void Plant(long position, RecordHeader header) =>
         *(RecordHeader*)(Own.Data + (position & (Capacity - 1))) = header;
 
-    /// <summary>Says that the ring is written up to here, true or not.</summary>
+    /// <summary>Publishes a tail, true or not, and wakes the victim.</summary>
     public void SetTail(long tail)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Tail, tail);
         _signal.Wake(new SharedWord(ref Own.Tail));
     }
 
-    /// <summary>Says that the victim's ring was read up to here, true or not.</summary>
+    /// <summary>Publishes a head, true or not, and wakes the victim.</summary>
     public void SetHead(long head)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Head, head);
         _signal.Wake(new SharedWord(ref Own.Head));
     }
 
-    /// <summary>Takes the next frame of the victim and frees its space. False when there is none.</summary>
+    /// <summary>Reads the victim's next frame and releases its space; returns false if there is none.</summary>
     public bool TryReceive(out RawFrame frame)
     {
         if (!Reader.TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload))
@@ -237,11 +237,11 @@ internal sealed class RawPeer : IDisposable
         return frame;
     }
 
-    /// <summary>Waits until the victim has read all that was sent.</summary>
+    /// <summary>Waits until the victim has read every published frame.</summary>
     public Task ReadByVictimAsync() =>
         Timeouts.Eventually(() => PeerHead == Own.Tail, "the victim has read everything");
 
-    /// <summary>Waits for a frame of this kind; others before it are dropped.</summary>
+    /// <summary>Waits for a frame of this kind and drops all others before it.</summary>
     public async Task<RawFrame> ReceiveAsync(FrameKind kind)
     {
         while (true)
@@ -254,9 +254,7 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>
-    /// Waits until the victim has closed the socket; returns its last word, empty where it said none.
-    /// </summary>
+    /// <summary>Waits until the victim has closed the socket; returns its farewell text, or an empty one.</summary>
     public async Task<string> ClosedAsync()
     {
         try
@@ -275,7 +273,7 @@ internal sealed class RawPeer : IDisposable
         }
     }
 
-    /// <summary>Ends the connection as the kernel does for a process that dies.</summary>
+    /// <summary>Closes the connection as the kernel does for a process that dies.</summary>
     public void Dispose()
     {
         _socket.Dispose();
@@ -285,7 +283,7 @@ internal sealed class RawPeer : IDisposable
 
     private static SharedSegment Open(Handshake.ReceivedHello hello)
     {
-        // Opening closes the descriptor, which the hello would do again.
+        // Open closes the descriptor, so the hello must not close it again.
         var descriptor = new SafeFileHandle(hello.Descriptor!.DangerousGetHandle(), ownsHandle: true);
         hello.Descriptor.SetHandleAsInvalid();
         return SharedSegment.Open(descriptor, hello.Hello.Limits.RingCapacity);

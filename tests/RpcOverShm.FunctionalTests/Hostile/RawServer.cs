@@ -3,9 +3,7 @@ using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>
-/// A server that is spoken by hand: it listens where a channel looks, and hands out its ends of connections.
-/// </summary>
+/// <summary>A scripted server: listens at a channel's address and returns a raw peer per connection.</summary>
 internal sealed class RawServer : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -18,10 +16,10 @@ internal sealed class RawServer : IDisposable
         _socket.Listen();
     }
 
-    /// <summary>The next client's socket, before any handshake.</summary>
+    /// <summary>Accepts the next client's socket, without a handshake.</summary>
     public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
 
-    /// <summary>The next client, after an honest handshake.</summary>
+    /// <summary>Accepts the next client and completes an honest handshake.</summary>
     public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null)
     {
         while (true)
@@ -33,7 +31,7 @@ internal sealed class RawServer : IDisposable
             }
             catch (IOException)
             {
-                // A client that has given up while it waited here; it comes again.
+                // The client gave up while it waited; it connects again.
                 client.Dispose();
             }
         }

@@ -5,7 +5,7 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>The server that is spoken by hand must itself leave nothing, or tests of leaks find what is its.</summary>
+/// <summary>The raw server must not leak resources itself, or leak tests would report them.</summary>
 internal sealed class RawServerTests
 {
     [TestCase(true)]
@@ -20,7 +20,7 @@ internal sealed class RawServerTests
         using (RawPeer client = await RawPeer.ConnectAsync(directory.Combine("raw.sock")))
         using (await accepting.Bounded())
         {
-            // Two of each side. Nothing is left of tests before this one.
+            // Two mappings on each side; earlier tests have left nothing.
             var facts = ProcessFacts.OfSelf();
             Assert.That(facts, Is.EqualTo(facts with { MemoryFiles = 0, Mappings = 4, Threads = 0 }));
         }

@@ -3,7 +3,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>The first answer decides what the response's headers are; a server that sends more changes none.</summary>
+/// <summary>The first frame of a response fixes its headers; later headers are ignored.</summary>
 internal sealed class RepeatedHeadersTests
 {
     [Test]
@@ -25,7 +25,7 @@ internal sealed class RepeatedHeadersTests
         server.Send(FrameKind.End, First);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
 
-        // Asked for only now: what stands there is what the message has left.
+        // Asked for only now, so the headers are those that the message has fixed.
         Assert.That(await call.ResponseHeadersAsync.Bounded(), Is.Empty);
         log.Check();
     }

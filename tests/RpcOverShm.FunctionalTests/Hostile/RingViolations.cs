@@ -3,9 +3,7 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>
-/// Rings that no writer writes: what the victim reads before it knows any frame. Either side can do this.
-/// </summary>
+/// <summary>Corrupted rings, which the victim detects before it parses a frame; either side can write them.</summary>
 internal static class RingViolations
 {
     private const string Corrupted = "ring is corrupted";
@@ -55,7 +53,7 @@ internal static class RingViolations
     private static RecordHeader Header(uint length, byte kind = (byte)FrameKind.GoAway) =>
         new(length, kind, 0, 0, 0, 0);
 
-    // With the one frame that both sides may send at any time and any number of times.
+    // Uses the one frame that both sides may send at any time and any number of times.
     private static long FillUpTo(RawPeer peer, long position)
     {
         for (long at = 0; at < position; at += RecordHeader.SizeBytes)

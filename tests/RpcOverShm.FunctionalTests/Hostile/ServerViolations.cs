@@ -3,7 +3,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Frames that no server sends, or not then. One call of a client waits for its answer.</summary>
+/// <summary>Frames that a server must never send, or not at that point; one call waits for its response.</summary>
 internal static class ServerViolations
 {
     private static readonly byte[] s_bytes = new byte[100];
@@ -64,7 +64,7 @@ internal static class ServerViolations
         new("bytes of a stream", peer => peer.Send(FrameKind.Bytes, body: s_bytes), "Bytes on a connection for calls"),
     ];
 
-    /// <summary>The same for a client that waits for a stream of responses.</summary>
+    /// <summary>Violations towards a client that waits for a stream of responses.</summary>
     public static IEnumerable<Violation> OfStreams =>
     [
         new("end with a message behind a message", peer =>

@@ -1,9 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>
-/// A server with an innocent client beside the hostile one: a call of it lives all the time, and must not notice
-/// anything.
-/// </summary>
+/// <summary>A server with an innocent client, whose long-lived call must not be affected by the hostile one.</summary>
 internal sealed class Victim
 {
     private readonly AsyncDuplexStreamingCall<Payload, Payload> _innocent;
@@ -26,7 +23,7 @@ internal sealed class Victim
         return victim;
     }
 
-    /// <summary>The innocent client's call goes on, it can make new ones, and so can somebody who comes now.</summary>
+    /// <summary>Asserts that the innocent client's call goes on, and that it and a new client can make calls.</summary>
     public async Task AssertUnharmedAsync()
     {
         await PingAsync();
@@ -36,7 +33,7 @@ internal sealed class Victim
         Assert.That((await client.UnaryAsync(Payloads.Of("new")).ResponseAsync.Bounded()).Text(), Is.EqualTo("new"));
     }
 
-    /// <summary>The same, and nothing is left of the hostile connections.</summary>
+    /// <summary>Asserts the same, and that only the innocent client's connection is left.</summary>
     public async Task AssertUnharmedAndRidOfAsync()
     {
         await AssertUnharmedAsync();

@@ -1,15 +1,15 @@
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>What fixtures with a server among hostile clients have in common.</summary>
+/// <summary>The base of fixtures with a server and hostile clients.</summary>
 internal abstract class VictimFixture() : RigFixture(RigKind.Shm)
 {
-    /// <summary>"Was closed because the peer broke the protocol."</summary>
+    /// <summary>Logged when a connection was closed because the peer broke the protocol.</summary>
     protected const int PeerViolation = 103;
 
     protected const int MethodThrew = 301;
 
     /// <summary>
-    /// A server with the smallest rings and an innocent client. "hold" never ends, and "flood" floods.
+    /// Starts a server with the smallest rings and an innocent client. A call of "hold" never ends; "flood" floods.
     /// </summary>
     protected async Task<Victim> StartVictimAsync(Action<Script>? change = null, RigOptions? options = null)
     {

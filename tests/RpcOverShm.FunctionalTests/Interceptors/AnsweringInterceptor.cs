@@ -2,12 +2,9 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>
-/// Replaces the responses of unary calls, or fails in the place of them; asks the server as often as it is told to.
-/// Only for calls of payloads.
-/// </summary>
-/// <param name="calls">How often it goes on with a call.</param>
-/// <param name="answer">Makes the response from that of the last call; null of a call that never went on.</param>
+/// <summary>Replaces or fails the responses of unary calls of payloads.</summary>
+/// <param name="calls">The number of times that it continues a call.</param>
+/// <param name="answer">Creates the response from that of the last continuation, or from null without one.</param>
 internal sealed class AnsweringInterceptor(int calls, Func<Payload?, Payload> answer) : Interceptor
 {
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(

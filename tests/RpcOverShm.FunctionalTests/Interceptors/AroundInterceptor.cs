@@ -2,8 +2,8 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Runs something of a test around the methods of a server, whatever their shape.</summary>
-/// <param name="around">Is given the call's context and what goes on with the call.</param>
+/// <summary>Runs a delegate around the methods of a server, in every shape.</summary>
+/// <param name="around">Receives the call's context and the continuation.</param>
 internal sealed class AroundInterceptor(Func<ServerCallContext, Func<Task>, Task> around) : Interceptor
 {
     public override async Task<TResponse> UnaryServerHandler<TRequest, TResponse>(

@@ -2,13 +2,13 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Changes the options of calls of every shape, and their method and host where a test wants it.</summary>
+/// <summary>Changes the options of calls of every shape, and optionally their method and host.</summary>
 internal sealed class ChangingInterceptor(Func<CallOptions, CallOptions> change) : Interceptor
 {
-    /// <summary>The name of the method that is called instead; null for the same.</summary>
+    /// <summary>The name of the method to call instead; null keeps the call's.</summary>
     public string? Method { get; init; }
 
-    /// <summary>The host of all calls; null for that of the call.</summary>
+    /// <summary>The host of all calls; null keeps the call's.</summary>
     public string? Host { get; init; }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(

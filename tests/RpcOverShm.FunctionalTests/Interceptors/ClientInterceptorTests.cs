@@ -2,7 +2,6 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Interceptors of the public API around the calls of a client.</summary>
 [EveryRig]
 internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
 {
@@ -69,7 +68,7 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
             ],
         };
 
-        // The call is disposed of when this was seen: methods that are held end as cancelled ones, and do not fail.
+        // The test disposes the call; held methods then end as cancelled and are not logged as failures.
         CallRig rig = await StartAsync(new HeldMethods().Script, options);
         Method<Payload, Payload> real = AnyCall.MethodOf(shape);
         CallInvoker invoker = rig.Channel.Intercept(new ChangingInterceptor(
@@ -169,7 +168,7 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
             () => Timeouts.OnThread(() => new ScriptClient(invoker).Unary(Payloads.Empty)));
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-        // Calls that are disposed at once may or may not have come to their methods.
+        // Calls that are disposed at once may or may not have reached their methods.
         Assert.That(blocking, Is.TypeOf<KeyNotFoundException>());
         Assert.That(held.Begun, isAfter ? Is.GreaterThanOrEqualTo(2) : Is.EqualTo(1));
     }

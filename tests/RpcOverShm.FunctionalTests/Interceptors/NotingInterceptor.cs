@@ -2,7 +2,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Notes every call that passes, on either side, and passes it on.</summary>
+/// <summary>Records every call, on either side, and continues it.</summary>
 internal sealed class NotingInterceptor(string name, NotingInterceptor.Notes notes) : Interceptor
 {
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
@@ -86,7 +86,7 @@ internal sealed class NotingInterceptor(string name, NotingInterceptor.Notes not
 
     private void Note(string what, string method) => notes.Add($"{name} {what} {method}");
 
-    /// <summary>What several interceptors have seen, in its order.</summary>
+    /// <summary>The records of several interceptors, in order.</summary>
     internal sealed class Notes
     {
         private readonly List<string> _taken = [];

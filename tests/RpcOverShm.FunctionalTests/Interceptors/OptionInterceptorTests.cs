@@ -2,7 +2,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Interceptors of a server's options and of one of its services.</summary>
+/// <summary>Interceptors of a server's options and of a single service.</summary>
 internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
 {
     [Test]

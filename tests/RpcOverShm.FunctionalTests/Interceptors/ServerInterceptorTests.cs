@@ -2,7 +2,6 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Interceptors of the public API around the methods of a server.</summary>
 [EveryRig]
 internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
 {
@@ -18,7 +17,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
 
         string wrong = await Shapes.RunAllAsync(rig.Client).Bounded();
 
-        // The shapes begin with two unary calls, one that blocks and one that is awaited.
+        // The shapes begin with two unary calls, a blocking and an awaited one.
         string[] methods = ["Unary", "Unary", "ServerStream", "ClientStream", "Duplex"];
         Assert.That(wrong, Is.Empty);
         Assert.That(
@@ -42,10 +41,10 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
         Status status = Status.DefaultCancelled;
         bool isCancellable = false;
 
-        // The call is disposed of when this was seen: methods that are held end as cancelled ones, and do not fail.
+        // The test disposes the call; held methods then end as cancelled and are not logged as failures.
         CallRig rig = await StartAsync(new HeldMethods().Script, With(new AroundInterceptor((context, next) =>
         {
-            // Here and not later: Grpc.Core's context ends with its call.
+            // Read here, because Grpc.Core's context ends with its call.
             (method, host, peer) = (context.Method, context.Host, context.Peer);
             (until, status) = (context.Deadline, context.Status);
             header = context.RequestHeaders.GetValue("key");
@@ -220,7 +219,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
 
     private static RigOptions With(params Interceptor[] interceptors) => new() { ServerInterceptors = interceptors };
 
-    /// <summary>Methods of all shapes that do the same, and answer with nothing.</summary>
+    /// <summary>Returns a script whose methods all run the delegate and respond with nothing.</summary>
     private static Script AllDo(Func<ServerCallContext, Task> method)
     {
         return new Script

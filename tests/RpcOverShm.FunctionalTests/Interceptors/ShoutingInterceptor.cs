@@ -3,8 +3,8 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
 /// <summary>
-/// Wraps the streams of duplex calls, on either side: what is read comes in angle brackets, what is written has an
-/// exclamation mark behind it. Only for calls of payloads.
+/// Wraps the streams of duplex calls of payloads, on either side: encloses messages read in angle brackets and appends
+/// an exclamation mark to messages written.
 /// </summary>
 internal sealed class ShoutingInterceptor : Interceptor
 {

@@ -2,7 +2,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Answers with nothing where a method of a server fails.</summary>
+/// <summary>Replaces a server method's failure with an empty response.</summary>
 internal sealed class SwallowingInterceptor : Interceptor
 {
     public override Task<TResponse> UnaryServerHandler<TRequest, TResponse>(

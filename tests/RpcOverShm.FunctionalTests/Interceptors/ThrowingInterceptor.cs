@@ -2,7 +2,7 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
-/// <summary>Throws at every call of a client, before or after it has gone on.</summary>
+/// <summary>Throws at every call of a client, before or after it continues the call.</summary>
 internal sealed class ThrowingInterceptor(bool isAfter) : Interceptor
 {
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
@@ -36,7 +36,7 @@ internal sealed class ThrowingInterceptor(bool isAfter) : Interceptor
         AsyncDuplexStreamingCallContinuation<TRequest, TResponse> continuation) =>
         Throw(isAfter ? continuation(context) : null);
 
-    // A call that has gone on is nobody's when this is thrown.
+    // The caller never receives a continued call when this throws, so the call is disposed here.
     private static TCall Throw<TCall>(TCall? call)
         where TCall : class, IDisposable
     {
