@@ -1,6 +1,6 @@
-"""The reading threads of reader_role.py: the standby and its spares, the user code that they run inline, and the
-sentinel that takes the role from user code which keeps it. StandbyReader, InlineThread, SpareThreads and
-FrameSender.FlushHeld."""
+"""The reading threads of reader_role.py: the standby reader and its spares, the user code that they run inline, and the
+watchdog, which takes the role away from user code that keeps it. Models StandbyReader, InlineThread, SpareThreads and
+FrameSender.FlushDeferred."""
 
 FREE, RETIRED = ("free", ""), ("retired", "")
 AWAKE, ARMED, ON_LATCH = 0, 1, 2
@@ -8,9 +8,9 @@ MOST_STUCK = 2
 
 
 class InlineThreads:
-    """Needs of its model: off, readers, asyncs, and the helpers of a step."""
+    """Uses the attributes off, readers and asyncs of the model, and its helpers."""
 
-    # ---- flush: publishes what user code wrote and held back; arg is the label and argument to go on with
+    # ---- flush: publishes the deferred records of user code; arg is the label and argument to continue with
     def flush(self, who, label, arg, s):
         if not s["held"]:
             return arg
@@ -19,7 +19,7 @@ class InlineThreads:
         s["held"], s["visible"] = False, len(s["reqs"])
         return arg
 
-    # ---- the standby, or whoever has taken its place
+    # ---- the standby reader, or the spare that replaced it
     def standby(self, who, label, arg, s):
         if label == "s_take":
             if s["role"] == FREE:
@@ -114,7 +114,7 @@ class InlineThreads:
             return "l0", ("s_latched", None)
         return self.around_user_code(who, label, arg, s)
 
-    # ---- user code on a reading thread: entered, watched, returned from, or the role is gone by then
+    # ---- user code on a reading thread: enter, watch, return; the role may be taken over in between
     def around_user_code(self, who, label, arg, s):
         if label == "s_enter":
             s["entries"] += 1
@@ -124,7 +124,7 @@ class InlineThreads:
             self.ensure_watched(s)
             return "u0", ("s_return", arg[0], (arg[1], arg[2]))
         if label == "s_return":
-            # A nested call has entered anew, so this is the thread's last entry, whichever number it has.
+            # A nested call enters again, so only the thread is compared, not the number of the entry.
             if s["role"][0] == "code" and s["role"][1] == who:
                 s["role"] = ("reading", who)
                 return "s_after", arg[0]
@@ -138,14 +138,14 @@ class InlineThreads:
             return ("s_read", None) if "no_flush" in self.off else ("f0", ("s_read", None))
         return None                                             # s_end
 
-    # ---- a spare: an idle thread that takes the standby's place when it is brought
+    # ---- a spare: an idle thread that replaces the standby reader on request
     def spare(self, who, label, arg, s):
         if s["bring"] == 0:
             return None
         s["bring"] -= 1
         return "s_take", None
 
-    # ---- the thread pool: runs what was queued
+    # ---- the thread pool: runs queued user code
     def pool(self, who, label, arg, s):
         if not s["queued"]:
             return None
@@ -153,7 +153,7 @@ class InlineThreads:
         s["queued"] = s["queued"] - {number}
         return "u0", ("q0", number, None)
 
-    # ---- user code, the continuation of a call: does what its letter says, then goes on with the label of arg
+    # ---- user code, the continuation of a call: acts by its letter, then continues with the label of arg
     def user_code(self, who, label, arg, s):
         if label == "u0":
             kind = self.code[arg[1]]
@@ -183,7 +183,7 @@ class InlineThreads:
             return "l0", ("u_sent", arg)
         if label == "u_sent":
             return ("u_wait", arg) if self.code[arg[0][1]] == "w" else ("u_end", arg[0])
-        if label == "u_wait":                                   # sync over async: nothing but the answer ends it
+        if label == "u_wait":                                   # sync over async: only the answer ends it
             if arg[1] not in s["done"] and arg[1] not in s["failed"]:
                 return None
             return "u_end", arg[0]
@@ -193,8 +193,8 @@ class InlineThreads:
     def is_holder(who, s):
         return s["role"][0] == "code" and s["role"][1] == who
 
-    # ---- the sentinel: looks for user code that keeps the role, and in the end for whether anybody will read. In the
-    # code it needs two looks that see the same word; here it may rescue whenever user code runs.
+    # ---- the watchdog: checks for user code that keeps the role, and at last whether any thread will read. The code
+    # takes over only if two checks see the same word; the model may take over whenever user code runs.
     def sentinel(self, who, label, arg, s):
         if label == "w0":
             if not s["registered"]:
