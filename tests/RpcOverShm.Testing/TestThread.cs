@@ -14,9 +14,6 @@ public sealed class TestThread
 
     public bool IsAlive => _thread.IsAlive;
 
-    /// <summary>Whether the thread sleeps, as far as the runtime knows.</summary>
-    public bool IsAsleep => (_thread.ThreadState & ThreadState.WaitSleepJoin) != 0;
-
     public static TestThread Start(string name, Action body) => new(name, body);
 
     /// <exception cref="TimeoutException">The thread has not ended within <see cref="Timeouts.Wait"/>.</exception>

@@ -207,10 +207,6 @@ internal sealed class Connection
     public void SendRequest(ConnectionCall call, PooledBufferWriter request) =>
         SendMessage(call, FrameFlags.HalfClose | FrameFlags.Single, request);
 
-    /// <summary>Sends a call's only request and reports its end; see <see cref="MessageSender.SendAsync"/>.</summary>
-    public Task<bool> SendRequestAsync(ConnectionCall call, PooledBufferWriter request) =>
-        SendMessageAsync(call, FrameFlags.HalfClose | FrameFlags.Single, request);
-
     /// <summary>Sends a part of a message of a started call; see <see cref="MessageSender.SendPart"/>.</summary>
     public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength) =>
         _sender.Messages.SendPart(call, flags, part, wholeLength);
