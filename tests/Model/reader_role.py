@@ -1,18 +1,17 @@
-"""Explicit-state model of who reads a connection's ring: CallerReader, StandbyReader, SpareThreads and ReaderDesk in
-src/RpcOverShm/Connections, step by step.
+"""Explicit-state model of the reader role of a connection: CallerReader, StandbyReader, SpareThreads and
+ReaderCoordinator in src/RpcOverShm/Connections, step by step.
 
-Actors: P the peer that answers, S the standby reader, T and U its spares, B and C blocking callers, A a caller that
-does not block, Q and R the thread pool, W the sentinel, X the end of the connection (the peer's death, or a close on
-this side). The continuations of A's calls are user code: S runs them inline, or they are queued for Q and R. Every
-step is one access to something that another thread can see. All of them are interlocked or fenced in the code, so
-sequential consistency is assumed; the store buffers of tail and parked are the matter of
-tests/RpcOverShm.Tests/Rings/RingFenceTests.cs.
+Actors: P the peer that answers, S the standby reader, T and U its spares, B, C and D blocking callers, A an awaiting
+caller, Q and R the thread pool, W the watchdog, X the end of the connection (the peer's death, or a close on this
+side). The continuations of A's calls are user code: S runs them inline, or queues them for Q and R. Each step is one
+access to shared state. In the code all of these are interlocked or fenced, so the model assumes sequential consistency;
+tests/RpcOverShm.Tests/Rings/RingFenceTests.cs tests the store buffers of tail and parked.
 
-Checked in every state that nothing can leave: every call is answered, or has failed because the connection ended; all
-user code has run and returned; and on a connection that lives, the peer has been asked to ring and a reader sleeps
-where the ring wakes it, so that a frame which nobody expects (the peer is leaving) is heard too.
+Every final state is checked: every call is answered, or has failed because the connection ended; all user code has run
+and returned; and on an open connection the reader is armed and a thread sleeps where a wake-up reaches it, so that an
+unexpected frame (the peer is leaving) is received too.
 
-Each rule is then left out in turn, and the model shows what is lost. Run: python3 reader_role.py [quick]
+Then the model leaves out each rule in turn and shows a loss. Run: python3 reader_role.py [quick]
 """
 import sys
 
@@ -55,8 +54,8 @@ CASES = [
     ("one waits, one nested", case(2, code="wn", spares=2)),
     ("code on the pool, + 1 blocking", case(1, "B", code="n", inline=False)),
 ]
-# Each rule with the case that shows what it is for, found on random ways or among all. Not here: no_look_on_start loses
-# nothing but time, since the sentinel looks in a few milliseconds.
+# Each rule with the case that shows its purpose, found by random walks or among all states. Not listed:
+# no_look_on_start only costs time, because the watchdog checks within a few milliseconds.
 RULES = {
     "flag": "2 async",
     "wake_one": "1 blocking, peer dies",

@@ -1,5 +1,5 @@
-"""The model of reader_role.py: the peer, blocking callers, callers that do not block, the end of the connection, and
-what is checked. The reading threads are in inline_model.py."""
+"""The model of reader_role.py: the peer, blocking and awaiting callers, the end of the connection, and the checks. The
+reading threads are in inline_model.py."""
 from collections import deque
 from random import Random
 
@@ -9,9 +9,9 @@ from inline_model import AWAKE, ARMED, FREE, ON_LATCH, RETIRED, InlineThreads
 class Model(InlineThreads):
     def __init__(self, rules_off, asyncs, blockers, calls_each, limit, end=None, code="", inline=True, spares=0,
                  late=None):
-        """code: a letter for each asynchronous call, what its continuation does: '-' there is none, 'e' ends at once,
-        's' sends a call, 'w' sends one and waits for its answer in its thread, 'n' makes a blocking call. late:
-        a blocking caller whose answer depends on a call of user code."""
+        """code: a letter for the continuation of each awaited call: '-' has none, 'e' ends at once, 's' sends a call,
+        'w' sends one and blocks its thread until the answer comes, 'n' makes a blocking call. late: a blocking caller
+        whose answer depends on a call of user code."""
         self.off, self.limit, self.end = set(rules_off), limit, end
         self.asyncs, self.blockers, self.calls_each = asyncs, blockers, calls_each
         self.code, self.inline, self.late = code.ljust(asyncs, "-"), inline, late
@@ -37,7 +37,7 @@ class Model(InlineThreads):
         s["sig"] = s["sig"] | s["listed"]
 
     def signal_one(self, s):
-        """Always the same one of several, whether or not it was signalled before: the worst choice there is."""
+        """Always signals the same one of several, even if it was signalled before: the worst choice."""
         s["sig"] = s["sig"] | frozenset(sorted(s["listed"])[:1])
 
     def answered(self, s, who):
@@ -54,14 +54,14 @@ class Model(InlineThreads):
         return i
 
     def may_answer(self, s, call):
-        """What the late one asks for depends on a call of user code."""
+        """The answer to the late caller depends on a call of user code."""
         return s["reqs"][call] != self.late or any(s["reqs"][i] == "N" for i in s["answers"])
 
     def is_blocking(self, owner):
         return owner not in "AN"
 
     def number(self, s, call):
-        """Which of the starter's calls it is."""
+        """The index of the call among the starter's calls."""
         return s["reqs"][:call].count("A")
 
     def has_code(self, s, call):
@@ -78,7 +78,7 @@ class Model(InlineThreads):
         s["latch"] = True
         self.signal_listed(s)
 
-    # ---- one step of one actor: None when it can't move, else the next (label, argument)
+    # ---- one step of one actor: None if it cannot move, else the next (label, argument)
     def step(self, who, label, arg, s):
         kind = label[0]
         return {"p": self.peer, "s": self.standby, "w": self.sentinel, "b": self.blocker, "a": self.starter,
@@ -108,7 +108,7 @@ class Model(InlineThreads):
             self.wake_sleepers(s)
             return "p0", None
 
-    # look: after the role was freed, or a call begun that nobody blocks for; arg is what to go on with
+    # look: runs after the role was freed or an awaited call started; arg is the step to continue with
     def look(self, who, label, arg, s):
         go_on = arg
         if label == "l0":
@@ -184,7 +184,7 @@ class Model(InlineThreads):
         if label == "b_send":
             if s["gate"]:
                 return None
-            if s["closed"]:                                     # the sender refuses
+            if s["closed"]:                                     # the sender fails
                 return ("b_release", "b_leave") if arg else ("b_leave", None)
             s["reqs"] = s["reqs"] + (who,)
             s["held"], s["visible"] = False, len(s["reqs"])
@@ -232,7 +232,7 @@ class Model(InlineThreads):
         if label == "b_asleep":
             return None if who in s["sleep"] else ("b_disarm", None)
         if label == "b_release":
-            if who in s["nested"]:                              # back to the user code, which holds the role as before
+            if who in s["nested"]:                              # back to the user code, which still holds the role
                 s["nested"] = s["nested"] - {who}
                 s["entries"] += 1
                 s["role"] = ("code", who, s["entries"])
@@ -249,7 +249,7 @@ class Model(InlineThreads):
         return self.waiting_caller(who, label, arg, s)
 
     def waiting_caller(self, who, label, arg, s):
-        if label == "b_spin":                                   # what ends the spin, or its budget does
+        if label == "b_spin":                                   # a signal ends the spin, or its budget
             if s["sig"] & {who} and "stale_signal" not in self.off:
                 s["sig"] = s["sig"] - {who}
                 return "b_wait", None
@@ -282,7 +282,7 @@ class Model(InlineThreads):
             return ("b_end" if s["closed"] or s["rounds"].count(who) == self.calls_each else "b_enter"), None
         return None                                             # b_end
 
-    # ---- a caller that does not block
+    # ---- an awaiting caller
     def starter(self, who, label, arg, s):
         if label == "a_start":
             if s["closed"] or s["reqs"].count("A") == self.asyncs:
@@ -315,7 +315,7 @@ class Model(InlineThreads):
         return None                                             # x_end
 
     def wrong(self, s, pcs):
-        """What is wrong with a state that nothing can leave; None when it is as it should be."""
+        """Returns the error in a final state, or None."""
         where = dict(zip(self.names, (p[0] for p in pcs)))
         ended = s["closed"] and s["role"] == RETIRED
         begun = sum(r == "A" or r in self.blockers for r in s["reqs"])
@@ -337,7 +337,7 @@ class Model(InlineThreads):
         return None
 
     def run(self):
-        """All states, as far as the limit lets them be seen, breadth first."""
+        """Visits all states breadth first, up to the limit."""
         keys = tuple(self.init)
         first = (tuple(self.init[k] for k in keys), self.pcs)
         seen, queue = {first}, deque([first])
@@ -358,7 +358,7 @@ class Model(InlineThreads):
         return f"ok, {len(seen):,} states"
 
     def walk(self, walks, seed=1):
-        """So many random ways to the end: finds what goes wrong deep down, and proves nothing when it finds nothing."""
+        """Makes this many random walks to a final state. Finds errors deep down; without an error it proves nothing."""
         random = Random(seed)
         for number in range(walks):
             s, pcs = dict(self.init), self.pcs
