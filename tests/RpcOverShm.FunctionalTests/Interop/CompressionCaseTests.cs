@@ -3,8 +3,7 @@ using Grpc.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>
-/// gRPC's interop cases of compression, as far as the public API shows them: that calls succeed and their messages are
-/// whole. Which of them were compressed on their way is what <see cref="CompressionOnTheWireTests"/> looks at.
+/// gRPC's interop cases of compression through the public API; <see cref="CompressionOnTheWireTests"/> counts bytes.
 /// </summary>
 [EveryRig]
 internal sealed class CompressionCaseTests(RigKind kind) : InteropFixture(kind)

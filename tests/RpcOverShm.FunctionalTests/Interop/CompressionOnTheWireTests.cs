@@ -3,14 +3,14 @@ using Grpc.Testing;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>
-/// gRPC's interop cases of compression, whole: what was compressed and what was not, as the bytes on the wire tell, and
-/// the probes, for which the service is told the same.
+/// gRPC's interop cases of compression, including their probes: the number of bytes on the wire shows which messages
+/// were compressed.
 /// </summary>
 [EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(kind)
 {
-    // All that frames the messages of a call, and zeros when they are compressed.
+    // The framing of a call's messages, and the messages themselves if compressed: they contain zeros only.
     private const int MostOverhead = 8_000;
 
     private readonly SemaphoreSlim _asked = new(0);
@@ -24,7 +24,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         await using MeteredRig rig = await StartMeteredAsync();
         var client = new TestService.TestServiceClient(rig.Channel);
 
-        // The probe: compression is expected, and missing.
+        // The probe: the service expects compression, which is missing.
         SimpleRequest probe = LargeRequest;
         probe.ExpectCompressed = Compression.Yes;
         RpcException refusal = await FailureOf(client.UnaryCallAsync(probe, Compression.Suppressed).ResponseAsync);
@@ -83,7 +83,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
             client.StreamingInputCall(Compression.Selected);
         await call.RequestStream.WriteAsync(StreamMessage(27_182, Compression.Yes)).Bounded();
 
-        // The service counts what came since the last message, so the next one waits until it has.
+        // The service counts the bytes since the last message, so the next message waits until it has done so.
         await _asked.WaitAsync().Bounded();
         call.RequestStream.WriteOptions = new WriteOptions(WriteFlags.NoCompress);
         await call.RequestStream.WriteAsync(StreamMessage(45_904, Compression.No)).Bounded();
@@ -93,7 +93,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         Assert.That(refusal.StatusCode, Is.EqualTo(StatusCode.InvalidArgument));
         Assert.That(response.AggregatedPayloadSize, Is.EqualTo(73_086));
 
-        // All of the second message, next to nothing of the first.
+        // All of the second message, next to nothing of the compressed first one.
         Assert.That(rig.RequestBytes - before, Is.InRange(45_904, 45_904 + MostOverhead));
     }
 
@@ -113,7 +113,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         await AssertNextAsync(call.ResponseStream, 92_653);
         await AssertEndAsync(call.ResponseStream, call.GetStatus);
 
-        // All of the second message, next to nothing of the first.
+        // All of the second message, next to nothing of the compressed first one.
         Assert.That(rig.ResponseBytes - before, Is.InRange(92_653, 92_653 + MostOverhead));
     }
 
@@ -148,7 +148,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         ExpectCompressed = expected,
     };
 
-    // Compression is expected, and missing.
+    // The service expects compression, which is missing.
     private async Task<RpcException> ProbeAsync(TestService.TestServiceClient client)
     {
         using AsyncClientStreamingCall<StreamingInputCallRequest, StreamingInputCallResponse> call =
@@ -175,7 +175,7 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         };
         rig = await MeteredRig.StartAsync(Kind, TestService.BindService(service));
 
-        // What it takes to connect is none of the messages' business.
+        // Keeps the bytes of connecting out of the count.
         await new TestService.TestServiceClient(rig.Channel).EmptyCallAsync(new Empty()).ResponseAsync.Bounded();
         _requestBytesBefore = rig.RequestBytes;
         return rig;

@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>Passes the bytes of connections on to another socket of this machine, and counts them before.</summary>
+/// <summary>Counts the bytes of connections and forwards them to another local socket.</summary>
 internal sealed class CountingRelay : IAsyncDisposable
 {
     private readonly Socket _listener;
@@ -24,10 +24,10 @@ internal sealed class CountingRelay : IAsyncDisposable
 
     public EndPoint EndPoint => _listener.LocalEndPoint!;
 
-    /// <summary>Bytes that went to the target.</summary>
+    /// <summary>The number of bytes to the target.</summary>
     public long UpBytes => Interlocked.Read(ref _upBytes);
 
-    /// <summary>Bytes that came from the target.</summary>
+    /// <summary>The number of bytes from the target.</summary>
     public long DownBytes => Interlocked.Read(ref _downBytes);
 
     public async ValueTask DisposeAsync()
@@ -60,7 +60,7 @@ internal sealed class CountingRelay : IAsyncDisposable
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            // The test is over, or nobody listens at the target any more.
+            // The test is over, or the target has stopped listening.
         }
     }
 
@@ -83,7 +83,7 @@ internal sealed class CountingRelay : IAsyncDisposable
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            // One end is gone, and the other one hears of it by its own end.
+            // One end has closed; closing the other socket passes that on.
             to.Dispose();
         }
     }

@@ -2,7 +2,7 @@ using Grpc.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>gRPC's interop cases of calls that the client gives up: by its token, or by a deadline.</summary>
+/// <summary>gRPC's interop cases of cancellation and deadlines.</summary>
 [EveryRig]
 internal sealed class GivingUpCaseTests(RigKind kind) : InteropFixture(kind)
 {
@@ -47,7 +47,7 @@ internal sealed class GivingUpCaseTests(RigKind kind) : InteropFixture(kind)
         TestService.TestServiceClient client = await StartClientAsync();
         var request = new StreamingOutputCallRequest { Payload = InteropTestService.Zeros(RequestSizes[0]) };
 
-        // Nothing is asked for, so the server waits for the next request; there is none.
+        // The request asks for no response, so the server waits for the next request, which never comes.
         using AsyncDuplexStreamingCall<StreamingOutputCallRequest, StreamingOutputCallResponse> call =
             client.FullDuplexCall(deadline: DateTime.UtcNow.AddMilliseconds(1));
         StatusCode written = await WriteAsync(call.RequestStream, request);
@@ -58,7 +58,7 @@ internal sealed class GivingUpCaseTests(RigKind kind) : InteropFixture(kind)
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
     }
 
-    // The deadline may have passed before the write began, or during it.
+    // The deadline may pass before or during the write.
     private static async Task<StatusCode> WriteAsync(
         IClientStreamWriter<StreamingOutputCallRequest> requests, StreamingOutputCallRequest request)
     {

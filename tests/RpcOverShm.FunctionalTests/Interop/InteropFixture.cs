@@ -4,8 +4,8 @@ using Payload = Grpc.Testing.Payload;
 namespace RpcOverShm.FunctionalTests.Interop;
 
 /// <summary>
-/// What the fixtures of gRPC's interop cases have in common. The cases, their sizes and what they assert are those of
-/// doc/interop-test-descriptions.md of grpc/grpc; each test's description is the name of its case there.
+/// The base of gRPC's interop cases: doc/interop-test-descriptions.md of grpc/grpc defines them, their sizes and
+/// assertions. A test's description is the name of its case there.
 /// </summary>
 internal abstract class InteropFixture(RigKind kind) : RigFixture(kind)
 {
@@ -28,28 +28,28 @@ internal abstract class InteropFixture(RigKind kind) : RigFixture(kind)
         return new TestService.TestServiceClient(rig.Channel);
     }
 
-    /// <summary>One message of a stream that asks for one.</summary>
+    /// <summary>Creates a request of a stream that asks for one response.</summary>
     protected static StreamingOutputCallRequest StreamRequest(int requestBytes, int responseBytes) => new()
     {
         ResponseParameters = { new ResponseParameters { Size = responseBytes } },
         Payload = InteropTestService.Zeros(requestBytes),
     };
 
-    /// <summary>So many zeros and nothing else.</summary>
+    /// <summary>Asserts that the body has the given length and contains zeros only.</summary>
     protected static void AssertZeros(Payload payload, int bytes)
     {
         Assert.That(payload.Body.Length, Is.EqualTo(bytes));
         Assert.That(payload.Body.Span.ContainsAnyExcept((byte)0), Is.False, "a byte is not zero");
     }
 
-    /// <summary>The next message is one of so many zeros.</summary>
+    /// <summary>Asserts that the next message contains the given number of zeros.</summary>
     protected static async Task AssertNextAsync(IAsyncStreamReader<StreamingOutputCallResponse> responses, int bytes)
     {
         Assert.That(await responses.MoveNext(CancellationToken.None).Bounded(), "the stream has ended");
         AssertZeros(responses.Current.Payload, bytes);
     }
 
-    /// <summary>There is no further message, and the call was a success.</summary>
+    /// <summary>Asserts that no message follows and that the call succeeded.</summary>
     protected static async Task AssertEndAsync(
         IAsyncStreamReader<StreamingOutputCallResponse> responses, Func<Status> getStatus)
     {

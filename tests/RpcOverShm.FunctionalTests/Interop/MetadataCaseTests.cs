@@ -2,7 +2,7 @@ using Grpc.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>gRPC's interop case of metadata; a test for each shape of call that it names.</summary>
+/// <summary>gRPC's interop case of metadata, with one test per shape.</summary>
 [EveryRig]
 internal sealed class MetadataCaseTests(RigKind kind) : InteropFixture(kind)
 {
@@ -46,7 +46,7 @@ internal sealed class MetadataCaseTests(RigKind kind) : InteropFixture(kind)
         AssertEchoed(await call.ResponseHeadersAsync.Bounded(), call.GetTrailers());
     }
 
-    // Each comes back where the case wants it, and only there.
+    // Each entry returns in the block that the case names, and only there.
     private static void AssertEchoed(Metadata headers, Metadata trailers)
     {
         Assert.That(

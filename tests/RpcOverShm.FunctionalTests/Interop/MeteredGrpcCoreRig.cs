@@ -2,7 +2,7 @@ using System.Net;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>Grpc.Core: a relay between channel and server that counts.</summary>
+/// <summary>Grpc.Core with a counting relay between channel and server.</summary>
 internal sealed class MeteredGrpcCoreRig : MeteredRig
 {
     private const string Host = "127.0.0.1";

@@ -2,7 +2,7 @@ using System.Net.Sockets;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>grpc-dotnet: a relay between channel and server that counts.</summary>
+/// <summary>grpc-dotnet with a counting relay between channel and server.</summary>
 internal sealed class MeteredGrpcDotNetRig : MeteredRig
 {
     private readonly GrpcDotNetRig _rig;

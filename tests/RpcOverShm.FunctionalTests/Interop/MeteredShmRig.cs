@@ -5,10 +5,7 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>
-/// Shared memory: the positions of both rings, of which the product tells nobody, so they are looked up where it keeps
-/// them.
-/// </summary>
+/// <summary>Shared memory: reads the positions of both rings from private fields, as no API exposes them.</summary>
 internal sealed class MeteredShmRig : MeteredRig
 {
     private readonly ShmRig _rig;

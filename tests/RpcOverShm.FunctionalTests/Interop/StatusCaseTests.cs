@@ -2,7 +2,7 @@ using Grpc.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>gRPC's interop cases of calls that the server ends with a status.</summary>
+/// <summary>gRPC's interop cases of errors from the server.</summary>
 [EveryRig]
 internal sealed class StatusCaseTests(RigKind kind) : InteropFixture(kind)
 {

@@ -2,7 +2,7 @@ using Grpc.Testing;
 
 namespace RpcOverShm.FunctionalTests.Interop;
 
-/// <summary>gRPC's interop cases of unary calls that succeed; each in both forms of the call.</summary>
+/// <summary>gRPC's interop cases of unary calls that succeed, each both blocking and awaited.</summary>
 [EveryRig]
 internal sealed class UnaryCaseTests(RigKind kind) : InteropFixture(kind)
 {

@@ -2,7 +2,6 @@ using RpcOverShm.FunctionalTests.Connectivity;
 
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
-/// <summary>How a channel begins and ends, and what its calls see of that.</summary>
 internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
 {
     [Test]
@@ -40,7 +39,7 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
         Assert.That(rig.Log.Of(102), Is.Empty, "an orderly end is no loss");
     }
 
-    // As when it is shut down while another thread is about to ask for a connection.
+    // Simulates a shutdown while another thread is about to request a connection.
     [Test]
     public async Task Shutdown_WhileTheRequestIsSerialised_CancelsTheCall(
         [Values] bool isBlocking, [Values] bool isRetried)
@@ -78,7 +77,7 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         await rig.KillServerAsync().Bounded();
 
-        // Somebody who listens and says nothing: connecting takes until the time-out.
+        // The listener never answers, so connecting lasts until its timeout.
         using SilentListener silent = new(rig.SocketPath);
         ScriptClient client = rig.Client;
         Task<RpcException> blocking = CallFailure.OfBlocking(() => client.Unary(Payloads.Empty));

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
-/// <summary>One channel, several servers one after the other at the same address.</summary>
+/// <summary>One channel and successive servers at the same address.</summary>
 internal sealed class ReconnectTests() : RigFixture(RigKind.Shm)
 {
     [Test]
@@ -123,7 +123,7 @@ internal sealed class ReconnectTests() : RigFixture(RigKind.Shm)
 
     private static Script Answering(string name) => new() { Unary = (_, _) => Task.FromResult(Payloads.Of(name)) };
 
-    // The old server's farewell may still be on its way, and until it has come that one takes calls.
+    // Until the old server's GoAway has arrived, calls still go to that server.
     private static Task CallUntilAnsweredAsync(ScriptClient client, string answer) => Timeouts.Eventually(() =>
     {
         try

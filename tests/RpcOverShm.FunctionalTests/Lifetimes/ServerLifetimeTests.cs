@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
-/// <summary>How a server begins and ends, and what its calls see of that.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 {
@@ -90,7 +89,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await first.StopAsync(TimeSpan.Zero).Bounded();
         await second.StartAsync();
 
-        // A new channel: the old one may not have heard yet that its server has gone.
+        // A new channel, because the old one may not have noticed yet that its server is gone.
         await using ShmChannel channel = rig.OpenChannel();
         Assert.That(
             new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("second")).Text(), Is.EqualTo("second"));
@@ -202,7 +201,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         RpcException[] failures = await Task.WhenAll(calls);
 
-        // The server says so to each call, and does not leave it to the end of the connection.
+        // The server ends each call itself instead of only closing the connection.
         Assert.That(
             failures.Select(failure => failure.Status.Plain()),
             Is.All.EqualTo(new Status(StatusCode.Unavailable, "The server is shutting down.")));

@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Lifetimes;
 
-/// <summary>A server that stops: S18.</summary>
 [EveryRig]
 internal sealed class ServerStopTests(RigKind kind) : RigFixture(kind)
 {
@@ -30,7 +29,7 @@ internal sealed class ServerStopTests(RigKind kind) : RigFixture(kind)
         List<Payload> responses = await running.ResponseStream.ToListAsync();
         await stopping.Bounded();
 
-        // A call that Grpc.Core's server has, and no method yet, is reset.
+        // Grpc.Core's server resets a call that has not reached a method yet.
         Assert.That(
             refused.StatusCode,
             IsDotNet
@@ -63,14 +62,14 @@ internal sealed class ServerStopTests(RigKind kind) : RigFixture(kind)
         await fired.Task.Bounded();
         RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
-        // Grpc.Core's server says of its own end that its calls are cancelled.
+        // Grpc.Core's server ends its calls as cancelled.
         Assert.That(
             failure.StatusCode,
             IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
         Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
 
-    // A stop takes effect a moment after it was asked for.
+    // A stop takes effect shortly after the request for it.
     private static async Task CallUntilRefusedAsync(CallRig rig)
     {
         for (int i = 0; i < 100_000; i++)

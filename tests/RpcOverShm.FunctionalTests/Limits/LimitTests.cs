@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Limits;
 
-/// <summary>Limits on the size of messages: what is over one costs its call, and nothing else.</summary>
+/// <summary>Limits on message sizes: a message over a limit fails its own call only.</summary>
 [EveryRig]
 internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
 {
@@ -102,7 +102,7 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
         ? CallFailure.OfBlocking(() => _rig!.Client.Unary(Payloads.OfSize(bytes)))
         : FailureOf(_rig!.Client.UnaryAsync(Payloads.OfSize(bytes)));
 
-    // The texts are grpc-dotnet's; Grpc.Core says the same in other words, with both sizes.
+    // The texts are grpc-dotnet's; Grpc.Core's differ and contain both sizes.
     private void AssertExhausted(RpcException failure, string detail)
     {
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));

@@ -1,10 +1,10 @@
 namespace RpcOverShm.FunctionalTests.Limits;
 
-/// <summary>The server's limits on the size of messages: S15. What is over one costs its call only.</summary>
+/// <summary>The server's limits on message sizes: a message over a limit fails its own call only.</summary>
 [EveryRig]
 internal sealed class ServerLimitTests(RigKind kind) : ItemFixture(kind)
 {
-    // A message of so many bytes of data has three more for its field: under 128 two, under 16,384 three, above four.
+    // The field adds bytes to a message's data: two below 128 bytes, three below 16,384, four above.
     private const int DefaultLimit = 4 << 20;
 
     [Test]
@@ -22,7 +22,7 @@ internal sealed class ServerLimitTests(RigKind kind) : ItemFixture(kind)
     [Item("S15")]
     public async Task RequestOverTheDefaultLimit_IsResourceExhausted([Values] bool isBlocking)
     {
-        // The client's own limit, on the answer, must not be what is met.
+        // The client's own limit on the response must not apply.
         CallRig rig = await UseAsync(new Script(), new RigOptions { ClientMaxReceive = null });
 
         RpcException failure = isBlocking

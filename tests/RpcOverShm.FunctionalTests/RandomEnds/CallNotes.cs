@@ -2,18 +2,16 @@ using System.Collections.Concurrent;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>How calls of many callers have ended, and what was wrong with that.</summary>
+/// <summary>Records the statuses of many callers' calls, and the wrong ones among them.</summary>
 internal sealed class CallNotes
 {
     private readonly ConcurrentQueue<StatusCode> _statuses = new();
     private readonly ConcurrentQueue<string> _problems = new();
 
-    /// <summary>A status for each call.</summary>
     public IReadOnlyCollection<StatusCode> Statuses => _statuses;
 
     public IReadOnlyCollection<string> Problems => _problems;
 
-    /// <summary>The calls that were made.</summary>
     public WeakReferences Calls { get; } = new();
 
     public void NoteEnd(CallPlan plan, StatusCode status)
@@ -25,7 +23,7 @@ internal sealed class CallNotes
         }
     }
 
-    /// <summary>What was told of one end must be the same.</summary>
+    /// <summary>Records a problem if one call has reported different statuses.</summary>
     public void NoteAnswers(CallPlan plan, params ReadOnlySpan<StatusCode> answers)
     {
         if (answers.ContainsAnyExcept(answers[0]))

@@ -2,15 +2,15 @@ using System.Globalization;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>What happens to one call, on both sides, and how it may end therefore.</summary>
+/// <summary>The events of one call on both sides, and the statuses that they allow.</summary>
 internal sealed record CallPlan
 {
     private const string AnswerKey = "answer";
 
-    // Long after any test: only its timer is of interest.
+    // Never reached in a test: only the timer matters.
     private static readonly TimeSpan s_neverReached = TimeSpan.FromHours(1);
 
-    /// <summary>Metadata of a call that is to end well.</summary>
+    /// <summary>Metadata of a call that succeeds.</summary>
     public static Metadata SuccessHeaders => new() { { AnswerKey, nameof(CallAnswer.Success) } };
 
     public required CallShape Shape { get; init; }
@@ -19,14 +19,14 @@ internal sealed record CallPlan
 
     public required CallInterruption Interruption { get; init; }
 
-    /// <summary>When the interruption comes; less than zero for before the call.</summary>
+    /// <summary>The time of the interruption; negative for an interruption before the call.</summary>
     public required int DelayMilliseconds { get; init; }
 
     public required int Bytes { get; init; }
 
     public required int Messages { get; init; }
 
-    /// <summary>Whether a call that is not interrupted by its deadline has one.</summary>
+    /// <summary>Whether the call has a deadline that is never reached.</summary>
     public required bool HasLongDeadline { get; init; }
 
     public static CallPlan Next(Random random)
@@ -48,7 +48,7 @@ internal sealed record CallPlan
             Interruption = interruption,
             DelayMilliseconds = random.Next(-1, 4),
 
-            // Mostly small, now and then beyond the window.
+            // Mostly small, sometimes larger than the window.
             Bytes = 1 + (random.Next(20) == 0 ? random.Next(200 << 10) : random.Next(2000)),
             Messages = random.Next(1, 5),
             HasLongDeadline = random.Next(2) == 0,
@@ -58,7 +58,6 @@ internal sealed record CallPlan
     public static CallAnswer AnswerFor(ServerCallContext context) => Enum.Parse<CallAnswer>(
         context.RequestHeaders.GetValue(AnswerKey) ?? throw new InvalidOperationException("The call has no plan."));
 
-    /// <summary>Metadata, deadline and token of the call.</summary>
     public CallOptions ToOptions(CancellationToken token)
     {
         TimeSpan? timeout = Interruption == CallInterruption.Deadline
@@ -68,7 +67,7 @@ internal sealed record CallPlan
             new Metadata { { AnswerKey, Answer.ToString() } }, DateTime.UtcNow + timeout, token);
     }
 
-    /// <summary>The statuses that the call may end with: an interruption and the answer race.</summary>
+    /// <summary>Whether the call may end with the status; the interruption races with the response.</summary>
     public bool Allows(StatusCode status)
     {
         StatusCode? answered = Answer switch
@@ -99,13 +98,12 @@ internal sealed record CallPlan
     }
 }
 
-/// <summary>What a handler does in the end.</summary>
+/// <summary>The end of a handler.</summary>
 internal enum CallAnswer
 {
-    /// <summary>Ends well.</summary>
     Success,
 
-    /// <summary>Ends well some time later, whatever its token says.</summary>
+    /// <summary>Succeeds later and ignores its token.</summary>
     LateSuccess,
 
     /// <summary>Throws an RpcException.</summary>
@@ -114,32 +112,31 @@ internal enum CallAnswer
     /// <summary>Throws another exception.</summary>
     Fault,
 
-    /// <summary>Throws another exception some time later, whatever its token says.</summary>
+    /// <summary>Throws another exception later and ignores its token.</summary>
     LateFault,
 
     /// <summary>Waits for its token.</summary>
     Hold,
 }
 
-/// <summary>What the caller does to its call before it has ended.</summary>
+/// <summary>The caller's interruption of its call.</summary>
 internal enum CallInterruption
 {
     None,
 
-    /// <summary>Its token is cancelled.</summary>
+    /// <summary>The call's token is cancelled.</summary>
     Token,
 
-    /// <summary>It is disposed.</summary>
+    /// <summary>The call is disposed.</summary>
     Dispose,
 
-    /// <summary>It has a deadline that is soon.</summary>
+    /// <summary>The call has a short deadline.</summary>
     Deadline,
 
     /// <summary>The token of its reads is cancelled.</summary>
     ReadToken,
 }
 
-/// <summary>The ways to make a call.</summary>
 internal enum CallShape
 {
     Blocking,

@@ -1,22 +1,19 @@
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>Handlers of every shape that do what their call's plan says, and are counted.</summary>
+/// <summary>Handlers of every shape that follow their call's plan and are counted.</summary>
 internal sealed class PlannedHandlers
 {
     private int _began;
     private int _beganAgain;
     private int _ended;
 
-    /// <summary>How many have begun so far.</summary>
     public int Began => Volatile.Read(ref _began);
 
-    /// <summary>How many of them were for calls that were made again.</summary>
+    /// <summary>The number of handlers that began for a retried call.</summary>
     public int BeganAgain => Volatile.Read(ref _beganAgain);
 
-    /// <summary>How many have ended so far.</summary>
     public int Ended => Volatile.Read(ref _ended);
 
-    /// <summary>The contexts of the calls that began.</summary>
     public WeakReferences Contexts { get; } = new();
 
     public Script Script => new()
@@ -70,7 +67,7 @@ internal sealed class PlannedHandlers
         }
     }
 
-    // Some end without having read everything.
+    // A handler may end before it has read all requests.
     private static async Task ReadAsync(IAsyncStreamReader<Payload> requests, IServerStreamWriter<Payload>? responses)
     {
         for (int i = 0; i < 3 && await requests.MoveNext(CancellationToken.None); i++)

@@ -5,8 +5,8 @@ using System.Diagnostics.Tracing;
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
 /// <summary>
-/// Counts the arrays of the shared pool of bytes that were rented while it watched, and not given back. Of the whole
-/// process: what else runs there may rent too, so the count is waited for.
+/// Counts the arrays of the shared byte pool that were rented since its creation and not returned. It sees the whole
+/// process, where other code may rent too, so tests wait for the count.
 /// </summary>
 internal sealed class PoolWatch : EventListener
 {
@@ -14,17 +14,16 @@ internal sealed class PoolWatch : EventListener
     private const int Rented = 1;
     private const int Returned = 3;
 
-    // The base class announces sources before the constructor has run, so this may not be set there.
+    // The base constructor announces sources before this class's constructor runs, so this needs an initializer.
     private readonly ConcurrentDictionary<int, int> _outstanding = new();
     private int _rented;
 
-    /// <summary>How many were rented so far.</summary>
     public int RentedCount => Volatile.Read(ref _rented);
 
-    /// <summary>How many of them have not come back.</summary>
+    /// <summary>The number of arrays rented and not returned.</summary>
     public int Outstanding => _outstanding.Count;
 
-    /// <summary>The sizes of those.</summary>
+    /// <summary>Lists the sizes of the outstanding arrays.</summary>
     public override string ToString() => string.Join(", ", _outstanding.Values.Order());
 
     protected override void OnEventSourceCreated(EventSource eventSource)
@@ -37,7 +36,7 @@ internal sealed class PoolWatch : EventListener
 
     protected override void OnEventWritten(EventWrittenEventArgs eventData)
     {
-        // Of both events: the array, its size, the pool.
+        // Both events carry the array, its size and the pool.
         if (eventData.EventId is not (Rented or Returned)
             || eventData.Payload is not [int id, int size, int pool, ..]
             || pool != ArrayPool<byte>.Shared.GetHashCode())

@@ -1,16 +1,14 @@
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>
-/// Makes calls by random plans, one after the other, and notes how they ended. Runs on one thread.
-/// </summary>
+/// <summary>Makes calls by random plans, one after the other on one thread, and records their ends.</summary>
 internal sealed class RandomCaller(ScriptClient client, Random random, CallNotes notes)
 {
     private volatile CallPlan? _current;
 
-    /// <summary>The call that is being made; null before the first.</summary>
+    /// <summary>The plan of the current call; null before the first.</summary>
     public CallPlan? Current => _current;
 
-    // Nothing here is bounded: that would take a timer for each call. Who waits for the thread has a bound.
+    // No timeouts here: each call would need a timer. The test bounds its wait for the thread.
     public void MakeCalls(int count)
     {
         for (int i = 0; i < count; i++)
@@ -60,7 +58,7 @@ internal sealed class RandomCaller(ScriptClient client, Random random, CallNotes
         StatusCode seen = await call.EndAsync();
         await interruption;
 
-        // However it is asked, and whatever is done to it now: a call has ended once.
+        // A call ends once: its status stays the same after Dispose.
         StatusCode asked = await call.StatusAsync();
         call.Dispose();
         StatusCode askedAgain = await call.StatusAsync();

@@ -3,16 +3,13 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>
-/// After calls that were cancelled, disposed of, timed out and failed by their handlers at random moments, nothing of
-/// them is left.
-/// </summary>
+/// <summary>Resources left after calls that were cancelled, disposed, timed out and failed at random moments.</summary>
 internal sealed class RandomEndIdleTests
 {
     private const int MethodThrew = 301;
 
-    // A few arrays in a thousand go to the collector: what threads that have ended kept for their next call, and
-    // messages that were cut off half-way: two to four were seen. A path that forgets its buffers loses many more.
+    // A few arrays in a thousand, two to four as measured, go to the garbage collector: buffers cached by threads that
+    // have ended, and messages cut off half-way. A path that forgets its buffers loses many more.
     private const int RentedForEachLost = 100;
 
     private static readonly RigOptions s_retrying = new()
@@ -38,7 +35,7 @@ internal sealed class RandomEndIdleTests
             Assert.That(handlers.Began, Is.Positive);
             Assert.That(handlers.BeganAgain, isRetried ? Is.Positive : Is.Zero);
 
-            // Behind this one the server has read the start of every call, of those too that were given up at once.
+            // After this call the server has read the start of every call, including those cancelled at once.
             ConnectWith(rig);
 
             ServerConnection served = rig.Served.Single();
@@ -46,7 +43,7 @@ internal sealed class RandomEndIdleTests
             await Timeouts.Eventually(() => served.Running.Count == 0, "no handler is left");
             Assert.That(handlers.Ended, Is.EqualTo(handlers.Began));
 
-            // Half of the calls had a deadline in an hour: a timer that is left would hold its call.
+            // Half of the calls had a deadline in an hour: a leaked timer would hold its call.
             await Timeouts.Eventually(() => notes.Calls.CountAlive() == 0, "nothing holds a call of the client");
             await Timeouts.Eventually(() => handlers.Contexts.CountAlive() == 0, "nothing holds a call of the server");
             await Timeouts.Eventually(
@@ -54,7 +51,7 @@ internal sealed class RandomEndIdleTests
                 $"buffers are given back; {pool.RentedCount} rented, {pool.Outstanding} not given back");
             Assert.That(pool.RentedCount, Is.GreaterThan(RandomLoad.Calls), "the pool was watched");
 
-            // What tests before this one left may be collected only now: fewer is right.
+            // Garbage of earlier tests may be collected only now, so fewer resources are right too.
             await Timeouts.Eventually(() => ReceiveReservation.Outstanding == 0, "no promise is left");
             ProcessFacts most = connected with { Threads = int.MaxValue };
             await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(most), "no descriptor is left");
@@ -64,7 +61,7 @@ internal sealed class RandomEndIdleTests
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));
     }
 
-    // What a connection keeps for as long as it lives is there from the first call on.
+    // A connection allocates its permanent resources at the first call.
     private static void ConnectWith(ShmRig rig) =>
         rig.Client.Unary(Payloads.Empty, new CallOptions(CallPlan.SuccessHeaders));
 }

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>
-/// Calls that are cancelled, disposed of, timed out and failed by their handlers at random moments, from many threads.
-/// </summary>
+/// <summary>Calls of many threads that are cancelled, disposed, timed out and failed at random moments.</summary>
 [EveryRig]
 internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
 {
@@ -24,7 +22,7 @@ internal sealed class RandomEndTests(RigKind kind) : RigFixture(kind)
         Assert.That(notes.Problems, Is.Empty);
         Assert.That(notes.Statuses, Has.Count.EqualTo(RandomLoad.Calls));
 
-        // Every way to end was taken, so the load is what it says.
+        // The load has covered every kind of end.
         Assert.That(notes.Statuses.Distinct(), Is.EquivalentTo(new[]
         {
             StatusCode.OK, StatusCode.Aborted, StatusCode.Unknown, StatusCode.Cancelled, StatusCode.DeadlineExceeded,

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>Many threads that make random calls at the same time.</summary>
+/// <summary>Random calls of many threads.</summary>
 internal static class RandomLoad
 {
     public const int Calls = Threads * CallsPerThread;
@@ -8,7 +8,7 @@ internal static class RandomLoad
     private const int Threads = 16;
     private const int CallsPerThread = 625;
 
-    /// <summary>Makes the calls and returns when all have ended.</summary>
+    /// <summary>Makes the calls; returns when all have ended.</summary>
     public static CallNotes Run(ScriptClient client)
     {
         int seed = TestSeed.Next();

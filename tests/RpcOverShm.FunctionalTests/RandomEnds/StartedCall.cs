@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>One asynchronous call of any shape: made, brought to its end, and asked how it ended.</summary>
+/// <summary>An awaited call of any shape.</summary>
 internal sealed class StartedCall : IDisposable
 {
     private readonly IDisposable _call;
@@ -15,7 +15,7 @@ internal sealed class StartedCall : IDisposable
         _finish = finish;
     }
 
-    /// <summary>What lives while anything knows the call, in place of the shell that its caller holds.</summary>
+    /// <summary>An object that the library references while it knows the call, unlike the caller's wrapper.</summary>
     public object Inside { get; }
 
     public static StartedCall Start(
@@ -59,7 +59,7 @@ internal sealed class StartedCall : IDisposable
         }
     }
 
-    /// <summary>Writes and reads what there is; returns the status that ended it.</summary>
+    /// <summary>Writes and reads all messages; returns the call's status.</summary>
     public async Task<StatusCode> EndAsync()
     {
         try
@@ -72,13 +72,13 @@ internal sealed class StartedCall : IDisposable
         }
         catch (ObjectDisposedException)
         {
-            // Who reads after the call was disposed is told so; the status is told to who asks.
+            // A read after Dispose throws; the status still tells how the call ended.
         }
 
         return await StatusAsync();
     }
 
-    /// <summary>The status that the call tells of itself; with Grpc.Core it may come after the last read.</summary>
+    /// <summary>Returns the call's status, which Grpc.Core may report after the last read.</summary>
     public async Task<StatusCode> StatusAsync()
     {
         Status status = default;
@@ -109,7 +109,7 @@ internal sealed class StartedCall : IDisposable
         }
     }
 
-    // A write fails when the call has ended, which the reads and the response say better.
+    // A write fails if the call has ended; reads and response report the reason more precisely.
     private static async Task WriteAsync(IClientStreamWriter<Payload> requests, CallPlan plan)
     {
         try
@@ -124,7 +124,7 @@ internal sealed class StartedCall : IDisposable
         catch (Exception exception)
             when (exception is RpcException or InvalidOperationException or OperationCanceledException)
         {
-            // The call's own end is looked at.
+            // The caller checks the call's status instead.
         }
     }
 }

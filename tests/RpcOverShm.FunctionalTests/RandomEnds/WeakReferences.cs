@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;
 
-/// <summary>Objects that nobody should hold once they are done with.</summary>
+/// <summary>Objects that must become unreachable after their use.</summary>
 internal sealed class WeakReferences
 {
     private readonly ConcurrentQueue<WeakReference> _references = new();
@@ -11,7 +11,7 @@ internal sealed class WeakReferences
 
     public void Add(object target) => _references.Enqueue(new WeakReference(target));
 
-    /// <summary>How many of them a full collection finds in use.</summary>
+    /// <summary>Returns the number of objects that survive a full collection.</summary>
     public int CountAlive()
     {
         GC.Collect();

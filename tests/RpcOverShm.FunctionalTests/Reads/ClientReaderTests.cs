@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Reads;
 
-/// <summary>The reader of a stream of responses: item C10.</summary>
 [EveryRig]
 internal sealed class ClientReaderTests(RigKind kind) : RigFixture(kind)
 {
@@ -81,7 +80,7 @@ internal sealed class ClientReaderTests(RigKind kind) : RigFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of("one"));
 
-        // Grpc.Core was seen to throw before the first message, and to keep the last one after the end.
+        // Grpc.Core throws before the first message and keeps the last one after the end.
         Assert.That(
             () => call.ResponseStream.Current, IsDotNet ? Is.Null : Throws.InvalidOperationException);
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());

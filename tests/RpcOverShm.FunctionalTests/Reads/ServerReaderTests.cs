@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Reads;
 
-/// <summary>The reader of requests, used rightly and wrongly: S11 and S16.</summary>
 [EveryRig]
 internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
 {
@@ -44,7 +43,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         }
         else
         {
-            // Grpc.Core takes the token for the call's: its read ends as a stream does, and the call is cancelled.
+            // Grpc.Core treats the token as the call's: the read reports the stream's end and the call is cancelled.
             Assert.That(exception, Is.Null.Or.InstanceOf<OperationCanceledException>());
             Assert.That((await FailureOf(call.ResponseAsync)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
         }
@@ -98,7 +97,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await CatchAsync(
             async () => hasRead = await kept!.MoveNext(CancellationToken.None));
 
-        // Grpc.Core reads the end, as if the client had ended its stream.
+        // Grpc.Core reports the end of the stream, as after a half-close.
         Assert.That(exception, IsDotNet ? Is.TypeOf<InvalidOperationException>() : Is.Null);
         Assert.That(exception?.Message, Is.EqualTo(IsDotNet ? IsComplete : null));
         Assert.That(hasRead, Is.EqualTo(IsDotNet));
@@ -128,7 +127,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         call.Dispose();
         Exception? exception = await result.Task.Bounded();
 
-        // Grpc.Core reads the end, as if the client had ended its stream.
+        // Grpc.Core reports the end of the stream, as after a half-close.
         Assert.That(exception, IsDotNet ? Is.TypeOf<InvalidOperationException>() : Is.Null);
         Assert.That(exception?.Message, Is.EqualTo(IsDotNet ? IsComplete : null));
     }
@@ -143,7 +142,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         {
             ClientStream = async (requests, context) =>
             {
-                // The token fires by itself; the read must not wait for that to know why it ended.
+                // The token fires independently; the read must not wait for it to learn the reason for its failure.
                 _ = hasAskedForItsToken && context.CancellationToken.CanBeCanceled;
                 result.SetResult(await CatchAsync(() =>
                 {
@@ -160,7 +159,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         call.Dispose();
         Exception? exception = await result.Task.Bounded();
 
-        // Grpc.Core returns false, which reads like a normal end; grpc-dotnet throws, and so do we. Its exception is of
+        // Grpc.Core returns false, as after a half-close. grpc-dotnet throws, as this library does, but an exception of
         // HTTP: "The client reset the request stream."
         Assert.That(exception, IsDotNet
             ? IsShm ? Is.InstanceOf<OperationCanceledException>() : Is.TypeOf<IOException>()
@@ -214,7 +213,7 @@ internal sealed class ServerReaderTests(RigKind kind) : ItemFixture(kind)
         Exception? exception = await read.Task.Bounded();
         RpcException failure = await FailureOf(call.ResponseAsync);
 
-        // Grpc.Core wraps it: "Failed to deserialize request message.", an IOException as well.
+        // Grpc.Core wraps the exception in an IOException: "Failed to deserialize request message."
         Assert.That(
             exception,
             IsDotNet ? Is.InstanceOf<Google.Protobuf.InvalidProtocolBufferException>() : Is.TypeOf<IOException>());

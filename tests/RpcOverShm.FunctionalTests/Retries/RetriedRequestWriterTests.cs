@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>Whoever writes requests of a call that may be tried again does one thing at a time.</summary>
+/// <summary>The request writer of a retryable call refuses concurrent writes.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetriedRequestWriterTests() : RigFixture(RigKind.Shm)
 {
@@ -18,7 +18,7 @@ internal sealed class RetriedRequestWriterTests() : RigFixture(RigKind.Shm)
             {
                 if (!_hasBegun)
                 {
-                    // The first write is not on its way yet, but has begun.
+                    // The first write has begun but is not sent yet.
                     _hasBegun = true;
                     _second = _writer!.WriteAsync(Payloads.Of("second"));
                     _completion = _writer.CompleteAsync();

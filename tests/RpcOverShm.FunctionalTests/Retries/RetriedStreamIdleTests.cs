@@ -2,7 +2,7 @@ using RpcOverShm.FunctionalTests.RandomEnds;
 
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>After streams that were tried again nothing of their attempts is left.</summary>
+/// <summary>Memory left after the attempts of retried streams.</summary>
 internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
 {
     private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
@@ -13,7 +13,7 @@ internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
         Retries = new RigRetries(3, StatusCode.Unavailable) { Backoff = TimeSpan.FromMilliseconds(1) },
     };
 
-    // Long after any test: only its timers are of interest.
+    // Never reached in a test: only the timers matter.
     private static readonly TimeSpan s_neverReached = TimeSpan.FromHours(1);
 
     [Test]
@@ -46,7 +46,7 @@ internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
             await CallOnceAsync(rig.Invoker, isDuplex, options, marshallers);
         }
 
-        // The channel remembers the method that it has called last.
+        // The channel keeps a reference to the method of its last call, so this call replaces it.
         rig.Client.Unary(Payloads.Empty);
         await Timeouts.Eventually(() => marshallers.CountAlive() == 0, "no timer or token holds an attempt");
         Assert.That(marshallers.Count, Is.EqualTo(Calls));
@@ -60,7 +60,7 @@ internal sealed class RetriedStreamIdleTests() : RigFixture(RigKind.Shm)
         }
     }
 
-    // Attempts are nobody's to look at, but each of them holds the marshaller of its method, which is this call's own.
+    // A test cannot reach attempts, but each one references the marshaller of its method, which is unique to this call.
     private static async Task CallOnceAsync(
         CallInvoker invoker, bool isDuplex, CallOptions options, WeakReferences marshallers)
     {

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>Streams of requests whose first attempts fail while they are being written, or are given up.</summary>
+/// <summary>Request streams whose first attempts fail while requests are written, or that are cancelled.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
 {
@@ -26,7 +26,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
                 {
                     if (Interlocked.Increment(ref _attempts) < 3)
                     {
-                        // Its sender has nothing to send any more, and is not told.
+                        // The client's writer waits for the retry and does not see this failure.
                         await requests.MoveNext(CancellationToken.None);
                         throw Unavailable();
                     }
@@ -90,7 +90,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
         await _failed.Task.Bounded();
         await Timeouts.Eventually(() => rig.OnlyConnection.IncomingCount == 0, "the attempt has ended at the server");
 
-        // What the server answers later is read later: the attempt has ended here too.
+        // The client reads frames in order: after this response it has read the attempt's end.
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
         Task write = requests.WriteAsync(Payloads.Empty);
         Assert.That(write.IsCompleted, Is.False);
@@ -179,9 +179,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
     private static RpcException Unavailable(Metadata? trailers = null) =>
         new(new Status(StatusCode.Unavailable, "not now"), trailers ?? []);
 
-    /// <summary>
-    /// Waits until the duplex call is in its pause: another call, whose end came later, has been through its own.
-    /// </summary>
+    /// <summary>Waits for the duplex call's back-off: another call, which failed later, has finished its own.</summary>
     private async Task InPauseAsync(ShmRig rig)
     {
         await _failed.Task.Bounded();

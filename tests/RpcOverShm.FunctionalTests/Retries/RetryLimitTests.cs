@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>What is kept for further attempts, and for how long; what limits of metadata count of them.</summary>
+/// <summary>The size and lifetime of retry buffers, and metadata limits on retried calls.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
 {
@@ -66,7 +66,7 @@ internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
 
     private static RpcException Unavailable() => new(new Status(StatusCode.Unavailable, "not now"));
 
-    // Such a call succeeds at its second attempt, and has none where the budget is taken.
+    // The call succeeds at its second attempt, which it gets only if the retry buffer has room for the request.
     private static bool IsRetryable(ScriptClient client)
     {
         try

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>What a service config may not say is refused when the channel is made, by name.</summary>
+/// <summary>Creating a channel rejects invalid service configs and names the property.</summary>
 internal sealed class RetryOptionTests
 {
     public static IEnumerable<TestCaseData> WrongPolicies =>

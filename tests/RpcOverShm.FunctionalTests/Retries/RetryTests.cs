@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>What a retry policy does, and where it stops: gRFC A6.</summary>
+/// <summary>Retry policies and their limits: gRFC A6.</summary>
 [EveryRig]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
@@ -10,7 +10,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
 
     private static readonly RigRetries s_three = new(3, StatusCode.Unavailable);
 
-    // The attempts of a call in its pause, and of the other one that shows that it is there.
+    // The attempts of a call in its back-off, and of the other call that proves it.
     private static readonly string[] s_onceAndTheOtherTwice = ["", "", "1"];
 
     private readonly List<string> _attempts = [];
@@ -204,7 +204,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         int first = _attempts.Count;
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
-        // Of four tokens the first failure leaves three, the second two, which is not above half.
+        // Of four tokens the first failure leaves three and the second two, which is not more than half.
         Assert.That(first, Is.EqualTo(2));
         Assert.That(_attempts, Has.Count.EqualTo(3));
     }
@@ -233,8 +233,8 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         new Status(StatusCode.Unavailable, detail), new Metadata { { "which", "trailer" } });
 
     /// <summary>
-    /// Has the next attempt fail, and its call come again in an hour. The one after that fails too, and comes again at
-    /// once. The task completes with the first failure.
+    /// Fails the next attempt with a pushback of an hour and the one after it with a pushback of zero. The task
+    /// completes with the first failure.
     /// </summary>
     private Task FailOnceForAnHour()
     {
@@ -252,7 +252,7 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>
-    /// A call behind the one that is to be in its pause: its end came later, and it was through its own pause since.
+    /// Makes another call, which fails after the first one and finishes its own back-off: so the first is in its own.
     /// </summary>
     private static async Task BeTriedAgainAsync(CallRig rig)
     {

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Retries;
 
-/// <summary>
-/// What fills the bucket of tokens again. Shared memory only: Grpc.Core counts no stream that a message has answered.
-/// </summary>
+/// <summary>Refilling of the retry tokens. Shared memory only: Grpc.Core does not count answered streams.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class RetryThrottlingTests() : RigFixture(RigKind.Shm)
 {
@@ -37,14 +35,14 @@ internal sealed class RetryThrottlingTests() : RigFixture(RigKind.Shm)
             await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
         }
 
-        // Now there is no token left, and a call that fails is not tried again.
+        // No token is left, so a failed call is not retried.
         isDown = false;
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         await Timeouts.Eventually(() => IsTriedAgainAfterStreams(rig.Client, isDuplex), "streams put tokens in");
     }
 
-    // So many streams fill the bucket: it is more than half full even after the failure of the first attempt.
+    // The streams fill the bucket, so it is more than half full even after the first attempt has failed.
     private static bool IsTriedAgainAfterStreams(ScriptClient client, bool isDuplex)
     {
         for (int i = 0; i < Tokens; i++)

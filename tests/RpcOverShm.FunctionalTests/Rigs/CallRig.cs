@@ -3,14 +3,14 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// A server with some services and a channel to it, in one process. A test that states gRPC's behaviour runs on every
-/// kind of rig, and knows nothing of what is below. The test's fixture disposes it.
+/// A server and a channel to it in one process. Tests of gRPC's behaviour run on every kind of rig and do not know the
+/// transport. The test's fixture disposes it.
 /// </summary>
 internal abstract class CallRig : IAsyncDisposable
 {
     public abstract ChannelBase Channel { get; }
 
-    /// <summary>What the rig logs; a rig that does not log here leaves it empty.</summary>
+    /// <summary>The rig's log; empty on rigs that do not log here.</summary>
     public LogGuard Log { get; } = new();
 
     public CallInvoker Invoker => Channel.CreateCallInvoker();
@@ -33,13 +33,12 @@ internal abstract class CallRig : IAsyncDisposable
         };
     }
 
-    /// <summary>Shuts the channel down, as its user would.</summary>
     public abstract Task ShutDownChannelAsync();
 
     /// <summary>Stops the server at once.</summary>
     public abstract Task KillServerAsync();
 
-    /// <summary>Stops the server when its calls have ended.</summary>
+    /// <summary>Stops the server after its calls have ended.</summary>
     public abstract Task ShutDownServerAsync();
 
     public virtual async ValueTask DisposeAsync()
@@ -50,15 +49,15 @@ internal abstract class CallRig : IAsyncDisposable
     }
 }
 
-/// <summary>What carries the calls of a test.</summary>
+/// <summary>The implementation under a test's calls.</summary>
 public enum RigKind
 {
-    /// <summary>This project.</summary>
+    /// <summary>This library.</summary>
     Shm,
 
-    /// <summary>Grpc.Core, the C core, over a socket of localhost: what gRPC does.</summary>
+    /// <summary>Grpc.Core, the C core, over TCP on localhost.</summary>
     GrpcCore,
 
-    /// <summary>Grpc.Net.Client and Kestrel over a Unix socket: gRPC too, and this project follows it.</summary>
+    /// <summary>Grpc.Net.Client and Kestrel over a Unix socket, whose behaviour this library follows.</summary>
     GrpcDotNet,
 }

@@ -6,10 +6,10 @@ using NUnit.Framework.Internal.Builders;
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// A fixture for each kind of rig, without the tests that are <see cref="NotOnAttribute"/>. The environment may choose
-/// a scheduling mode, which the other rigs do not have: then there is the fixture of shared memory only.
+/// Builds a fixture per kind of rig, without the tests that <see cref="NotOnAttribute"/> excludes. If the environment
+/// selects a scheduling mode, it builds the fixture of shared memory only.
 /// </summary>
-/// <param name="more">Arguments of the fixture behind the kind.</param>
+/// <param name="more">Arguments of the fixture after the kind.</param>
 [AttributeUsage(AttributeTargets.Class, AllowMultiple = true)]
 public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IFixtureBuilder2
 {
@@ -44,9 +44,7 @@ public sealed class EveryRigAttribute(params object[] more) : NUnitAttribute, IF
     }
 }
 
-/// <summary>
-/// A test, or a whole fixture, that does not apply to a kind of rig: it is not made there, so it counts as nothing.
-/// </summary>
+/// <summary>Excludes a test or a fixture from a kind of rig, where it is not even counted as skipped.</summary>
 /// <param name="kind">The rig without the test.</param>
 /// <param name="reason">The fact about the rig that makes the test meaningless there.</param>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method, AllowMultiple = true)]

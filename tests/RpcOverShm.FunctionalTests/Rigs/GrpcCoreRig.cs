@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Rigs;
 
 /// <summary>
-/// Grpc.Core's server and channel, the C core included, over a socket of localhost. They run on the same API assembly
-/// as this project, so a test's services and clients are the same.
+/// Grpc.Core's server and channel with the C core, over TCP on localhost. They use the same API assembly as this
+/// library, so tests share services and clients.
 /// </summary>
 internal sealed class GrpcCoreRig : CallRig
 {
@@ -26,7 +26,7 @@ internal sealed class GrpcCoreRig : CallRig
 
     public static Task<GrpcCoreRig> StartAsync(RigOptions options, params ServerServiceDefinition[] services)
     {
-        // The port is shared with nobody: without the switch, servers of one process could answer for each other.
+        // Without SO_REUSEPORT disabled, servers of one process could share a port and answer for each other.
         var server = new Server(
             [new ChannelOption("grpc.so_reuseport", 0), .. Limits(options.ServerMaxReceive, options.ServerMaxSend)]);
         foreach (ServerServiceDefinition service in services)
@@ -57,7 +57,7 @@ internal sealed class GrpcCoreRig : CallRig
 
     public override Task ShutDownServerAsync() => _serverEnd = _server.ShutdownAsync();
 
-    // A shutdown that still waits for a call would keep the end of a failed test waiting too.
+    // If a test has failed, its calls may never end, and the shutdown would wait for them.
     private async Task AfterAsync(Task end)
     {
         if (!end.IsCompleted)
@@ -74,7 +74,7 @@ internal sealed class GrpcCoreRig : CallRig
         return options.ChannelCallCredentials is { } calls ? ChannelCredentials.Create(own, calls) : own;
     }
 
-    // The certificate is for a name; without one, the name would show as the host.
+    // The certificate needs the name; without a certificate the name would appear as the calls' host.
     private static ChannelOption[] TargetName(RigOptions options) =>
         options.IsSecure ? [new ChannelOption(ChannelOptions.SslTargetNameOverride, ServerName)] : [];
 

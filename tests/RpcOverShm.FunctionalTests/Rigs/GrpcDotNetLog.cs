@@ -2,7 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>Passes the log of grpc-dotnet's server on, with this project's ids for the events that both have.</summary>
+/// <summary>Forwards the log of grpc-dotnet's server, with this library's ids for the events that both have.</summary>
 internal sealed class GrpcDotNetLog(ILogger target) : ILoggerProvider, ILogger
 {
     private const string ClientReset = "The client reset the request stream";
@@ -23,7 +23,7 @@ internal sealed class GrpcDotNetLog(ILogger target) : ILoggerProvider, ILogger
     {
         if (exception is IOException && exception.Message.StartsWith(ClientReset, StringComparison.Ordinal))
         {
-            // A method that still read when its client gave the call up: nobody's error.
+            // A method was still reading when its client cancelled the call, which is no error.
             logLevel = LogLevel.Information;
         }
 

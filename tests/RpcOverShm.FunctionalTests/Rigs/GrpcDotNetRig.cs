@@ -29,7 +29,7 @@ internal sealed class GrpcDotNetRig : CallRig
         _server = MakeServer(services);
     }
 
-    /// <summary>The channel that was made first.</summary>
+    /// <summary>The channel that was opened first.</summary>
     public override ChannelBase Channel => _channels[0];
 
     public string SocketPath => _directory.Combine("rig.sock");
@@ -42,7 +42,7 @@ internal sealed class GrpcDotNetRig : CallRig
         return rig;
     }
 
-    /// <summary>One more channel, to the server's socket or to one that leads there.</summary>
+    /// <summary>Opens another channel, to the server's socket or to a relay's.</summary>
     public GrpcChannel OpenChannel(string path)
     {
         ChannelCredentials own = _options.IsSecure ? ChannelCredentials.SecureSsl : ChannelCredentials.Insecure;
@@ -79,7 +79,7 @@ internal sealed class GrpcDotNetRig : CallRig
         }
         catch (OperationCanceledException)
         {
-            // The host reports that it did not wait for its calls.
+            // The host reports that it did not wait for its calls to end.
         }
     }
 
@@ -105,7 +105,7 @@ internal sealed class GrpcDotNetRig : CallRig
         builder.Logging.AddProvider(new GrpcDotNetLog(Log));
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration().ConfigureKestrel(kestrel =>
         {
-            // Limits of HTTP that no other rig has; Kestrel counts metadata by their bytes, and no overhead per entry.
+            // HTTP limits that no other rig has. Kestrel counts metadata in bytes, without an overhead per entry.
             kestrel.Limits.MaxRequestBodySize = null;
             kestrel.Limits.Http2.MaxStreamsPerConnection = int.MaxValue;
             kestrel.AddServerHeader = false;
@@ -176,7 +176,7 @@ internal sealed class GrpcDotNetRig : CallRig
         return X509Certificate2.CreateFromPem(pair.CertificateChain, pair.PrivateKey);
     }
 
-    /// <summary>Removes the date that Kestrel adds to a response: of one without messages it is a trailer.</summary>
+    /// <summary>Removes Kestrel's date header, which is a trailer in responses without messages.</summary>
     private sealed class DatelessHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
     {
         protected override async Task<HttpResponseMessage> SendAsync(

@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>
-/// What fixtures that make calls have in common: rigs that end with the test, and whose logs are checked then.
-/// </summary>
+/// <summary>The base of fixtures that make calls: disposes the rigs after the test and checks their logs.</summary>
 internal abstract class RigFixture(RigKind kind)
 {
     private readonly List<CallRig> _rigs = [];
@@ -11,14 +9,14 @@ internal abstract class RigFixture(RigKind kind)
 
     protected bool IsShm => Kind == RigKind.Shm;
 
-    /// <summary>Whether the rules of grpc-dotnet hold, which this library follows, or those of Grpc.Core.</summary>
+    /// <summary>Whether the rig behaves like grpc-dotnet, as this library does, or else like Grpc.Core.</summary>
     protected bool IsDotNet => Kind != RigKind.GrpcCore;
 
     protected bool IsGrpcDotNet => Kind == RigKind.GrpcDotNet;
 
     /// <summary>
     /// Message sizes for one stream. The C core of Grpc.Core 2.46.5 aborts the process ("sb->count > 0" in
-    /// slice_buffer.cc) when an empty message follows one that waits for the window, so there it sees none.
+    /// slice_buffer.cc) when an empty message follows one that waits for the window, so its list contains no zero.
     /// </summary>
     protected int[] MixedSizes => IsDotNet
         ? [0, 1, 16, 1000, 16 << 10, (16 << 10) + 1, 100_000, 3, 1 << 20, 0, 7]
@@ -41,7 +39,7 @@ internal abstract class RigFixture(RigKind kind)
     protected async Task<CallRig> StartAsync(RigOptions? options, params ServerServiceDefinition[] services) =>
         Keep(await CallRig.StartAsync(Kind, options, services));
 
-    /// <summary>A rig of shared memory, with what only that has.</summary>
+    /// <summary>Starts a rig of shared memory, which exposes the members specific to it.</summary>
     protected Task<ShmRig> StartShmAsync(Script script, RigOptions? options = null) =>
         StartShmAsync(options, script.Build());
 

@@ -2,13 +2,13 @@ using Grpc.Core.Interceptors;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>What a test wants of its rig. The defaults are those of gRPC.</summary>
+/// <summary>The options of a rig. The defaults are those of gRPC.</summary>
 internal sealed record RigOptions
 {
     private const int DefaultReceiveLimit = 4 << 20;
     private const string SchedulingVariable = "RPCOVERSHM_TEST_SCHEDULING";
 
-    /// <summary>Whether the environment says which scheduling mode shared memory has.</summary>
+    /// <summary>Whether the environment selects the scheduling mode of shared memory.</summary>
     public static bool IsSchedulingChosen => ChosenScheduling is { Length: > 0 };
 
     public static RigOptions AnySize { get; } = new() { ServerMaxReceive = null, ClientMaxReceive = null };
@@ -23,48 +23,46 @@ internal sealed record RigOptions
 
     public IReadOnlyList<Interceptor> ServerInterceptors { get; init; } = [];
 
-    /// <summary>Shared memory only: those of the server's options.</summary>
+    /// <summary>Shared memory only: the interceptors of the server's options.</summary>
     public IReadOnlyList<Interceptor> OptionInterceptors { get; init; } = [];
 
-    /// <summary>Not of Grpc.Core: how responses are compressed.</summary>
+    /// <summary>Not on Grpc.Core: the compression of responses.</summary>
     public string? ResponseCompression { get; init; }
 
-    /// <summary>
-    /// Whether a socket is protected: gRPC gives call credentials to no other. Shared memory always is.
-    /// </summary>
+    /// <summary>Whether sockets use TLS, which call credentials require. Shared memory always permits them.</summary>
     public bool IsSecure { get; init; }
 
-    /// <summary>Composed into the channel's credentials; null for none.</summary>
+    /// <summary>The call credentials of the channel; null for none.</summary>
     public CallCredentials? ChannelCallCredentials { get; init; }
 
-    /// <summary>What the channel tries again; null for nothing.</summary>
+    /// <summary>The retry policy of the channel; null for none.</summary>
     public RigRetries? Retries { get; init; }
 
     /// <summary>Shared memory only: the capacity of both rings.</summary>
     public int RingCapacity { get; init; } = 1 << 20;
 
-    /// <summary>Not of Grpc.Core.</summary>
+    /// <summary>Not on Grpc.Core.</summary>
     public int ServerMaxMetadata { get; init; } = 64 << 10;
 
-    /// <summary>Not of Grpc.Core.</summary>
+    /// <summary>Not on Grpc.Core.</summary>
     public int ClientMaxMetadata { get; init; } = 64 << 10;
 
     /// <summary>
-    /// Shared memory only: of server and channel. The default is the product's, or what the environment says, so that
-    /// all tests can be run in each mode.
+    /// Shared memory only: the mode of server and channel. The environment can override the library's default, so that
+    /// all tests can run in each mode.
     /// </summary>
     public ShmSchedulingMode Scheduling { get; init; } = DefaultScheduling();
 
-    /// <summary>Not of Grpc.Core.</summary>
+    /// <summary>Not on Grpc.Core.</summary>
     public bool HasDetailedErrors { get; init; }
 
-    /// <summary>Shared memory only: of server and channel.</summary>
+    /// <summary>Shared memory only: applies to server and channel.</summary>
     public bool AllowInPlaceParsing { get; init; }
 
-    /// <summary>Not of Grpc.Core.</summary>
+    /// <summary>Not on Grpc.Core.</summary>
     public long? MaxRetryBufferPerCall { get; init; } = 1 << 20;
 
-    /// <summary>Not of Grpc.Core.</summary>
+    /// <summary>Not on Grpc.Core.</summary>
     public bool ThrowsOperationCanceled { get; init; }
 
     /// <summary>Shared memory only.</summary>
@@ -73,7 +71,7 @@ internal sealed record RigOptions
     /// <summary>Shared memory only.</summary>
     public IReadOnlyList<ShmCodec> ServerCodecs { get; init; } = [];
 
-    // A word that is no mode fails every test, in place of running them all in another one than was meant.
+    // An unknown mode fails every test, instead of running them all in an unintended mode.
     private static ShmSchedulingMode DefaultScheduling() =>
         IsSchedulingChosen ? Enum.Parse<ShmSchedulingMode>(ChosenScheduling!) : ShmSchedulingMode.Adaptive;
 

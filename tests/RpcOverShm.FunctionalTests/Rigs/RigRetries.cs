@@ -4,17 +4,17 @@ using Grpc.Net.Client.Configuration;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>A retry policy for the methods of a <see cref="Script"/>, as each kind of channel takes it.</summary>
-/// <param name="MaxAttempts">With the first one.</param>
-/// <param name="Codes">What is tried again.</param>
+/// <summary>A retry policy for the methods of a <see cref="Script"/>, in the form of each kind of channel.</summary>
+/// <param name="MaxAttempts">The number of attempts, including the first.</param>
+/// <param name="Codes">The statuses that are retried.</param>
 internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
 {
     private const double Multiplier = 2;
 
-    /// <summary>The longest first pause.</summary>
+    /// <summary>The initial back-off.</summary>
     public TimeSpan Backoff { get; init; } = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>Null for no throttling.</summary>
+    /// <summary>The capacity of the token bucket; null for no throttling.</summary>
     public int? MaxTokens { get; init; }
 
     public double TokenRatio { get; init; } = 0.1;
@@ -45,7 +45,7 @@ internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
         return config;
     }
 
-    /// <summary>The same for grpc-dotnet.</summary>
+    /// <summary>Converts the policy for grpc-dotnet.</summary>
     public ServiceConfig ToGrpcDotNet()
     {
         var policy = new RetryPolicy
@@ -70,7 +70,7 @@ internal sealed record RigRetries(int MaxAttempts, params StatusCode[] Codes)
         };
     }
 
-    /// <summary>The same as gRPC's service config is written.</summary>
+    /// <summary>Converts the policy to gRPC's service config JSON.</summary>
     public string ToJson()
     {
         IEnumerable<string> names = Codes.Select(code => JsonNamingPolicy.SnakeCaseUpper.ConvertName($"{code}"));

@@ -4,10 +4,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
-/// <summary>
-/// This project's server and channel, at an address of their own in a directory of their own. When it is disposed, no
-/// file may be left there.
-/// </summary>
+/// <summary>This library's server and channel, in their own directory, which must be empty after disposal.</summary>
 internal sealed class ShmRig : CallRig
 {
     private readonly List<ShmServer> _servers = [];
@@ -21,7 +18,7 @@ internal sealed class ShmRig : CallRig
 
     public override ChannelBase Channel => ShmChannel;
 
-    /// <summary>The channel that was made first.</summary>
+    /// <summary>The channel that was opened first.</summary>
     public ShmChannel ShmChannel => _channels[0];
 
     /// <summary>The server that was started last.</summary>
@@ -33,10 +30,10 @@ internal sealed class ShmRig : CallRig
 
     public string[] FileNames => _directory.FileNames;
 
-    /// <summary>The server's ends of its connections.</summary>
+    /// <summary>The connections of the server.</summary>
     public IReadOnlyList<ServerConnection> Served => Server.Running!.Connections;
 
-    /// <summary>The one connection of a test with one channel, as the server sees it.</summary>
+    /// <summary>The server's only connection, in tests with one channel.</summary>
     public Connection OnlyConnection => Served.Single().Connection;
 
     public static async Task<ShmRig> StartAsync(RigOptions? options, params ServerServiceDefinition[] services)
@@ -55,7 +52,7 @@ internal sealed class ShmRig : CallRig
         }
     }
 
-    /// <summary>Starts a server at the address; the last one must be gone.</summary>
+    /// <summary>Starts a server at the address; the previous one must have ended.</summary>
     public async Task<ShmServer> StartServerAsync(params ServerServiceDefinition[] services)
     {
         ShmServer server = MakeServer(services);
@@ -63,7 +60,7 @@ internal sealed class ShmRig : CallRig
         return server;
     }
 
-    /// <summary>A server with the rig's options that is not started.</summary>
+    /// <summary>Creates a server with the rig's options without starting it.</summary>
     public ShmServer MakeServer(params ServerServiceDefinition[] services)
     {
         var options = new ShmServerOptions
@@ -99,7 +96,7 @@ internal sealed class ShmRig : CallRig
         return server;
     }
 
-    /// <summary>One more channel to the address.</summary>
+    /// <summary>Opens another channel to the address.</summary>
     public ShmChannel OpenChannel(Action<ShmChannelOptions>? change = null)
     {
         var options = new ShmChannelOptions

@@ -1,8 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
 /// <summary>
-/// User code that keeps the thread it runs on: methods that block, continuations that block or wait for other calls. In
-/// every mode the other calls of the connection go on.
+/// Methods and continuations that block or wait for other calls: in every mode the connection's other calls go on.
 /// </summary>
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
@@ -31,7 +30,7 @@ internal sealed class BlockingCodeTests(ShmSchedulingMode mode) : RigFixture(Rig
     {
         ShmRig rig = await StartShmAsync(BlockingScript(), _options);
 
-        // Connected, calls begin in their order.
+        // On an open connection calls begin in order.
         rig.Client.Unary(Payloads.Empty);
         Task<Payload>[] held =
             [.. Enumerable.Range(0, blocked).Select(_ => rig.Client.UnaryAsync(Payloads.Of(Block)).ResponseAsync)];
@@ -64,7 +63,7 @@ internal sealed class BlockingCodeTests(ShmSchedulingMode mode) : RigFixture(Rig
             await held.Bounded();
         }
 
-        // The threads of the two ends of one connection; idle spares are not counted while it lives.
+        // One reader thread per end of the connection; idle standby threads are not counted while it is open.
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().Threads <= 2, "only the readers of both ends are left");
     }
 
@@ -128,7 +127,7 @@ internal sealed class BlockingCodeTests(ShmSchedulingMode mode) : RigFixture(Rig
         }
     }
 
-    // Code that runs inline holds no lock of ours: whatever another thread needs of the connection, it gets.
+    // Inline user code runs without the library's locks, so other threads can use the connection meanwhile.
     [Test]
     public async Task InlineCode_WhileItWaitsForOtherThreadsThatUseItsConnection_IsNoDeadlock()
     {

@@ -3,7 +3,7 @@ using System.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
-/// <summary>Where user code runs, and that nothing of one call shows in the next.</summary>
+/// <summary>The threads that run user code, and the isolation of one call's context from the next.</summary>
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
@@ -61,7 +61,7 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             rig.Client.Unary(Payloads.Empty);
         }
 
-        // Adaptive tries inline now and then.
+        // Adaptive occasionally tries inline.
         Assert.That(onPool, mode switch
         {
             ShmSchedulingMode.Adaptive => Is.GreaterThan(Calls / 2),
@@ -82,7 +82,7 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             threads.Add(Thread.CurrentThread.Name);
         }
 
-        // Inline is no promise for each call: one that is answered before it is awaited goes on where it is.
+        // Inline is not guaranteed per call: if the response arrives before the await, the caller keeps its thread.
         Assert.That(
             threads,
             mode == ShmSchedulingMode.ThreadPool ? Has.None.EqualTo(ReaderThread) : Has.Some.EqualTo(ReaderThread));
@@ -91,7 +91,7 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     [Test]
     public async Task Method_ThatHadToWaitForAWrite_GoesOnWhereTheModeSays()
     {
-        // On a busy machine the role may be taken from a method that only waits for a processor.
+        // On a busy machine another thread may take the reader role over from a method that only waits for a processor.
         const int Calls = 20;
         TaskCompletionSource waits = new();
         var onPool = new ConcurrentQueue<bool>();
@@ -121,7 +121,7 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             await call.ResponseStream.ToListAsync().Bounded();
         }
 
-        // Adaptive may find such a method slow; for Inline nothing but a rescue is a reason to go elsewhere.
+        // Adaptive may classify such a method as slow; Inline leaves the reading thread only after a take-over.
         bool isAlwaysInline = mode == ShmSchedulingMode.Inline && rig.OnlyConnection.TakeOvers == 0;
         Assert.That(onPool, Has.Count.EqualTo(Calls));
         Assert.That(

@@ -2,9 +2,7 @@ using System.Collections.Concurrent;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
-/// <summary>
-/// A synchronization context with one thread, as a user interface has it. Disposed by the test that made it.
-/// </summary>
+/// <summary>A synchronization context with one thread, like that of a user interface.</summary>
 internal sealed class OneThreadContext : SynchronizationContext, IDisposable
 {
     private readonly BlockingCollection<(SendOrPostCallback Callback, object? State)> _posted = [];
@@ -18,7 +16,7 @@ internal sealed class OneThreadContext : SynchronizationContext, IDisposable
 
     public int ThreadId => _thread.ManagedThreadId;
 
-    /// <summary>Runs asynchronous code from its beginning on the thread.</summary>
+    /// <summary>Runs asynchronous code on the context's thread.</summary>
     public Task RunAsync(Func<Task> action)
     {
         var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);

@@ -4,9 +4,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
-/// <summary>
-/// Who is woken when messages of streams come together. The server is spoken by hand, so that they do.
-/// </summary>
+/// <summary>Wake-ups of stream readers whose messages a raw server publishes together.</summary>
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
@@ -69,7 +67,7 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
         (List<Payload> read, int waits) = await reading.Bounded();
         Assert.That(read.Select(message => message.Text()), Is.EqualTo(Enumerable.Range(0, count).Select(i => $"{i}")));
 
-        // Once for the first, once for each sixteen that came together, once for the end; not once for each.
+        // One wait for the first message, one per sixteen published together and one for the end, not one per message.
         Assert.That(waits, Is.LessThanOrEqualTo((count / 16) + 3));
         _log.Check();
     }

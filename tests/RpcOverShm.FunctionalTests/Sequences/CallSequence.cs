@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
-/// <summary>One call as two texts, a letter for each step of its method and of its client.</summary>
+/// <summary>A call as two texts, with one letter per step of its method and of its client.</summary>
 /// <param name="Shape">The shape of the method.</param>
 /// <param name="Timeout">Milliseconds until the deadline; null for none.</param>
 /// <param name="Server">The steps of the method; see <see cref="SequenceMethods"/>.</param>
@@ -15,16 +15,16 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
     private const string Writes = "wwvWc";
     private const string Reads = "rrRQ";
 
-    // How a method ends: well, by a status, by an exception, when its token fires.
+    // The ends of a method: o succeeds, s throws a status, x throws an exception, k waits for its token.
     private const string Ends = "oosssxk";
 
     public bool HasRequests => Shape is MethodType.ClientStreaming or MethodType.DuplexStreaming;
 
     public bool HasResponses => Shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
 
-    /// <summary>A sequence at random.</summary>
-    /// <param name="random">Where it comes from.</param>
-    /// <param name="isPaused">With a pause before each step of the client, so that few races are left.</param>
+    /// <summary>Creates a random sequence.</summary>
+    /// <param name="random">The source of randomness.</param>
+    /// <param name="isPaused">Whether the client pauses before each step, which leaves few races.</param>
     public static CallSequence Next(Random random, bool isPaused)
     {
         MethodType shape = (MethodType)random.Next(4);
@@ -48,7 +48,7 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
         };
     }
 
-    /// <summary>The same without one of its steps.</summary>
+    /// <summary>Returns the sequences that lack one of the steps.</summary>
     public IEnumerable<CallSequence> Shorter()
     {
         for (int i = 0; i < Client.Length; i++)
@@ -63,12 +63,12 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
     }
 
     /// <summary>
-    /// The same with more pauses, at random: none the first time, then in the client, in both or in the method only,
-    /// so that either side is the faster one at times.
+    /// Inserts random pauses, so that each side is sometimes faster: none at first, then in the client, both or the
+    /// method only.
     /// </summary>
     public CallSequence WithPauses(int repeat)
     {
-        // Seeds side by side give similar numbers.
+        // Adjacent seeds produce similar numbers.
         var random = new Random(repeat * 7919);
         return repeat == 0
             ? this
@@ -79,7 +79,7 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
             };
     }
 
-    // Not between a plus and its step.
+    // Inserts no pause between a plus and its step.
     private static string Insert(Random random, string steps, string pause)
     {
         for (int i = steps.Length; i >= 0; i--)
@@ -91,7 +91,7 @@ internal sealed record CallSequence(MethodType Shape, int? Timeout, string Serve
         return steps;
     }
 
-    // With a pause before each step, or some steps in flight beside the next, or neither.
+    // Kind 0 pauses before each step, kind 1 leaves some steps in flight, others do neither.
     private static string PickClient(Random random, string from, int kind)
     {
         string steps = Pick(random, from, 1 + random.Next(MaxClientSteps));

@@ -1,12 +1,12 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>
-/// One run of a sequence: takes the client's steps and notes what each of them saw. A step that does not complete soon
-/// stays in flight, and so does a step behind a plus; the call is disposed after the last one, which ends them all.
+/// One run of a sequence: takes the client's steps and records their results. A step that does not complete soon, or
+/// that follows a plus, stays in flight. After the last step the call is disposed, which ends them all.
 /// </summary>
 internal sealed class SequenceCall : IDisposable
 {
-    // Behind the deadline: its timer has fired on both sides, mostly.
+    // The time after the deadline in which the timers of both sides have usually fired.
     private static readonly TimeSpan s_afterDeadline = TimeSpan.FromMilliseconds(50);
 
     private readonly CallSequence _sequence;
@@ -24,12 +24,7 @@ internal sealed class SequenceCall : IDisposable
     private IAsyncStreamReader<Payload>? _responses;
     private IClientStreamWriter<Payload>? _requests;
 
-    /// <param name="client">The client of the rig.</param>
-    /// <param name="sequence">The steps.</param>
-    /// <param name="pause">
-    /// The time that a pause takes, and the longest wait for a step. No event says that something has arrived at a
-    /// client, or that nothing will.
-    /// </param>
+    // The pause is also the longest wait for a step: no event shows that a frame has arrived or never will.
     private SequenceCall(ScriptClient client, CallSequence sequence, TimeSpan pause)
     {
         _sequence = sequence;
@@ -39,7 +34,7 @@ internal sealed class SequenceCall : IDisposable
             new Metadata { { SequenceMethods.StepsKey, sequence.Server } }, _deadline, _token.Token));
     }
 
-    /// <summary>What each step but the pauses saw, the end of the call last.</summary>
+    /// <summary>Runs the sequence; returns the result of each step except pauses, then the call's end.</summary>
     public static async Task<string[]> RunAsync(ScriptClient client, CallSequence sequence, TimeSpan pause)
     {
         using var call = new SequenceCall(client, sequence, pause);
@@ -57,7 +52,7 @@ internal sealed class SequenceCall : IDisposable
         call._call.Dispose();
         await Task.WhenAll(call._seen).Bounded($"{sequence}");
 
-        // Grpc.Core may know its status a moment later.
+        // Grpc.Core may report its status a moment later.
         string end = "";
         await Timeouts.Eventually(
             () => (end = Seen(call.DescribeStatus)).StartsWith("status", StringComparison.Ordinal));
@@ -136,7 +131,7 @@ internal sealed class SequenceCall : IDisposable
                 return "completed";
             case 'r': // A read, with and without a token that may fire.
             case 'R':
-                // The next read may have begun, and has taken the message away then.
+                // The next read may have begun and replaced the message.
                 return await _responses!.MoveNext(step == 'R' ? _readToken.Token : CancellationToken.None)
                     ? _responses.Current?.Text() ?? "m"
                     : "false";
@@ -165,7 +160,7 @@ internal sealed class SequenceCall : IDisposable
         return "";
     }
 
-    // What a write says of an end that it met is each library's own.
+    // Each library has its own exceptions for writes after the end.
     private async Task<string> WriteAsync(CancellationToken token)
     {
         try
@@ -175,7 +170,7 @@ internal sealed class SequenceCall : IDisposable
         }
         catch (NotSupportedException)
         {
-            // Grpc.Core has no writes with tokens.
+            // Grpc.Core does not support writes with tokens.
             return await WriteAsync(CancellationToken.None);
         }
         catch (Exception exception) when (exception is RpcException or OperationCanceledException)
@@ -190,7 +185,7 @@ internal sealed class SequenceCall : IDisposable
 
     private static int Count(Metadata metadata, string key) => metadata.GetAll(key).Count();
 
-    // The words of a local end are each library's own.
+    // Each library has its own texts for a local end.
     private static string Describe(Status status) =>
         status.Detail == SequenceMethods.Planned ? $"{status.StatusCode} {status.Detail}" : $"{status.StatusCode}";
 

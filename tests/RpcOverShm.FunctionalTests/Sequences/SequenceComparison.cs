@@ -1,15 +1,13 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
 /// <summary>
-/// Runs one sequence on all rigs. A step that saw something else here than on any other rig is repeated, on all of
-/// them and with longer pauses, until the others have seen it too: then a race decides. The others get more pauses, at
-/// random: what takes them a hundred microseconds is over here at once.
+/// Runs one sequence on all rigs. If a step's result occurs on shared memory only, the sequence is repeated on all rigs
+/// with longer pauses until another rig has produced it too: then a race decides the result. The other rigs get extra
+/// random pauses, because their steps take a hundred microseconds longer.
 /// </summary>
 /// <param name="ours">The client over shared memory.</param>
 /// <param name="others">Clients over gRPC.</param>
-/// <param name="isStrict">
-/// Whether everything that is seen here must be seen there; otherwise what is mostly seen.
-/// </param>
+/// <param name="isStrict">Whether every result must occur on another rig, or only the frequent ones.</param>
 internal sealed class SequenceComparison(ScriptClient ours, IReadOnlyList<ScriptClient> others, bool isStrict)
 {
     private const int MaxRepeats = 50;
@@ -18,7 +16,7 @@ internal sealed class SequenceComparison(ScriptClient ours, IReadOnlyList<Script
 
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(15);
 
-    /// <summary>The shortest sequence that still differs, with what was seen of it; null if nothing differs.</summary>
+    /// <summary>Returns the shortest sequence that still differs and its results; null if nothing differs.</summary>
     public async Task<string?> FindDifferenceAsync(CallSequence sequence)
     {
         string? difference = await CompareAsync(sequence, MaxRepeats);
@@ -59,7 +57,7 @@ internal sealed class SequenceComparison(ScriptClient ours, IReadOnlyList<Script
             }
         }
 
-        // What a race rarely comes to need not be seen there in so many runs; what it mostly comes to must be.
+        // A rare result of a race may not occur on the other rigs in so few runs; a frequent one must.
         int odd = seenHere.Count(seen => !IsAmong(seen, seenThere));
         bool isRare = odd * 2 < seenHere.Count;
         return isRare && !isStrict ? null : $"{sequence}: {odd} of {seenHere.Count} differ.\n"

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
-/// <summary>Methods of all shapes that take the steps which the metadata of their call names.</summary>
+/// <summary>Methods of all shapes that take the steps named in their call's metadata.</summary>
 internal static class SequenceMethods
 {
     public const string Planned = "planned";
@@ -8,10 +8,10 @@ internal static class SequenceMethods
     public const string HeaderKey = "early";
     public const string StepsKey = "steps";
 
-    // Long enough for what was sent before to arrive, mostly; the comparison repeats what depends on it.
+    // Usually long enough for earlier frames to arrive; the comparison repeats sequences that depend on it.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
-    // Longer than a pause of the client.
+    // Longer than the client's pause.
     private static readonly TimeSpan s_longPause = TimeSpan.FromMilliseconds(70);
 
     public static Script Script => new()

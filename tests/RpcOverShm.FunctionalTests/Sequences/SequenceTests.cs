@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Sequences;
 
-/// <summary>Random sequences of the steps of a call, which must see here what they see over gRPC.</summary>
+/// <summary>Random sequences of a call's steps, whose results must match those over gRPC.</summary>
 internal sealed class SequenceTests
 {
     private const int UsualCount = 320;
@@ -12,7 +12,7 @@ internal sealed class SequenceTests
     {
         Random random = TestSeed.NewRandom();
 
-        // Steps in flight beside each other are decided by races, about which only many repeats say something.
+        // Races decide the results of concurrent steps, which only many repeats can compare.
         bool isPaused = FuzzInputs.Count(UsualCount) <= UsualCount;
         await using CallRig shm = await StartAsync(RigKind.Shm);
         await using CallRig core = await StartAsync(RigKind.GrpcCore);

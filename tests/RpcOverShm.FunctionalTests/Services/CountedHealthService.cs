@@ -3,7 +3,7 @@ using Grpc.HealthCheck;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>The package's health service, and how many of its watches run.</summary>
+/// <summary>The package's health service with a count of its running watches.</summary>
 internal sealed class CountedHealthService : HealthServiceImpl
 {
     private int _watches;

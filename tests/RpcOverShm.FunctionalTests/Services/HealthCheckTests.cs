@@ -3,7 +3,6 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>Asking once how services are.</summary>
 [EveryRig]
 internal sealed class HealthCheckTests(RigKind kind) : HealthFixture(kind)
 {

@@ -3,7 +3,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>A health service on a rig, and how the tests of it read a watch.</summary>
+/// <summary>The base of the health service's tests.</summary>
 internal abstract class HealthFixture(RigKind kind) : RigFixture(kind)
 {
     protected const string Service = "tests.Service";

@@ -3,7 +3,6 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>Being told how a service is, from now on.</summary>
 [EveryRig]
 internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
 {
@@ -133,7 +132,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         await Timeouts.Eventually(() => health.Watches == 1);
         if (!IsDotNet)
         {
-            // Grpc.Core leaves the running calls of a channel that is shut down to their callers.
+            // Grpc.Core's channel does not cancel running calls when it is shut down.
             left.Dispose();
         }
 
@@ -187,7 +186,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
     {
         while (await NextAsync(call) != last)
         {
-            // What comes before the last one depends on how fast it is read.
+            // The statuses before the last one depend on the reader's speed.
         }
     }
 }

@@ -8,8 +8,8 @@ using FormerResponse = Grpc.Reflection.V1Alpha.ServerReflectionResponse;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>
-/// One stream of reflection requests, of either version. What the other version sends and gets is written and read in
-/// terms of version 1: by their text, so that a field of another name or number would be noticed.
+/// A stream of reflection requests of either version. Tests use the messages of version 1; those of v1alpha are
+/// converted through their text, which reveals fields with another name.
 /// </summary>
 internal sealed class ReflectionStream : IDisposable
 {
@@ -42,7 +42,7 @@ internal sealed class ReflectionStream : IDisposable
         return JsonParser.Default.Parse<ServerReflectionResponse>(_former.ResponseStream.Current.ToString());
     }
 
-    /// <summary>The files of an answer that has some.</summary>
+    /// <summary>Sends a request and returns the files of the response, which must contain some.</summary>
     public async Task<FileDescriptorProto[]> FilesOfAsync(ServerReflectionRequest request)
     {
         ServerReflectionResponse response = await AskAsync(request);
@@ -57,7 +57,7 @@ internal sealed class ReflectionStream : IDisposable
     public Task<FileDescriptorProto[]> FilesOfSymbolAsync(string symbol) =>
         FilesOfAsync(new ServerReflectionRequest { FileContainingSymbol = symbol });
 
-    /// <summary>Ends the stream; the code with which it ended.</summary>
+    /// <summary>Completes the stream and returns its status code.</summary>
     public async Task<StatusCode> CompleteAsync()
     {
         await (_current is not null

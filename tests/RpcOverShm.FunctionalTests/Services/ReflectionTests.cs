@@ -8,7 +8,7 @@ using FormerReflection = Grpc.Reflection.V1Alpha.ServerReflection;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>What a server says of its services, in both versions of the reflection service.</summary>
+/// <summary>Both versions of the reflection service.</summary>
 [EveryRig(ReflectionVersion.V1)]
 [EveryRig(ReflectionVersion.V1Alpha)]
 internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) : RigFixture(kind)
@@ -104,7 +104,7 @@ internal sealed class ReflectionTests(RigKind kind, ReflectionVersion version) :
         return new ReflectionStream(rig.Channel, version);
     }
 
-    // Files are built after those that they import.
+    // A file must be built after its imports.
     private static IReadOnlyList<FileDescriptor> Build(FileDescriptorProto[] files)
     {
         var ordered = new List<FileDescriptorProto>();

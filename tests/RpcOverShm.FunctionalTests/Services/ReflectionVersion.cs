@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>Which version of the reflection service a test asks.</summary>
+/// <summary>The version of the reflection service that a test calls.</summary>
 public enum ReflectionVersion
 {
     /// <summary><c>grpc.reflection.v1</c>.</summary>

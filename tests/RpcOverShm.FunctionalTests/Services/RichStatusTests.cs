@@ -6,7 +6,7 @@ using Status = Grpc.Core.Status;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>Errors with details, from a method to its client.</summary>
+/// <summary>Errors with details (google.rpc.Status).</summary>
 [EveryRig]
 internal sealed class RichStatusTests(RigKind kind) : RigFixture(kind)
 {

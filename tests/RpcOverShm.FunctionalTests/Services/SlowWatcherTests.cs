@@ -2,19 +2,17 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>
-/// Clients that watch and do not read cost the server next to nothing, and miss nothing that still holds.
-/// </summary>
+/// <summary>Watchers that do not read: they cost the server little memory, and still get the latest status.</summary>
 [EveryRig]
 internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
 {
     private const int MessageBytes = 64 << 10;
     private const int ChangesAtATime = 100;
 
-    // How many statuses the package keeps for a watch whose write waits.
+    // The number of statuses that the package queues for a watch whose write waits.
     private const int MostWaiting = 5;
 
-    // So often in a row the same write must be found waiting, each time behind so many changes more.
+    // The number of consecutive checks that must find the same write waiting, with more changes before each.
     private const int Looks = 20;
 
     private readonly List<StatusPayloads> _watches = [];
@@ -52,7 +50,7 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
         Assert.That((await reading.Bounded())[^1], Is.EqualTo(ServingStatus.ServiceUnknown));
         if (IsDotNet)
         {
-            // Had all been written, no write would wait. Grpc.Core opens its windows while other streams are read.
+            // A waiting write proves that not all were written. Grpc.Core grows its windows while others read.
             await Timeouts.Eventually(
                 () => _watches[0].LastWrite is { IsCompleted: false }, "the slow one is held up still");
         }
@@ -76,7 +74,7 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
     private Task<CallRig> StartWatchingAsync(CountedHealthService health) =>
         StartAsync(StatusPayloads.Watching(health, Service, MessageBytes, _watches.Add));
 
-    /// <summary>One more watch, which has begun.</summary>
+    /// <summary>Starts another watch and waits until the server has begun it.</summary>
     private async Task<AsyncServerStreamingCall<Payload>> WatchAsync(CallRig rig, CountedHealthService health)
     {
         int before = health.Watches;
@@ -85,9 +83,7 @@ internal sealed class SlowWatcherTests(RigKind kind) : HealthFixture(kind)
         return call;
     }
 
-    /// <summary>
-    /// Changes the status until a write to the first watcher waits, as it will until that one reads. Returns the write.
-    /// </summary>
+    /// <summary>Changes the status until a write to the first watcher waits for it; returns the write.</summary>
     private async Task<Task> ChangeUntilAWriteWaitsAsync(CountedHealthService health)
     {
         Task? waiting = null;

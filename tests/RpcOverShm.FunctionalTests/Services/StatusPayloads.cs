@@ -4,8 +4,8 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace RpcOverShm.FunctionalTests.Services;
 
 /// <summary>
-/// Writes each status as a large message of the scripted service, so that a few of them fill a call's window, and so
-/// that the peer process, which knows the scripted service only, can watch.
+/// Writes each status as a large message of the scripted service: a few of them fill a call's window, and the peer
+/// process, which knows only the scripted service, can watch.
 /// </summary>
 internal sealed class StatusPayloads(IServerStreamWriter<Payload> responses, int bytes)
     : IServerStreamWriter<HealthCheckResponse>
@@ -15,19 +15,18 @@ internal sealed class StatusPayloads(IServerStreamWriter<Payload> responses, int
 
     public WriteOptions? WriteOptions { get; set; }
 
-    /// <summary>The write that was begun last; null before the first.</summary>
+    /// <summary>The last write begun; null before the first.</summary>
     public Task? LastWrite => Volatile.Read(ref _lastWrite);
 
-    /// <summary>How many writes were begun.</summary>
     public int BegunWrites => Volatile.Read(ref _begunWrites);
 
     public static ServingStatus StatusIn(Payload payload) => (ServingStatus)(payload.Data.Length % 16);
 
-    /// <summary>A script whose server stream watches a service.</summary>
-    /// <param name="health">The service that says how services are.</param>
-    /// <param name="service">The one that is watched.</param>
-    /// <param name="bytes">About how large each message is.</param>
-    /// <param name="opened">Is told of each watch before it begins; null for nobody.</param>
+    /// <summary>Creates a script whose server stream watches a service.</summary>
+    /// <param name="health">The health service.</param>
+    /// <param name="service">The name of the watched service.</param>
+    /// <param name="bytes">The approximate size of each message.</param>
+    /// <param name="opened">Called before each watch begins; null for no call.</param>
     public static Script Watching(
         CountedHealthService health, string service, int bytes, Action<StatusPayloads>? opened = null) => new()
         {

@@ -4,7 +4,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>The token that tells long calls of a server that it begins to stop.</summary>
+/// <summary>The token that fires when a server begins to stop, for its long calls.</summary>
 internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
 {
     private const int CallbackThrew = 305;
@@ -23,7 +23,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
         using AsyncServerStreamingCall<HealthCheckResponse> unread = client.Watch(new HealthCheckRequest());
         Assert.That(await watch.ResponseStream.MoveNext(CancellationToken.None).Bounded());
         await unread.ResponseHeadersAsync.Bounded();
-        // This waits for running calls without a limit.
+        // Waits for running calls without a timeout.
         await server.ShutdownAsync().Bounded();
 
         Assert.That(await watch.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);

@@ -3,7 +3,7 @@ using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 
 namespace RpcOverShm.FunctionalTests.Services;
 
-/// <summary>A process that watches and is killed is forgotten.</summary>
+/// <summary>Removal of the watches of a killed process.</summary>
 internal sealed class WatcherDeathTests : PeerFixture
 {
     [Test]

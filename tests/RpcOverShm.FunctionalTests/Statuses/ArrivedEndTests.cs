@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>Streaming calls that the server has ended while nobody was reading: the end that arrived stays.</summary>
+/// <summary>Streaming calls that the server ended while the client was not reading: their end is final.</summary>
 [EveryRig]
 internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 {
@@ -52,10 +52,10 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
             await ArrivalAsync(rig, call.GetStatus);
             if (DateTime.UtcNow > options.Deadline)
             {
-                continue; // The end may have come too late.
+                continue; // The end may have arrived after the deadline.
             }
 
-            // The timer of another call says that the deadline has passed.
+            // Another call with the same deadline shows that the timer has fired.
             RpcException late = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
             Assert.That(late.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
             RpcException failure = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
@@ -94,7 +94,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         AssertPlanned(read.Status, read.Trailers);
     }
 
-    // Without a pause: what a writer was told must be what the reader is told.
+    // Without a pause between them, writer and reader must fail with the same status.
     [Test]
     [NotOn(RigKind.GrpcDotNet, "A write that races with the end of the stream is told Cancelled.")]
     public async Task WriteAndRead_OfACallThatTheServerEnded_FailAlike([Values] bool hasOneResponse)
@@ -119,7 +119,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         }
     }
 
-    // Here an end is an end, as in Grpc.Core: a call that ended well does not become one that was cancelled.
+    // As in Grpc.Core, a later cancellation does not change a call that succeeded.
     [Test]
     [NotOn(RigKind.GrpcDotNet, "It looks for an OK only when the end is read: both are told Cancelled.")]
     public async Task Read_OfACallThatEndedWellBeforeItsTokenFired_IsTheEnd()
@@ -158,7 +158,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 
         RpcException failure = await FailureOf(call.ResponseStream.MoveNext(new CancellationToken(canceled: true)));
 
-        // The others may have the server's trailers beside their own status if those came meanwhile.
+        // The other rigs may show the server's trailers with their own status, if those arrived meanwhile.
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(failure.Trailers, IsShm ? Is.Empty : Has.Count.LessThan(2));
     }
@@ -187,7 +187,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         AssertPlanned(call.GetStatus(), call.GetTrailers());
     }
 
-    // The end arrives when no message waits; but one is in the reader's hands.
+    // The end arrives when no message is queued but the reader is still parsing one.
     [Test]
     [NotOn(RigKind.GrpcCore, "The end's arrival cannot be seen there while a message is being read.")]
     [NotOn(RigKind.GrpcDotNet, "The end's arrival cannot be seen there while a message is being read.")]
@@ -247,7 +247,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         Assert.That(trailers.GetValue("trailer"), Is.EqualTo("too"));
     }
 
-    // What the server sends of another call behind the end has come: so has the end. Elsewhere, the status says so.
+    // On shared memory a later response of another call shows that the end has arrived; elsewhere the status does.
     private static Task ArrivalAsync(CallRig rig, Func<Status> status) =>
         rig is ShmRig shm ? ArrivalAsync(shm) : Timeouts.Eventually(() => HasEnded(status));
 

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>Calls that nobody looks at, and channels that end: items C16 and C17.</summary>
+/// <summary>Calls whose results are never observed, and channels that end.</summary>
 [EveryRig]
 internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
 {
@@ -38,7 +38,7 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
             TaskScheduler.UnobservedTaskException -= Note;
         }
 
-        // The others were seen to leave the failures of responses that nobody awaits to the finalizer.
+        // The other rigs leave failures of unobserved responses to the finalizer.
         Assert.That(
             unobserved.SelectMany(exception => ((AggregateException)exception).InnerExceptions),
             IsShm ? Is.Empty : Is.All.TypeOf<RpcException>());
@@ -57,7 +57,7 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
 
         if (isDispose && rig is ShmRig shm)
         {
-            // Grpc.Core's channel cannot be disposed.
+            // Grpc.Core's channel has no Dispose.
             shm.ShmChannel.Dispose();
         }
         else
@@ -93,7 +93,7 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
             duplex.Dispose();
         }
 
-        // One that is looked at, behind all the others.
+        // An observed call after all the others.
         await FailureOf(client.UnaryAsync(Payloads.Empty));
     }
 

@@ -2,7 +2,7 @@ using RpcOverShm.FunctionalTests.Codecs;
 
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>When a call's status and trailers are there, and what they say: items C7, C8, C15, C20 and C23.</summary>
+/// <summary>A call's status and trailers: their availability and contents.</summary>
 [EveryRig]
 internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
 {
@@ -35,7 +35,7 @@ internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
         AnyCall call = AnyCall.Start(rig.Invoker, shape, new CallOptions(deadline: DateTime.MinValue));
         await FailureOf(call.Outcome);
 
-        // Grpc.Core was seen to return none.
+        // Grpc.Core returns empty trailers.
         Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That(() => call.Trailers, IsDotNet ? Throws.InvalidOperationException : Is.Empty);
     }
@@ -88,10 +88,10 @@ internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
 
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Of(isFailing ? "fail" : ""));
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
-        // Grpc.Core was seen to have them as soon as they have come.
+        // Grpc.Core exposes both as soon as they have arrived.
         if (rig is ShmRig shm)
         {
-            // The server has sent the end, and what is sent behind it has come: so has the end.
+            // The server has sent the end, and a later response has arrived: so has the end.
             await Timeouts.Eventually(() => shm.OnlyConnection.IncomingCount == 0);
             await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
             Assert.That(() => call.GetStatus(), Throws.InvalidOperationException);
@@ -122,7 +122,7 @@ internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
         RpcException failure = await FailureOf(call.Outcome);
         Status status = call.Status;
 
-        // Grpc.Core's server says of its own end that its calls are cancelled; across processes see PeerCrashTests.
+        // Grpc.Core's server ends its calls as cancelled; PeerCrashTests covers the death of a process.
         Assert.That(
             failure.StatusCode,
             IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.AnyOf(StatusCode.Unavailable, StatusCode.Cancelled));
@@ -158,11 +158,11 @@ internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
             BytesService.Plain,
             Marshallers.Create((Payload _) => [], Payload.Parser.ParseFrom));
 
-        // No field of a message begins like this. What was thrown derives from IOException: no reason for Unavailable.
+        // No field begins with these bytes. The exception derives from IOException, which must not become Unavailable.
         Task call = CallAsync(rig.Invoker, misread, [0xFF, 0xFF, 0xFF]);
         if (!IsDotNet && shape == MethodType.ServerStreaming && await Thrown.InAllAsync(() => call) is null)
         {
-            // Grpc.Core cancels the call for it, and may find that it has ended well.
+            // Grpc.Core cancels the call, which may have succeeded already.
             return;
         }
 
@@ -197,13 +197,13 @@ internal sealed class ClientStatusTests(RigKind kind) : RigFixture(kind)
 
     private static async Task<Payload> EndAsync(Payload request, ServerCallContext context)
     {
-        // Later than the client has asked, mostly.
+        // Usually after the client has asked for the status.
         await Task.Delay(1);
         context.ResponseTrailers.Add("trailer", "there");
         return request.Text() == "fail" ? throw new RpcException(new Status(StatusCode.Aborted, "told to")) : request;
     }
 
-    /// <summary>Looks in the very moment in which the task completes.</summary>
+    /// <summary>Reads status and trailer synchronously with the completion of the task.</summary>
     private static Task<(Status Status, string? Trailer)> LookWhenEndedAsync(
         Task task, Func<Status> status, Func<Metadata> trailers) => task.ContinueWith(
             _ => (status(), trailers().GetValue("trailer")),

@@ -1,8 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Statuses;
 
 /// <summary>
-/// The codes and texts that programs compare: on shared memory and grpc-dotnet the same, on Grpc.Core 2.46.5 what that
-/// was seen to say. L01 to L15.
+/// Codes and texts that programs compare: identical on shared memory and grpc-dotnet, as observed on Grpc.Core 2.46.5.
 /// </summary>
 [EveryRig]
 internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
@@ -32,7 +31,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
-        // Grpc.Core has no such option.
+        // Grpc.Core has no option for detailed errors.
         AssertStatus(
             failure,
             new Status(StatusCode.Unknown, "Exception was thrown by handler. InvalidOperationException: public"),
@@ -99,7 +98,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
     {
         CallRig rig = await UseAsync(new Script());
 
-        // Grpc.Core's limit on metadata counts the name too, and Kestrel has one on a line: 8 KiB each.
+        // Grpc.Core's metadata limit includes the name, and Kestrel limits a line: 8 KiB each.
         RpcException failure = (await CallAsync(rig, new string('m', IsShm ? 60_000 : 6000), Script.ServiceName))[0];
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
@@ -230,7 +229,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
     {
         CallRig rig = await UseAsync(new Script());
 
-        // A client that thinks that the server's unary method is a stream.
+        // The client takes the server's unary method for a client streaming one.
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Invoker.AsyncClientStreamingCall(
             Script.Define(MethodType.ClientStreaming, "Unary"), null, default);
         await call.RequestStream.WriteAsync(Payloads.Of("one")).Bounded();
@@ -245,7 +244,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
         }
         else
         {
-            // Grpc.Core takes the first and looks for no other.
+            // Grpc.Core reads the first message and ignores others.
             Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("one"));
         }
     }
@@ -257,7 +256,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
         CallRig rig = await UseAsync(new Script { ServerStream = (_, _, _) => Task.CompletedTask });
         Method<Payload, Payload> method = Script.Define(MethodType.Unary, "ServerStream");
 
-        // A client that thinks that the server's stream, which is empty, is a unary method.
+        // The client takes the server's stream, which is empty, for a unary method.
         RpcException awaited = await FailureOf(rig.Invoker.AsyncUnaryCall(method, null, default, Payloads.Empty));
         RpcException blocking = await CallFailure.OfBlocking(
             () => rig.Invoker.BlockingUnaryCall(method, null, default, Payloads.Empty));

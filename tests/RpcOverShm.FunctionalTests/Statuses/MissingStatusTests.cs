@@ -5,8 +5,8 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Statuses;
 
 /// <summary>
-/// L12, which cannot be as it is over HTTP/2: the frame that ends a call is its status, and one of no bytes is OK. What
-/// is left of it is a server that goes without having ended the call.
+/// A missing status. Unlike over HTTP/2, the end frame is the status, and an empty one means OK; so the status is
+/// missing only if the server disconnects before it ends the call.
 /// </summary>
 internal sealed class MissingStatusTests
 {

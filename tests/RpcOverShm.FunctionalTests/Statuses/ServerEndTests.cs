@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>Methods that end before their client has, or long after it: S12 and S13.</summary>
+/// <summary>Methods that end before their client, or long after it.</summary>
 [EveryRig]
 internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
 {
@@ -69,7 +69,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
             },
             RigOptions.AnySize);
 
-        // Far more than any window, so that it waits for a reader that there is not.
+        // Far larger than any window, so the write waits for a method that does not read.
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         Task write = call.RequestStream.WriteAsync(Payloads.OfSize(20_000_000));
         Assert.That(write.IsCompleted, Is.False);
@@ -77,7 +77,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         Exception? written = await CatchAsync(() => write);
         RpcException failure = await FailureOf(call.ResponseAsync);
 
-        // Grpc.Core drops what waits, and lets that write end well, unless the call was over before it.
+        // Grpc.Core drops the waiting message and reports success, unless the call ended before the write.
         var noMore = new Status(StatusCode.OutOfRange, "no more");
         Assert.That(failure.Status.Plain(), Is.EqualTo(noMore));
         Assert.That(
@@ -120,7 +120,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failure.Trailers.GetValue("late"), Is.Null);
     }
 
-    // The server has forgotten the call at once, and counts its method until that returns.
+    // The server removes the call at once, but counts its method until it returns.
     private static async Task AssertRunningAsync(CallRig rig, int methods)
     {
         if (rig is ShmRig shm)
@@ -130,7 +130,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         }
     }
 
-    // What the writer is told of the end can trail the response by a moment.
+    // The writer may learn of the end shortly after the response.
     private static async Task WriteManyAsync(IClientStreamWriter<Payload> writer)
     {
         for (int i = 0; i < 100_000; i++)

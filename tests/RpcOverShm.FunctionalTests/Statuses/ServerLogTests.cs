@@ -2,9 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>
-/// What a server logs of its methods' ends, and how loudly: S1 and S2.
-/// </summary>
+/// <summary>The server's log entries for ended methods and their levels.</summary>
 [EveryRig]
 [NotOn(RigKind.GrpcCore, "It logs to one logger of the process, in other words.")]
 internal sealed class ServerLogTests(RigKind kind) : ItemFixture(kind)

@@ -2,7 +2,7 @@ using Google.Protobuf;
 
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>How a method's end becomes the call's status: S1 to S6.</summary>
+/// <summary>The call statuses that the ends of a method produce.</summary>
 [EveryRig]
 internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
 {
@@ -125,7 +125,7 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
             Is.All.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
         if (IsShm)
         {
-            // Said for what it is, and not as the null reference that awaiting it would be.
+            // The log names the null task instead of the NullReferenceException that an await would throw.
             Assert.That(
                 rig.Log.Of(MethodThrew).Select(entry => entry.Exception!.Message),
                 Has.Exactly(5).EqualTo("The method returned null in place of a task."));
@@ -151,7 +151,7 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
 
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Cancelled));
 
-        // Grpc.Core resets the stream, which has no trailers.
+        // Grpc.Core resets the stream, so there are no trailers.
         Assert.That(
             failures.Select(failure => failure.Trailers.GetValue("trailer")), Is.All.EqualTo(IsDotNet ? "too" : null));
     }
@@ -200,7 +200,7 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
     {
         CallRig rig = await UseAsync(Everywhere(SetStatusAsync));
 
-        // A client that thinks that the method answers with a stream sees what a unary one throws away.
+        // The client takes the method for a server streaming one, and so sees the message that a unary call drops.
         using AsyncServerStreamingCall<Payload> call = rig.Invoker.AsyncServerStreamingCall(
             Script.Define(MethodType.ServerStreaming, "Unary"), null, default, Payloads.Of("sent"));
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());

@@ -1,9 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Statuses;
 
-/// <summary>
-/// The codes and texts that programs compare, as grpc-dotnet has them. Grpc.Core has others, so this is for shared
-/// memory only.
-/// </summary>
+/// <summary>Codes and texts of grpc-dotnet that programs compare. Shared memory only: Grpc.Core has others.</summary>
 internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
 {
     [Test]
@@ -18,7 +15,7 @@ internal sealed class StatusDetailTests() : RigFixture(RigKind.Shm)
             },
         });
 
-        // A client that thinks that the server's stream is a unary method.
+        // The client takes the server's stream for a unary method.
         RpcException failure = await FailureOf(rig.Invoker.AsyncUnaryCall(
             Script.Define(MethodType.Unary, "ServerStream"), null, default, Payloads.Of("x")));
 

@@ -3,8 +3,8 @@ using RpcOverShm.FunctionalTests.Codecs;
 namespace RpcOverShm.FunctionalTests.Statuses;
 
 /// <summary>
-/// Users' exceptions that throw where a status is made of them: their calls end, and the process lives. Logs that write
-/// exceptions out, as most do, throw here too.
+/// User exceptions whose members throw while a status is created from them: their calls end and the process survives.
+/// Loggers that format exceptions throw here too.
 /// </summary>
 internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
 {
@@ -102,7 +102,7 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
     }
 }
 
-/// <summary>An exception of users' code that itself throws when it is asked what it means.</summary>
+/// <summary>A user exception whose members throw.</summary>
 internal sealed class UnspeakableException : Exception
 {
     public override string Message => throw new NotSupportedException("The words are missing too.");

@@ -2,7 +2,6 @@ using RpcOverShm.FunctionalTests.Connectivity;
 
 namespace RpcOverShm.FunctionalTests.Streams;
 
-/// <summary>How a listener begins, accepts and ends.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class ShmStreamListenerTests
 {

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Streams;
 
-/// <summary>What a user of named pipe streams expects of a stream.</summary>
+/// <summary>The behaviour that users of named pipe streams expect.</summary>
 internal sealed class ShmStreamTests
 {
     private const int Ring = 64 << 10;
@@ -244,7 +244,7 @@ internal sealed class ShmStreamTests
         await pair.Client.WriteAsync(new byte[1234]).Bounded();
         await pair.Client.DisposeAsync();
 
-        // What was in the ring when it was given up stays there.
+        // A cancelled write leaves the bytes that are already in the ring.
         Assert.That(await drain.Bounded(), isCancelledBefore ? Is.EqualTo(1234) : Is.InRange(1234, 3 * Ring));
     }
 
@@ -347,7 +347,7 @@ internal sealed class ShmStreamTests
         return total;
     }
 
-    // Odd sizes, so that records and the ring's end fall everywhere.
+    // Odd sizes, so that records and the ring's end fall at varying positions.
     private static Task<long> SendAsync(Stream stream, ulong seed, int bytes, bool isBlocking) => Task.Run(async () =>
     {
         var pattern = new BytePattern(seed);

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Streams;
 
-/// <summary>Two ends of one stream in this process.</summary>
+/// <summary>Both ends of a stream in this process.</summary>
 internal sealed class StreamPair : IAsyncDisposable
 {
     private readonly TestDirectory _directory;

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Support;
 
-/// <summary>What calls of all shapes have in common, so that a test can go through all of them.</summary>
+/// <summary>A call of any shape, for tests of all shapes.</summary>
 internal sealed class AnyCall : IDisposable
 {
     private readonly Func<Task<Metadata>> _headers;
@@ -18,9 +18,7 @@ internal sealed class AnyCall : IDisposable
 
     public static IEnumerable<MethodType> Shapes => Enum.GetValues<MethodType>();
 
-    /// <summary>
-    /// The response, or the reading of the responses to their end: a task of the response, or of the last of them.
-    /// </summary>
+    /// <summary>The task of the response, or of reading all responses, whose result is the last one.</summary>
     public required Task Outcome { get; init; }
 
     public Task<Metadata> Headers => _headers();
@@ -29,11 +27,11 @@ internal sealed class AnyCall : IDisposable
 
     public Metadata Trailers => _trailers();
 
-    /// <summary>Starts a call of a <see cref="Script"/>; nothing is written to a stream of requests.</summary>
+    /// <summary>Starts a call of a <see cref="Script"/> without writing to a stream of requests.</summary>
     public static AnyCall Start(CallInvoker invoker, MethodType shape, CallOptions options = default) =>
         Start(invoker, MethodOf(shape), Payloads.Empty, options).Call;
 
-    /// <summary>Starts a call of any method; what writes its requests is null where there is one only.</summary>
+    /// <summary>Starts a call of any method; the request writer is null if there is a single request.</summary>
     public static (AnyCall Call, IClientStreamWriter<T>? Requests) Start<T>(
         CallInvoker invoker, Method<T, T> method, T request, CallOptions options = default)
         where T : class
@@ -84,7 +82,7 @@ internal sealed class AnyCall : IDisposable
         }
     }
 
-    /// <summary>The method of a <see cref="Script"/> that has this shape.</summary>
+    /// <summary>Returns the method of a <see cref="Script"/> with this shape.</summary>
     public static Method<Payload, Payload> MethodOf(MethodType shape) => shape switch
     {
         MethodType.Unary => Script.UnaryMethod,
@@ -95,7 +93,7 @@ internal sealed class AnyCall : IDisposable
 
     public void Dispose() => _dispose();
 
-    // Unbounded: the test bounds its wait for the outcome.
+    // Has no timeout: the test bounds its wait for the outcome.
     private static async Task<T?> ReadToEndAsync<T>(IAsyncStreamReader<T> responses)
         where T : class
     {

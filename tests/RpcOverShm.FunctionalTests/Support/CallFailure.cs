@@ -1,9 +1,9 @@
 namespace RpcOverShm.FunctionalTests.Support;
 
-/// <summary>How a call that is to fail has failed.</summary>
+/// <summary>Expected failures of calls.</summary>
 internal static class CallFailure
 {
-    /// <summary>The exception of a call; a success is a failure of the test, as is any other exception.</summary>
+    /// <summary>Returns the exception of a call; a success or any other exception fails the test.</summary>
     public static async Task<RpcException> OfAsync(Task call)
     {
         try
@@ -18,9 +18,9 @@ internal static class CallFailure
         throw new AssertionException("The call succeeded.");
     }
 
-    /// <summary>The same for a call that blocks, made on a thread of its own.</summary>
+    /// <summary>Returns the exception of a blocking call, made on its own thread.</summary>
     public static Task<RpcException> OfBlocking(Action call) => OfAsync(Timeouts.OnThread(call));
 
-    /// <summary>Code and detail only: what the exception behind a status is differs between transports.</summary>
+    /// <summary>Returns code and detail only, because the debug exception differs between transports.</summary>
     public static Status Plain(this Status status) => new(status.StatusCode, status.Detail);
 }

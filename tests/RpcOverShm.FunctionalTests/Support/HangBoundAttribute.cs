@@ -3,8 +3,8 @@ using NUnit.Framework.Interfaces;
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// Ends the test process, with the name of the test, when a test takes longer than anything that works. Waits are
-/// bounded where they stand; this is for threads that spin or sleep where no bound reaches.
+/// Ends the test process and names the test when a test hangs. Waits have their own timeouts; this covers threads that
+/// spin or sleep without one.
 /// </summary>
 [AttributeUsage(AttributeTargets.Assembly | AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class HangBoundAttribute(int seconds = HangBoundAttribute.DefaultSeconds) : Attribute, ITestAction
@@ -17,7 +17,7 @@ public sealed class HangBoundAttribute(int seconds = HangBoundAttribute.DefaultS
 
     public void BeforeTest(ITest test)
     {
-        // The assembly's bound gives way to one that stands nearer to the test.
+        // A bound on the test or its class overrides the assembly's.
         bool isOverridden = seconds == DefaultSeconds && HasOwnBound(test);
         if (!isOverridden && !test.IsSuite)
         {

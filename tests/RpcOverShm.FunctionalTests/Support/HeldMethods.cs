@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// Methods of all shapes that begin, and then wait until their call is cancelled or the test lets them end. What a
-/// method says when it is let go is its request, or nothing.
+/// Methods of all shapes that wait until their call is cancelled or the test releases them. A released method returns
+/// its request, or an empty response.
 /// </summary>
 internal sealed class HeldMethods
 {
@@ -33,16 +33,16 @@ internal sealed class HeldMethods
     /// <summary>Completes when the first method has begun.</summary>
     public Task Began => _began.Task;
 
-    /// <summary>How many methods have begun.</summary>
+    /// <summary>The number of methods that have begun.</summary>
     public int Begun => Volatile.Read(ref _begun);
 
-    /// <summary>How many methods have ended, in whatever way.</summary>
+    /// <summary>The number of methods that have returned or thrown.</summary>
     public int Ended => Volatile.Read(ref _ended);
 
     /// <summary>Completes when the token of a method has fired.</summary>
     public Task Cancelled => _cancelled.Task;
 
-    /// <summary>Lets all methods end well, those that begin later at once.</summary>
+    /// <summary>Lets all methods succeed, including later ones.</summary>
     public void Release() => _released.TrySetResult();
 
     private async Task HoldAsync(ServerCallContext context)

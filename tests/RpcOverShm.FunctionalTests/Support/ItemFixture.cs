@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// What the fixtures of gRPC's items have in common. Whatever a test does to its calls, the next call is fine, and on
-/// shared memory it goes over the same connection.
+/// The base of fixtures for gRPC's items: after each test the next call must succeed, on shared memory over the same
+/// connection.
 /// </summary>
 internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
 {
@@ -12,7 +12,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
     /// <summary>Logged as an error when a method threw anything else.</summary>
     protected const int MethodThrew = 301;
 
-    /// <summary>Logged when a method ended with a cancellation that its call has had.</summary>
+    /// <summary>Logged when a method ended as cancelled after its call was cancelled.</summary>
     protected const int MethodEndedAfterCancel = 302;
 
     private const int ConnectionOpened = 100;
@@ -36,10 +36,10 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         }
     }
 
-    /// <summary>A rig of the script, and of a service besides that shows in the end that calls still pass.</summary>
+    /// <summary>Starts a rig with the script and the service of the final check.</summary>
     protected Task<CallRig> UseAsync(Script script, RigOptions? options = null) => UseAsync(options, script.Build());
 
-    /// <summary>The same with a service of the test's own.</summary>
+    /// <summary>Starts a rig with the test's services and the service of the final check.</summary>
     protected async Task<CallRig> UseAsync(RigOptions? options, params ServerServiceDefinition[] services)
     {
         CallRig rig = await StartAsync(
@@ -57,17 +57,17 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         catch (RpcException failure) when (
             !IsDotNet && failure.StatusCode is (StatusCode.ResourceExhausted or StatusCode.Unavailable))
         {
-            // Seen once in some hundred runs: the C core fails a call, or its connection, for metadata that were those
-            // of the call before.
+            // Once in some hundred runs the C core fails a call, or its connection, because of the previous call's
+            // metadata.
             return await rig.Conformance.EchoAsync(Payloads.Of("still")).ResponseAsync.Bounded();
         }
     }
 
-    /// <summary>Makes a call besides: behind it there is a connection, and what was sent before has come.</summary>
+    /// <summary>Makes a further call: afterwards there is a connection, and earlier frames have arrived.</summary>
     protected static Task ConnectAsync(CallRig rig) =>
         rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-    /// <summary>A script of which every method does the same.</summary>
+    /// <summary>Creates a script whose methods all run the delegate.</summary>
     protected static Script Everywhere(Func<ServerCallContext, Task> act) => new()
     {
         Unary = async (request, context) =>
@@ -84,7 +84,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         Duplex = (_, _, context) => act(context),
     };
 
-    /// <summary>How calls of each shape fail.</summary>
+    /// <summary>Returns the failures of calls of every shape.</summary>
     protected static async Task<RpcException[]> FailuresOfEveryShapeAsync(CallRig rig)
     {
         var failures = new List<RpcException>();
@@ -96,7 +96,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         return [.. failures];
     }
 
-    /// <summary>A call of every shape, which is to fail.</summary>
+    /// <summary>Returns calls of every shape that are expected to fail.</summary>
     protected static IEnumerable<Func<Task<RpcException>>> CallsOfEveryShape(CallRig rig) =>
     [
         () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
@@ -106,7 +106,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         () => FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
     ];
 
-    /// <summary>What something throws, at once or through its task; null when nothing.</summary>
+    /// <summary>Returns the exception thrown directly or through the task; null if none.</summary>
     protected static async Task<Exception?> CatchAsync(Func<Task> action)
     {
         try
@@ -120,7 +120,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
         }
     }
 
-    /// <summary>What something throws that a method with a stream of responses does.</summary>
+    /// <summary>Runs a delegate in a server streaming method and returns its exception; null if none.</summary>
     protected async Task<Exception?> InMethodAsync(Func<IServerStreamWriter<Payload>, ServerCallContext, Task> action)
     {
         var result = new TaskCompletionSource<Exception?>();

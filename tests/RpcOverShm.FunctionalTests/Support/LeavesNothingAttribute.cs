@@ -3,13 +3,13 @@ using NUnit.Framework.Interfaces;
 namespace RpcOverShm.FunctionalTests.Support;
 
 /// <summary>
-/// Fails the test that has left threads or mappings of the library behind, when its fixture has cleaned up after it.
-/// They would stay until the process ends, and it would be tests of leaks, which run much later, that fail.
+/// Fails a test that leaves threads or mappings of the library behind after its fixture has cleaned up. Otherwise only
+/// the leak tests, which run much later, would fail.
 /// </summary>
 [AttributeUsage(AttributeTargets.Assembly)]
 public sealed class LeavesNothingAttribute : Attribute, ITestAction
 {
-    // What earlier tests have left and failed for: those after them are not to blame.
+    // The leftovers of earlier tests, which have already failed for them.
     private int _threads;
     private int _mappings;
     private ProcessFacts _left = new(0, 0, 0, 0);

@@ -1,12 +1,12 @@
 namespace RpcOverShm.FunctionalTests.Support;
 
-/// <summary>How something fails: at once, or through its task. Both are parts of gRPC's behaviour.</summary>
+/// <summary>Exceptions of asynchronous methods, thrown directly or through the task: gRPC defines which.</summary>
 internal static class Thrown
 {
-    /// <summary>What the method itself throws; null where it returns, whatever its task says.</summary>
+    /// <summary>Returns the exception that the method itself throws; null if it returns a task.</summary>
     public static Exception? By(Func<Task> action) => Try(action).Thrown;
 
-    /// <summary>What is thrown at once or through the task; null when nothing.</summary>
+    /// <summary>Returns the exception thrown directly or through the task; null if none.</summary>
     public static async Task<Exception?> InAllAsync(Func<Task> action)
     {
         (Exception? thrown, Task? task) = Try(action);
@@ -26,7 +26,7 @@ internal static class Thrown
         }
     }
 
-    /// <summary>What the task says; fails where the method itself throws.</summary>
+    /// <summary>Returns the task's exception, or null; fails if the method itself throws.</summary>
     public static Task<Exception?> ThroughTaskAsync(Func<Task> action)
     {
         (Exception? thrown, Task? task) = Try(action);

@@ -3,8 +3,8 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>
-/// The peer dies between two steps that this process can see; what the comment at the point promises must come true.
-/// Every point has a test here, which <see cref="EveryPoint_HasItsTest"/> holds to the list.
+/// The peer dies at a crash point, whose comment states the outcome. <see cref="EveryPoint_HasItsTest"/> checks that
+/// each point has a test.
 /// </summary>
 internal sealed class CrashPointTests : PeerFixture
 {
@@ -29,7 +29,7 @@ internal sealed class CrashPointTests : PeerFixture
         s_whileStarting.Concat(s_whileServing).Concat(s_whileCalling).Append(CrashPoint.RendezvousUnbound).Distinct(),
         Is.EquivalentTo(CrashPoint.All));
 
-    // What remains is a lock file, and perhaps a socket that refuses everybody. The next server takes both over.
+    // A lock file remains, and perhaps a socket that refuses connections. The next server takes both over.
     [TestCaseSource(nameof(s_whileStarting))]
     public async Task Server_DiesWhileItStarts_TheNextTakesTheAddress(string point)
     {
@@ -62,7 +62,7 @@ internal sealed class CrashPointTests : PeerFixture
         await Timeouts.Eventually(() => Answers(client, "next"));
     }
 
-    // The server dies in the handshake, or before anything of the answer is visible, or with the request unread.
+    // The server dies in the handshake, before it publishes the response, or with the request unread.
     [TestCaseSource(nameof(s_whileServing))]
     public async Task Server_DiesBeforeItAnswers_TheCallEndsUnavailable(string point)
     {
@@ -78,13 +78,12 @@ internal sealed class CrashPointTests : PeerFixture
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(client.Unary(Payloads.Of("next")).Text(), Is.EqualTo("next"));
 
-        // Both are on the way to sleep, when there is nothing to read: what was read before is answered.
+        // The reader passes these points when it has nothing to read, so an earlier request may have been answered.
         bool isIdle = point is CrashPoint.HeadPublished or CrashPoint.ReaderArmed;
         Assert.That(answered, isIdle ? Is.LessThanOrEqualTo(1) : Is.Zero);
     }
 
-    // The answer is in the ring and nobody was rung for it: the end of the socket wakes the client, and it reads what
-    // is there.
+    // The response is published but the client is not woken: the socket's end wakes it, and it reads the response.
     [Test]
     public async Task Server_DiesAfterItsAnswerIsVisible_TheAnswerCounts([Values] bool isBlocking)
     {
@@ -99,7 +98,7 @@ internal sealed class CrashPointTests : PeerFixture
         Assert.That(response.IsOfSize(500));
     }
 
-    // What the client had published may be served, and then its token fires; what it had not is never seen.
+    // A published request may be served, and its token then fires; an unpublished one is never seen.
     [TestCaseSource(nameof(s_whileCalling))]
     public async Task Client_DiesInACall_TheServerLivesOn(string point)
     {
@@ -179,7 +178,7 @@ internal sealed class CrashPointTests : PeerFixture
             {
                 await Timeouts.OnThread(() => client.Unary(Payloads.Of("first"))).Bounded();
 
-                // It dies now that it has nothing to do; more calls could keep it from that.
+                // An idle peer dies; further calls could keep it from becoming idle.
                 await AssertKilledAsync(peer);
             }
             catch (RpcException exception)

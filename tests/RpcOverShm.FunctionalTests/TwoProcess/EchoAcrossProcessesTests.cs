@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>Every shape, between two processes, in both roles.</summary>
+/// <summary>Calls of every shape between two processes, in both roles.</summary>
 internal sealed class EchoAcrossProcessesTests : PeerFixture
 {
     [Test]

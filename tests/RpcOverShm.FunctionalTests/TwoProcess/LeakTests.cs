@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>Descriptors, mappings and threads go with the connections that needed them.</summary>
+/// <summary>Descriptors, mappings and threads after their connections have ended.</summary>
 internal sealed class LeakTests : PeerFixture
 {
     [Test]
@@ -80,7 +80,7 @@ internal sealed class LeakTests : PeerFixture
 
         Assert.That(with, Is.EqualTo(before with { Sockets = before.Sockets + 1, Mappings = 2, Threads = 1 }));
 
-        // There, the end of the first connection may still be under way. The test's bound ends a wait in vain.
+        // The peer may still be closing the first connection. The test's time limit ends this loop.
         while ((await peer.DoAsync("facts")).Split(' ')[1..] is not ["0", "2", "1"])
         {
             await Task.Yield();
@@ -103,7 +103,7 @@ internal sealed class LeakTests : PeerFixture
         using Process child = Process.Start(new ProcessStartInfo("sleep", "60"))!;
         try
         {
-            // The kernel gives a process its new name when it has closed what is not inherited.
+            // The kernel renames a process in exec after it has closed the descriptors that are not inherited.
             await Timeouts.Eventually(() => ProcessResources.ThreadNames(child.Id) is ["sleep"]);
             ProcessFacts facts = ProcessFacts.Of(child.Id);
             Assert.That(facts, Is.EqualTo(new ProcessFacts(0, 0, 0, 0)));

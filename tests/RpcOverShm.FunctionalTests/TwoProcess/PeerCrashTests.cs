@@ -2,11 +2,11 @@ using System.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>kill -9 of either side, at rest and in the middle of calls.</summary>
+/// <summary>kill -9 of either side, idle and during calls.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class PeerCrashTests : PeerFixture
 {
-    // The promise is one second; this only keeps a loaded machine from failing the test. The time itself is printed.
+    // The contract is one second. This limit keeps a loaded machine from failing the test, which prints the time.
     private static readonly TimeSpan s_wellBelow = TimeSpan.FromSeconds(10);
 
     [Test]
@@ -212,7 +212,7 @@ internal sealed class PeerCrashTests : PeerFixture
         switch (shape)
         {
             case "client-stream":
-                // The default script's handler of a stream waits for requests: the first message shows that it runs.
+                // The default script's stream handler waits for requests; the first message shows that it runs.
                 AsyncClientStreamingCall<Payload, Payload> clientStream = client.ClientStream();
                 await clientStream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
                 client.Unary(Payloads.Empty);

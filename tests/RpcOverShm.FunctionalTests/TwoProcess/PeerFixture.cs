@@ -1,8 +1,6 @@
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>
-/// What fixtures with a second process have in common: peers that end with the test, and a directory to meet.
-/// </summary>
+/// <summary>The base of fixtures with a second process: owns the peers and their common directory.</summary>
 [NonParallelizable]
 [Category("TwoProcess")]
 internal abstract class PeerFixture
@@ -58,7 +56,7 @@ internal abstract class PeerFixture
         return peer;
     }
 
-    /// <summary>A peer that serves the script at the address.</summary>
+    /// <summary>Starts a peer that serves the script at the address.</summary>
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)
     {
         PeerProcess peer = await StartPeerAsync(arguments);
@@ -66,7 +64,7 @@ internal abstract class PeerFixture
         return peer;
     }
 
-    /// <summary>A peer with a channel to the address.</summary>
+    /// <summary>Starts a peer with a channel to the address.</summary>
     protected async Task<PeerProcess> StartCallingPeerAsync(params string[] arguments)
     {
         PeerProcess peer = await StartPeerAsync(arguments);
@@ -108,7 +106,7 @@ internal abstract class PeerFixture
 
     protected void Own(IAsyncDisposable owned) => _owned.Add(owned);
 
-    /// <summary>Waits until this process holds no more than it did at first.</summary>
+    /// <summary>Waits until this process holds no more resources than before.</summary>
     protected static async Task ReturnsToAsync(ProcessFacts before)
     {
         try

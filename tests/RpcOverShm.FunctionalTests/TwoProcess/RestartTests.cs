@@ -2,7 +2,7 @@ using System.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>Servers that are killed and replaced at one address, without anybody cleaning up.</summary>
+/// <summary>Servers that are killed and replaced at one address without a cleanup.</summary>
 internal sealed class RestartTests : PeerFixture
 {
     [Test]
@@ -95,7 +95,7 @@ internal sealed class RestartTests : PeerFixture
             + $"longest {took.Max().TotalMilliseconds:0.0} ms");
     }
 
-    // What the runtime makes once (sockets of its own, the sentinel) is no leak.
+    // Resources that are created once, such as the runtime's sockets and the watchdog, are no leak.
     private async Task WarmUpAsync(ScriptClient client)
     {
         await using PeerProcess peer = await StartServingPeerAsync();

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>This process's end of a stream whose every byte is known.</summary>
+/// <summary>Writes and verifies the known bytes of a stream.</summary>
 internal static class StreamChecks
 {
     private const int PieceBytes = 32 << 10;
@@ -17,11 +17,11 @@ internal static class StreamChecks
         }
     }
 
-    /// <summary>How many of the next bytes are wrong or missing.</summary>
+    /// <summary>Returns the number of wrong or missing bytes among the next ones.</summary>
     public static Task<long> CountWrongAsync(Stream stream, long bytes) =>
         CountWrongAsync(stream, bytes, new BytePattern(0));
 
-    /// <summary>The same, where other bytes of the pattern came before.</summary>
+    /// <summary>Returns the same count for a pattern that has already produced earlier bytes.</summary>
     public static async Task<long> CountWrongAsync(Stream stream, long bytes, BytePattern pattern)
     {
         byte[] piece = new byte[PieceBytes];

@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>Builds of different protocol versions tell each other so.</summary>
+/// <summary>Error messages between builds of different protocol versions.</summary>
 internal sealed class VersionSkewTests : PeerFixture
 {
     [TestCase(2, 3, "versions 2 to 3", "server")]

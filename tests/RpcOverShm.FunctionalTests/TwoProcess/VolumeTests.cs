@@ -2,10 +2,7 @@ using System.Globalization;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>
-/// Many more bytes than a ring, a window or a process holds pass through one call and through one stream: every byte is
-/// checked, and neither process grows.
-/// </summary>
+/// <summary>Gigabytes through one call and one stream: every byte is checked, and neither process grows.</summary>
 internal sealed class VolumeTests : PeerFixture
 {
     private const long MiB = 1 << 20;
@@ -14,7 +11,7 @@ internal sealed class VolumeTests : PeerFixture
     private const long MostGrowthBytes = 64 * MiB;
     private const int MessageBytes = 64 << 10;
 
-    // What follows the warm-up is read in parts of this size, with a look at the memory after each.
+    // After the warm-up, memory is checked after each part of this size.
     private const long PartBytes = 256 * MiB;
 
     [TestCase(GiB / 2)]

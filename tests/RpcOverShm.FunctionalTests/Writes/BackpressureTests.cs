@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>Whoever does not read stalls its own call, and is felt by who writes to it; nobody else notices.</summary>
+/// <summary>A reader that pauses stalls the writer of its own call, and no other call.</summary>
 [EveryRig]
 internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
 {
@@ -59,9 +59,9 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>
-    /// Writes until a write stays incomplete for longer than any that can go on takes, and while other calls come and
-    /// go. Ours must at the first that waits; the C core's window may grow a few times, because it measures the line
-    /// as other calls use it.
+    /// Writes until a write stays incomplete for two seconds and while other calls run. On shared memory the first
+    /// write that waits must stay so; the C core's window may grow a few times, because other calls feed its
+    /// bandwidth estimate.
     /// </summary>
     private async Task<(int Written, Task Stuck)> WriteUntilStuckAsync(CallRig rig, Func<Payload, Task> write)
     {

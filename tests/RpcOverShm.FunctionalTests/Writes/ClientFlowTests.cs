@@ -2,7 +2,7 @@ using RpcOverShm.FunctionalTests.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>Calls beside each other, and what users do with their threads: items C12, C13, C18, C19 and C21.</summary>
+/// <summary>Concurrent calls and blocking user code.</summary>
 [EveryRig]
 internal sealed class ClientFlowTests(RigKind kind) : RigFixture(kind)
 {
@@ -76,7 +76,7 @@ internal sealed class ClientFlowTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(
             new Script
             {
-                // Reads everything, and says more than the client reads.
+                // Reads all requests, and writes more responses than the client reads.
                 Duplex = async (requests, responses, _) =>
                 {
                     Task writing = Task.Run(async () =>
@@ -157,7 +157,7 @@ internal sealed class ClientFlowTests(RigKind kind) : RigFixture(kind)
         {
             Unary = async (request, _) =>
             {
-                // The answer must not be there before somebody awaits it.
+                // The response must not arrive before the client awaits it.
                 await (request.Text() == "awaited" ? mayAnswer.Task : Task.CompletedTask);
                 return request;
             },
@@ -197,7 +197,7 @@ internal sealed class ClientFlowTests(RigKind kind) : RigFixture(kind)
 
         await context.RunAsync(() =>
         {
-            // Nothing that is posted to the context runs until this returns.
+            // No callback posted to the context runs until this method returns.
             Assert.That(rig.Client.Unary(Payloads.Of("one")).Text(), Is.EqualTo("one"));
             Assert.That(rig.Client.Unary(Payloads.OfSize(MegaByte)).IsOfSize(MegaByte));
             Assert.That(
@@ -234,9 +234,9 @@ internal sealed class ClientFlowTests(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>
-    /// Writes until a write stays incomplete for longer than any that can go on takes, and while other calls come and
-    /// go. Ours must at the first that waits; the C core's window may grow a few times, because it measures the line
-    /// as other calls use it.
+    /// Writes until a write stays incomplete for two seconds and while other calls run. On shared memory the first
+    /// write that waits must stay so; the C core's window may grow a few times, because other calls feed its
+    /// bandwidth estimate.
     /// </summary>
     private async Task<(int Written, Task Stuck)> WriteUntilStuckAsync(
         CallRig rig, IClientStreamWriter<Payload> requests)

@@ -1,10 +1,9 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>The writer of a stream of requests: item C11.</summary>
 [EveryRig]
 internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
 {
-    // Far more than any window, so that it waits for the reader.
+    // Far larger than any window, so that the write waits for the reader.
     private const int Large = 20_000_123;
 
     [Test]
@@ -16,7 +15,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Exception? exception = await Thrown.InAllAsync(() => call.RequestStream.WriteAsync(null!));
 
-        // Grpc.Core hands null to the marshaller, whose exception it is then.
+        // Grpc.Core passes null to the marshaller, which throws.
         Assert.That(exception, IsDotNet ? Is.TypeOf<ArgumentNullException>() : Is.TypeOf<NullReferenceException>());
         if (IsDotNet)
         {
@@ -104,7 +103,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
         Payload response = await call.ResponseAsync.Bounded();
         Exception? afterTheEnd = await Thrown.InAllAsync(call.RequestStream.CompleteAsync);
 
-        // Grpc.Core was seen to refuse it while the call goes on.
+        // Grpc.Core refuses a second completion while the call goes on.
         Assert.That(again, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
         Assert.That(afterTheEnd, IsDotNet ? Is.Null : Is.TypeOf<InvalidOperationException>());
         Assert.That(response.Text(), Is.EqualTo("one"));
@@ -158,7 +157,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
             : Task.FromResult(Payloads.Empty),
     };
 
-    // What Grpc.Core's writer is told of the end can trail the response by a moment.
+    // Grpc.Core's writer may learn of the end shortly after the response.
     private static async Task WriteManyAsync(IClientStreamWriter<Payload> writer)
     {
         for (int i = 0; i < 100_000; i++)

@@ -1,8 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
 /// <summary>
-/// Writes with BufferHint, which a method awaits: S17. Shared memory only: a write completes when it is accepted, and
-/// in Grpc.Core one with the hint does not before another has pushed it out, which nobody can start meanwhile.
+/// Awaited writes with BufferHint. Shared memory only: here a write completes when it is accepted. In Grpc.Core a
+/// hinted write completes only after a later one, which an awaiting method never starts.
 /// </summary>
 internal sealed class ServerHintTests() : ItemFixture(RigKind.Shm)
 {

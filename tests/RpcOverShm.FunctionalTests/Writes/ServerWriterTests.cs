@@ -1,6 +1,5 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>The writer of responses, used rightly and wrongly: S10 and S17.</summary>
 [EveryRig]
 internal sealed class ServerWriterTests(RigKind kind) : ItemFixture(kind)
 {
@@ -13,7 +12,7 @@ internal sealed class ServerWriterTests(RigKind kind) : ItemFixture(kind)
     {
         Exception? exception = await InMethodAsync((responses, _) => responses.WriteAsync(null!));
 
-        // Grpc.Core hands null to the marshaller, whose exception it is then.
+        // Grpc.Core passes null to the marshaller, which throws.
         Assert.That(exception, IsDotNet ? Is.TypeOf<ArgumentNullException>() : Is.Not.Null);
     }
 
@@ -128,7 +127,7 @@ internal sealed class ServerWriterTests(RigKind kind) : ItemFixture(kind)
                     });
                     if (IsDotNet)
                     {
-                        // It is said only when the method has been told: the test waits for both.
+                        // The token may fire after the write has failed, so the method waits for both.
                         await fired.Task.Bounded();
                     }
 
@@ -151,13 +150,13 @@ internal sealed class ServerWriterTests(RigKind kind) : ItemFixture(kind)
         }
         else
         {
-            // Grpc.Core is older than the overload: the interface's own, which takes no token that can be cancelled.
+            // Grpc.Core does not implement this overload; the interface's default method refuses cancellable tokens.
             Assert.That(exception, Is.TypeOf<NotSupportedException>());
             Assert.That(await call.ResponseStream.ToListAsync(), Is.Empty);
         }
     }
 
-    // Grpc.Core completes a hinted write when it is sent, so whoever awaits the last one waits for ever.
+    // Grpc.Core completes a hinted write when it is sent, so awaiting the last one would never complete.
     [Test]
     [Item("S17")]
     public async Task HintedWrite_ArrivesWithTheEndOfTheCall()

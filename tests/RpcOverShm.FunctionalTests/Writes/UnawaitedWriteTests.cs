@@ -1,9 +1,9 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>Writes that a method has not awaited when it ended, and that never come about.</summary>
+/// <summary>Writes that a method leaves unawaited and that never succeed.</summary>
 internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
 {
-    // More than a client takes that does not read.
+    // Larger than the window of a client that does not read.
     private const int LargeBytes = 3_000_000;
 
     [Test]
@@ -61,7 +61,7 @@ internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
         Assert.That(unobserved, Is.Empty);
     }
 
-    /// <summary>Gives up a call whose method has ended and whose responses nobody has read.</summary>
+    /// <summary>Disposes a call whose method has ended and whose responses are unread.</summary>
     private static async Task GiveUpAsync(ShmRig rig, MethodType shape, Func<bool> hasWritten)
     {
         (CallInvoker invoker, CallOptions options) = (rig.Invoker, default(CallOptions));

@@ -1,14 +1,14 @@
 namespace RpcOverShm.FunctionalTests.Writes;
 
-/// <summary>What a write reports when the call ends beside it.</summary>
+/// <summary>Results of writes that race with the end of their call.</summary>
 internal sealed class WriteResultTests() : RigFixture(RigKind.Shm)
 {
     private const int Calls = 500;
 
-    // In several records, so that the write is completed by another thread than the one that wrote.
+    // Several records, so that another thread than the writer completes the write.
     private const int Bytes = 100_123;
 
-    // The response can be there before the write has returned; whoever awaits the write must not be told of a failure.
+    // The response may arrive before the write returns, which must not fail the write.
     [Test]
     public async Task ClientWrite_OfTheMessageThatEndsTheCall_Succeeds()
     {
