@@ -4,7 +4,7 @@ namespace RpcOverShm.FunctionalTests.Limits;
 [EveryRig]
 internal sealed class ServerLimitTests(RigKind kind) : ItemFixture(kind)
 {
-    // The field adds bytes to a message's data: two below 128 bytes, three below 16,384, four above.
+    // The field adds bytes to a message's data: two below 128 bytes, three below 16 KiB, four below 2 MiB, five above.
     private const int DefaultLimit = 4 << 20;
 
     [Test]
