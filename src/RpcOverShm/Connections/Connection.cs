@@ -42,7 +42,7 @@ internal sealed class Connection
         AsResult = Task.FromResult<Connection?>(this);
     }
 
-    /// <summary>Whether this thread may block for a call. In-place parsing may not: it holds a reader role.</summary>
+    /// <summary>Whether this thread may block for a call: not while it parses in place, holding a reader role.</summary>
     public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
@@ -132,8 +132,8 @@ internal sealed class Connection
     }
 
     /// <summary>
-    /// Starts a blocking call and returns when it is done, or at once if it did not start. The call's waiter is this
-    /// thread's.
+    /// Starts a blocking call and returns when it is done, or at once if it did not start. The call's waiter must be
+    /// the latch of this thread.
     /// </summary>
     /// <param name="call">The call to start.</param>
     /// <param name="flags">The flags of its first frame.</param>
@@ -171,7 +171,7 @@ internal sealed class Connection
 
     /// <summary>
     /// Sends the rest of the message of a call from <see cref="StartCall"/>, and returns when the call is done. The
-    /// call's waiter is this thread's.
+    /// call's waiter must be the latch of this thread.
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
@@ -199,7 +199,7 @@ internal sealed class Connection
     public void SendMessage(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.Send(call, flags, message);
 
-    /// <summary>Sends a message and reports its end; see <see cref="MessageSender.SendAsync"/>.</summary>
+    /// <summary>Sends a message for a caller that awaits it; see <see cref="MessageSender.SendAsync"/>.</summary>
     public Task<bool> SendMessageAsync(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         _sender.Messages.SendAsync(call, flags, message);
 

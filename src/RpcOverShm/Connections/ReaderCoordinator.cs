@@ -90,7 +90,7 @@ internal sealed class ReaderCoordinator
     /// <summary>Whether any outgoing or incoming call is live.</summary>
     public bool HasCalls => _sender.Outgoing.Living.Count > 0 || _sender.Incoming.Living.Count > 0;
 
-    // The acceptor must see every frame. The other side may leave the ring unread while it has no outgoing calls.
+    // The side that accepted the link must see every frame. The other may stop reading while it has no outgoing calls.
     private bool IsExpecting => Link.IsAcceptor || _sender.Outgoing.Living.Count > 0;
 
     /// <summary>Sets <see cref="Standby"/> with a full fence, before the standby reader checks the role.</summary>
@@ -124,7 +124,7 @@ internal sealed class ReaderCoordinator
     /// <summary>Ensures that the watchdog checks this connection. The caller must have executed a full fence.</summary>
     public void EnsureWatched()
     {
-        // Registers only once. Two checks in direct succession would see the same word and take the role over at once.
+        // Registers only once: a second check right after the first would see the same word and take the role over.
         if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0)
         {
             Watchdog.Watch(_watchdogCheck);
@@ -167,7 +167,7 @@ internal sealed class ReaderCoordinator
             Link.WakePeerForSpace();
         }
 
-        // CRASH head-published: the reader is gone and its head is exact; the peer's space waiter hears of the end.
+        // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the space waiter.
         CrashPoint.Reach(CrashPoint.HeadPublished);
         position = Ring.Position;
         return Ring.Arm();
@@ -288,8 +288,8 @@ internal sealed class ReaderCoordinator
 
     private WatchdogCheck StopWatching()
     {
-        // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code, or leaves the ring
-        // unread, later sees the cleared flag and registers again.
+        // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code or leaves the ring
+        // unread after this check sees the cleared flag and registers again.
         _quietChecks = 0;
         Interlocked.Exchange(ref _isWatched, 0);
         if (ReaderRole.IsInUserCode(Role.Word) && Interlocked.Exchange(ref _isWatched, 1) == 0)

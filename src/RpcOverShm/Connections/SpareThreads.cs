@@ -11,7 +11,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
     private const int MostIdle = 1;
 
     private readonly object _gate = new();
-    private int _idle;    // waiting threads that were not requested yet
+    private int _idle;    // waiting threads that no request has claimed
     private int _requested;  // requests that a waiting thread will take
     private int _unfilled; // requests for which no thread could start
     private bool _isClosed;

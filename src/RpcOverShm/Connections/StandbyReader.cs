@@ -14,7 +14,7 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class StandbyReader
 {
-    // For one stream: enough to make a wake-up cheap, few enough to stay in the first-level cache.
+    // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
     private const int MostRecordsPerWake = 16;
 
     private const string ReaderName = "RpcOverShm reader";

@@ -10,8 +10,8 @@ internal static class RingLimits
     public static int MaxPayloadBytes(long capacity) => (int)(capacity / 8) - RecordHeader.SizeBytes;
 
     /// <summary>
-    /// Returns the bytes that data records leave free, so that control records (credit, cancel, half-close, go-away,
-    /// end of bytes) pass a ring full of data.
+    /// Returns the bytes that data records leave free, so that control records (credit, cancel, half-close, GoAway,
+    /// the end of a byte stream) still fit into a ring that is full of data.
     /// </summary>
     public static long ControlReserveBytes(long capacity) => capacity / 16;
 

@@ -5,9 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The consumer's side of one ring. Only the holder of the reader role may use it. It neither waits nor wakes other
-/// threads. Every word of the peer is read once into a local and checked before it is used; a record's header is copied
-/// before it is checked. Its exceptions close the connection.
+/// The consumer's side of one ring. Only the holder of the reader role may use it. The ring reader never waits and
+/// wakes no thread. It reads each of the peer's words once, into a local, and checks it before use; it copies the
+/// header of a record before the check. After an exception the caller must close the connection.
 /// </summary>
 internal sealed unsafe class RingReader
 {
@@ -25,8 +25,8 @@ internal sealed unsafe class RingReader
     private int _currentLength;   // the length of that record's payload
     private long _publishedHead;  // the head that the peer can see
     private long _tail;           // the peer's tail as last read and checked
-    private long _lastRung;       // the peer's parked word at its last wake-up
-    private volatile bool _isArmed; // whether the parked word is set
+    private long _lastRung;       // the peer's parked word for which it was last woken
+    private volatile bool _isArmed; // whether this side's parked word is set
 
     public RingReader(SharedSegment own, SharedSegment peer)
     {
@@ -49,8 +49,8 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// Reads the next record; returns false if there is none. The payload is in memory that the peer can change at any
-    /// time: unless the caller trusts the peer, it must copy the payload before it checks it. It then calls
+    /// Reads the next record; returns false if there is none. The peer can change the payload at any time: a caller
+    /// that does not trust the peer must copy the payload before checking it. After use, the caller calls
     /// <see cref="Release"/>.
     /// </summary>
     /// <exception cref="RingCorruptedException">The tail or the record is invalid.</exception>
@@ -95,7 +95,7 @@ internal sealed unsafe class RingReader
         return false;
     }
 
-    /// <summary>Returns whether there is a next record with this stream id. A hint: nothing is validated.</summary>
+    /// <summary>Returns whether the next record has this stream id. A hint: nothing is validated.</summary>
     public bool IsNextOf(uint streamId)
     {
         if (!HasData)
@@ -103,19 +103,19 @@ internal sealed unsafe class RingReader
             return false;
         }
 
-        // SAFETY: a header fits at every position of the ring, whatever its content.
+        // SAFETY: a header fits at every position of the ring, whatever the peer has written there.
         // SYNC ring-tail: only compared; TryRead reads the record again and validates it.
         return (uint)SharedMemoryOrder.ReadAcquire(ref *(ulong*)(_data + (_head & (_capacity - 1)) + 8)) == streamId;
     }
 
-    /// <summary>The payload of the last record read, with its validated length: the header is not read again.</summary>
+    /// <summary>The payload of the last record read, with its validated length; valid until its release.</summary>
     public ReadOnlySpan<byte> Current =>
         new(_data + (_head & (_capacity - 1)) + RecordHeader.SizeBytes, _currentLength);
 
     /// <summary>
     /// Releases the space of the last record read. The head is published lazily, unless the peer is parked for space.
     /// </summary>
-    /// <returns>Whether the caller must wake the peer, as of <see cref="PublishHead"/>.</returns>
+    /// <returns>Whether the caller must wake the peer; see <see cref="PublishHead"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool Release()
     {
@@ -127,8 +127,8 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// Publishes the exact head. Returns whether the caller must wake all sleepers on this side's head word: the peer
-    /// is parked for space, was not woken for this parking yet, and enough space is free.
+    /// Publishes the exact head, up to the last release. Returns whether the caller must wake all sleepers on this
+    /// side's head word: the peer is parked for space, was not woken for this parking yet, and enough space is free.
     /// </summary>
     public bool PublishHead()
     {
@@ -141,7 +141,7 @@ internal sealed unsafe class RingReader
             SharedMemoryOrder.WriteFenced(ref *_headWord, _head);
         }
 
-        // SYNC parked-for-space: any value is harmless; it only causes or omits a wake-up.
+        // SYNC parked-for-space: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord);
         if ((parked & 1) == 0 || parked == _lastRung || _head <= (parked & ~1L))
         {
@@ -161,9 +161,9 @@ internal sealed unsafe class RingReader
     }
 
     /// <summary>
-    /// Asks the peer for a wake-up when it publishes data beyond <see cref="Position"/>. Returns true if the reader may
-    /// sleep while the tail has the low half of that position, false if data arrived meanwhile. The caller must publish
-    /// the head first: otherwise a peer parked for space and a reader parked for data would wait for each other.
+    /// Asks the peer for a wake-up when it publishes data beyond <see cref="Position"/>. Returns false if data arrived
+    /// meanwhile; if true, the reader may sleep until the low halves of tail and position differ. The caller must first
+    /// publish the head: otherwise a peer parked for space and a reader parked for data would wait for each other.
     /// </summary>
     public bool Arm()
     {
@@ -199,8 +199,8 @@ internal sealed unsafe class RingReader
     /// <summary>Returns whether the reader is armed for data at this position: no record was read since.</summary>
     public bool IsArmedAt(long position) => _isArmed && _head == position;
 
-    // SYNC parked-for-space: a hint without a fence. PublishHead checks again after one, and the reader publishes the
-    // exact head before it parks.
+    // SYNC parked-for-space: a hint, loaded without a fence, so it may be stale. Before the reader parks, it publishes
+    // the exact head; PublishHead then loads the word again after a fence.
     private bool IsPeerParkedForSpace() => (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & 1) != 0;
 
     private bool RefreshTail()

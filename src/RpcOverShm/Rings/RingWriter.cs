@@ -5,9 +5,9 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Rings;
 
 /// <summary>
-/// The producer's side of one ring. The owner serialises its calls. It neither waits nor wakes other threads; it
-/// returns whether the caller must wake the peer. Positions only grow. Private state is never read back from the
-/// segment.
+/// The producer's side of one ring. The owner must call it from one thread at a time. The writer never waits and wakes
+/// no thread; it returns whether the caller must wake the peer. Positions only grow. Private state is never read back
+/// from the segment.
 /// <code>
 ///    head (the peer's word)                      published tail      tail (private)
 ///      |                                               |               |
@@ -30,7 +30,7 @@ internal sealed unsafe class RingWriter
     private long _tail;           // the position after the last committed record
     private long _publishedTail;  // the tail that the peer can see
     private long _head;           // the peer's head as last read and checked
-    private long _lastRung;       // the peer's parked word at its last wake-up
+    private long _lastRung;       // the peer's parked word for which it was last woken
 
     public RingWriter(SharedSegment own, SharedSegment peer)
     {
@@ -116,7 +116,7 @@ internal sealed unsafe class RingWriter
         // fences second sees the other side's store.
         SharedMemoryOrder.WriteFenced(ref *_tailWord, _tail);
 
-        // SYNC parked-for-data: any value is harmless; it only causes or omits a wake-up.
+        // SYNC parked-for-data: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForDataWord);
         if ((parked & 1) == 0 || parked == _lastRung || _tail <= (parked & ~1L))
         {
@@ -128,8 +128,8 @@ internal sealed unsafe class RingWriter
     }
 
     /// <summary>
-    /// Announces that this side parks until the peer releases space. Returns the head to sleep on, or null if the peer
-    /// released space meanwhile, so that the caller should retry its claim.
+    /// Announces that this side parks until the peer releases space. Returns the head, for the caller to sleep until it
+    /// changes, or null if the peer has released space meanwhile: the caller should then retry its claim.
     /// </summary>
     public long? ParkForSpace()
     {

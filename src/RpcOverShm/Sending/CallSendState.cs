@@ -15,7 +15,7 @@ internal struct CallSendState
     /// <summary>Credit: the number of message bytes that the peer still accepts.</summary>
     public long Window { get; set; }
 
-    /// <summary>Credit for the peer that is not in the ring yet, summed over all grants.</summary>
+    /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
     public uint PendingCredit { get; set; }
 
     /// <summary>Whether a cancel frame must still be sent to the peer.</summary>
@@ -25,7 +25,7 @@ internal struct CallSendState
         set => Set(Flags.IsCancelPending, value);
     }
 
-    /// <summary>Whether the half-close must precede the pending cancel: the user was told that it was sent.</summary>
+    /// <summary>Whether a half-close, which the user takes for sent, must go before the pending cancel.</summary>
     public bool IsHalfClosePending
     {
         readonly get => (_flags & Flags.IsHalfClosePending) != 0;
@@ -57,8 +57,8 @@ internal struct CallSendState
     }
 
     /// <summary>
-    /// Whether the holder of the reader role is sending frames that new credit from the peer allows. A writer that
-    /// waits for one of these frames is then woken as pending user code of the call, which the holder checks next.
+    /// Whether the holder of the reader role is sending frames that new credit from the peer allows. Waking a writer
+    /// that waits for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
     /// </summary>
     public bool IsWithReader
     {
@@ -66,7 +66,7 @@ internal struct CallSendState
         set => Set(Flags.IsWithReader, value);
     }
 
-    /// <summary>Whether messages must go whole from here on, because the call is about to end.</summary>
+    /// <summary>Whether unfinished messages may send no more parts, because the call is about to end.</summary>
     public bool IsWithoutParts
     {
         readonly get => (_flags & Flags.IsWithoutParts) != 0;

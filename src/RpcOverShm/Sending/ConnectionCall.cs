@@ -12,7 +12,7 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal abstract class ConnectionCall : IThreadPoolWorkItem
 {
-    // A flag in the same word as the pending user code: a thread pool item for it is queued.
+    // A flag beside those of the pending user code: a thread pool item that will run the code is queued.
     private const int Queued = 1 << 30;
 
     private volatile bool _isDone;
@@ -62,10 +62,10 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public void CountMessage() => MessagesDue = Volatile.Read(ref _work) < Queued ? MessagesDue + 1 : 0;
 
-    /// <summary>Whether user code is pending and not queued to the pool. Additions go with a queued item.</summary>
+    /// <summary>Whether user code is pending without a queued pool item, which would run it too.</summary>
     public bool HasUserCode => Volatile.Read(ref _work) is not 0 and < Queued;
 
-    /// <summary>Whether waking the reader of a stream is the only pending user code.</summary>
+    /// <summary>Whether waking a user's stream reader is the only pending user code.</summary>
     public bool HasOnlyReaderToWake => Volatile.Read(ref _work) == (int)PendingUserCode.WakeReader;
 
     /// <summary>The budget that decides whether the call's user code runs inline.</summary>
@@ -123,7 +123,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Marks user code as pending. The holder of the reader role checks for it afterwards.</summary>
     public void AddUserCode(PendingUserCode work) => Interlocked.Or(ref _work, (int)work);
 
-    /// <summary>Marks user code as pending and queues it to the thread pool. For all but the reading thread.</summary>
+    /// <summary>Marks user code as pending and queues it: no reading thread checks for it afterwards.</summary>
     public void QueueUserCode(PendingUserCode work)
     {
         AddUserCode(work);

@@ -2,7 +2,7 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Counts live calls or methods, and completes a task when none is left. At most one thread at a time adds and at most
-/// one removes, so neither needs an interlocked operation. Any thread may read the count or wait.
+/// one removes, so only RemoveByAnyThread needs an interlocked operation. Any thread may read the count or wait.
 /// </summary>
 internal sealed class DrainCounter
 {
@@ -57,7 +57,7 @@ internal sealed class DrainCounter
     {
         lock (_gate)
         {
-            // StoreLoad: the source is stored before the count is read, so a removing thread sees the source or this
+            // StoreLoad: the task source is stored before the count is read, so a removing thread sees it or this
             // thread sees the removal. The process-wide barrier fences both sides: draining is rare, and removals stay
             // cheap.
             Interlocked.CompareExchange(
@@ -76,8 +76,8 @@ internal sealed class DrainCounter
 
         lock (_gate)
         {
-            // Counted again: another thread may have completed the task meanwhile, and a later WhenEmptyAsync, for which
-            // calls live again, has a new one.
+            // Counted again: another thread may have completed that task before this one got the lock. The source may
+            // then belong to a later WhenEmptyAsync, whose calls are still live.
             if (Count == 0)
             {
                 _drained?.TrySetResult();

@@ -80,7 +80,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         /// <summary>Requests to publish the written records, unless this thread reads on and may write more.</summary>
         public void PublishOrDefer() => _publication = Publication.UnlessReadingOn;
 
-        /// <summary>Leaves the records to a later publish, unless their size has them published early.</summary>
+        /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
         public void Defer() => _publication = Publication.WithBatch;
 
         /// <summary>Closes the writing side.</summary>

@@ -7,13 +7,13 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
-/// for space: frames that do not fit are queued, and the space waiter's thread sends them. So the reader can send
-/// credit and cancels and still drain the incoming ring. The gate is held to copy into the ring and to update calls,
+/// for space: frames that do not fit are queued, and the space waiter's thread sends them. So the reader never stops
+/// draining the incoming ring to send credit or cancels. The gate is held to copy into the ring and to update calls,
 /// never for serialising, user code or a wake-up of the peer.
 /// </summary>
 internal sealed class FrameSender
 {
-    // The largest head and message that go as one record. A larger message goes in chunks and uses credit.
+    // The most bytes of head plus message that go as one record. A larger message goes in records of its own.
     private const int InlineLimitBytes = 16 << 10;
 
     private readonly PeerLink _link;
@@ -210,9 +210,9 @@ internal sealed class FrameSender
     }
 
     /// <summary>
-    /// Abandons an outgoing call, whether or not its start was sent: drops its frames, except for a half-close that
-    /// waits only for its turn. If <paramref name="isCancel"/> is true and the peer knows the call, a cancel follows;
-    /// it is false if the peer has ended the call.
+    /// Abandons an outgoing call, whether or not its start was sent. Drops its queued frames and, if the peer knows the
+    /// call and <paramref name="isCancel"/> is true, sends a cancel, after a half-close if only that was queued. A
+    /// caller passes false if the peer has ended the call.
     /// </summary>
     public void Abandon(ConnectionCall call, bool isCancel)
     {

@@ -11,7 +11,7 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 {
-    /// <summary>The maximum bytes of a message per record. Both copies of a chunk stay in the L2 cache.</summary>
+    /// <summary>The maximum bytes of a message per record. A chunk and its copy both stay in the L2 cache.</summary>
     public const int ChunkBytes = 32 << 10;
 
     /// <summary>The credit that each message record costs besides its bytes, so empty messages are not free.</summary>
@@ -26,7 +26,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private readonly RingWriter _ring = link.Writer;
     private bool _mustWake;
 
-    /// <summary>The invalid head of the peer, after which every write fails; null if there is none.</summary>
+    /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
     /// <summary>The maximum payload of one record, in bytes.</summary>
@@ -219,7 +219,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    /// <summary>Returns how many bytes of a message may go in one record; below 0 if credit must come first.</summary>
+    /// <summary>Returns a message's bytes for one record; -1 if credit must come first. Single costs none.</summary>
     private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
     {
         int most = Math.Min(length, Math.Min(ChunkBytes, _ring.MaxPayloadBytes));
@@ -285,7 +285,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         return WriteResult.Written;
     }
 
-    // Called after the phase is set: once the peer sees the end of a call, it may start the next one with the same id.
+    // Called after the phase is set: once the peer sees the end of a call, it may start the next one in its slot.
     private void PublishIfMuch()
     {
         if (_ring.UnpublishedBytes >= PublishBytes)

@@ -23,9 +23,9 @@ internal sealed class MessageSender(
         SendOrQueue(call, flags, message, out _);
 
     /// <summary>
-    /// Does the same as <see cref="Send"/>, for a caller that awaits the message. Not for others: completing the task
-    /// of a queued message can cost a thread switch to the thread pool, whose threads spin for more work before they
-    /// sleep and so occupy a processor each.
+    /// Does the same as <see cref="Send"/>, for a caller that awaits the message. Others should not pay for that:
+    /// completing the task of a queued message can cost a thread switch to the thread pool, whose threads each spin on
+    /// a processor before they sleep.
     /// </summary>
     /// <returns>
     /// A task that completes with true when the message is in the ring, or false if the call's end has dropped it.
@@ -60,8 +60,8 @@ internal sealed class MessageSender(
     }
 
     /// <summary>
-    /// Stops sending in parts before the end of a call, whose messages another thread may be writing. Returns true if a
-    /// message was partly sent; its rest is dropped, and the call must not end with OK.
+    /// Stops sending in parts before a call ends: another thread may be sending the parts of a message. Returns true if
+    /// the rest of a begun message was not queued: it is dropped, and the call must not end with OK.
     /// </summary>
     public bool BreakOff(ConnectionCall call)
     {
@@ -86,8 +86,8 @@ internal sealed class MessageSender(
         bool isSent = TrySendOrQueue(call, flags, message, out queued);
         if (!isSent && message.IsBorrowed)
         {
-            // The message has to wait, but its owner keeps the array. Copied outside the gate: other calls send
-            // meanwhile.
+            // The message has to wait, but its array is borrowed, so the queue needs a copy. It is made outside the
+            // gate, so other calls can send meanwhile.
             message.Own();
             isSent = TrySendOrQueue(call, flags, message, out queued);
         }

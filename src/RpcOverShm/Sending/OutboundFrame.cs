@@ -17,7 +17,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
 
     /// <summary>
     /// Creates a frame of the first <paramref name="length"/> bytes of a pooled array, which the frame returns to the
-    /// shared pool. The head comes first. The flags belong to the last record of a message, or to the first of a head.
+    /// shared pool. The head comes first. The flags are the whole frame's; the writer puts each on its record.
     /// </summary>
     public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
     {

@@ -3,8 +3,8 @@ using RpcOverShm.Links;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Sends queued frames in turns: on the thread that has queued or freed something, or on the space waiter's thread once
-/// the ring is full. The gate is free between two turns.
+/// Sends queued frames, a few records per holding of the gate: on the thread whose change made sending possible (such
+/// as new frames or credit), or on the space waiter's thread once the ring is full.
 /// </summary>
 internal sealed class OutboundPump
 {
@@ -65,7 +65,7 @@ internal sealed class OutboundPump
     }
 
     /// <summary>
-    /// Writes one turn. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
+    /// Writes a few records. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
     /// <paramref name="head"/> is the head to sleep on, or null if the peer has read meanwhile.
     /// </summary>
     private TurnResult TakeTurn(bool isParking, out long? head)

@@ -38,7 +38,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         EnqueueCredit(call);
     }
 
-    /// <summary>Gives a call with queued frames a turn. If it lacks the credit then, it loses its place.</summary>
+    /// <summary>Queues a call with queued frames for a turn. If it then lacks credit, it leaves the queue.</summary>
     public void EnqueueCredit(ConnectionCall call)
     {
         if (call.Sending.HasQueued && !call.Sending.IsReady)
@@ -61,8 +61,8 @@ internal sealed class OutboundQueue(FrameWriter writer)
     public void EnqueueGoAway() => _isGoAwayPending = true;
 
     /// <summary>
-    /// Whether nothing more of the call may be sent. Check it under the same gate as the write: the next call in the
-    /// slot must pass that gate too, so its first frame follows this one.
+    /// Whether nothing more of the call may be sent. The check and the write must be in one holding of the gate: the
+    /// first frame of the slot's next call needs the gate too, so it cannot come in between.
     /// </summary>
     public static bool IsOver(ConnectionCall call) =>
         call.Sending.Phase == CallSendPhase.Finished || call.IsEndedByPeer;
@@ -104,7 +104,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         _isGoAwayPending = false;
     }
 
-    /// <summary>Copies up to one turn of records into the ring.</summary>
+    /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
     public TurnResult WriteTurn()
     {
         if (!TryWriteDebts())
@@ -178,10 +178,10 @@ internal sealed class OutboundQueue(FrameWriter writer)
     }
 }
 
-/// <summary>The result of one turn.</summary>
+/// <summary>The result of one <see cref="OutboundQueue.WriteTurn"/>.</summary>
 internal enum TurnResult
 {
-    /// <summary>No call has a turn.</summary>
+    /// <summary>No call waits for its turn.</summary>
     Idle,
 
     /// <summary>More frames can be sent at once.</summary>

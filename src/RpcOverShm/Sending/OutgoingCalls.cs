@@ -6,8 +6,8 @@ namespace RpcOverShm.Sending;
 /// <summary>
 /// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
 /// End was received, so an abandoned call keeps its slot until then. Calls are added under the sender's gate; the
-/// holder of the reader role finds and removes them. Free slots pass between the two without a lock. While they are
-/// few, they also need no interlocked operation, each of which costs as much as a small copy.
+/// holder of the reader role finds and removes them. Free slots pass between the two without a lock; while few are
+/// free, also without interlocked operations, each of which costs as much as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {
@@ -48,7 +48,7 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
         return true;
     }
 
-    /// <summary>Returns the call. Any other id is a protocol violation: only the peer's End ends a call here.</summary>
+    /// <summary>Returns the open call. A call is open until the peer's End; other ids violate the protocol.</summary>
     /// <exception cref="ProtocolException">No call with this id is open.</exception>
     public ConnectionCall Find(CallId id)
     {
