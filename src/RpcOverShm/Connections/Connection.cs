@@ -42,7 +42,7 @@ internal sealed class Connection
         AsResult = Task.FromResult<Connection?>(this);
     }
 
-    /// <summary>Whether this thread may block for a call: not while it parses in place, holding a reader role.</summary>
+    /// <summary>Whether this thread may block for a call: not while it parses in place with a reader role.</summary>
     public static bool MayBlockHere => !RecordMemory.IsShownToThisThread;
 
     /// <summary>This connection as a completed task, cached because many calls return it.</summary>
