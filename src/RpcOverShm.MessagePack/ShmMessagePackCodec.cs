@@ -12,8 +12,8 @@ namespace RpcOverShm.MessagePack;
 /// The codec also supports classes with <see cref="MessagePackObjectAttribute"/>, for methods that were not generated.
 /// </para>
 /// <para>
-/// If bytes cannot be read, the call fails as with a generated marshaller. The inner exception is always a
-/// <see cref="MessagePackSerializationException"/>, which names the wrong field of a generated message.
+/// If received bytes cannot be read, the call fails as with a generated marshaller. On a client, the inner exception is
+/// a <see cref="MessagePackSerializationException"/>, which names the unreadable field of a generated message.
 /// </para>
 /// <para>
 /// The code for a generated message type is compiled when the type is first used. If code cannot be compiled (native

@@ -19,8 +19,8 @@ namespace RpcOverShm;
 internal static class OptionChecks
 {
     // Half of the default ring. Half of the credit is on its way back while the other half is used, so a single call
-    // streams at full speed, and an unread call keeps at most half a MiB. Measured: with half of this window, a message
-    // of 1 MiB takes a tenth longer; with twice the window, nothing is faster.
+    // streams at full speed. A call that nobody reads keeps at most half a MiB of memory. Measured: with half of this
+    // window, a message of 1 MiB takes a tenth longer; with twice the window, nothing is faster.
     public const uint CallWindow = 512 << 10;
 
     private const int LongestCodecName = 64;

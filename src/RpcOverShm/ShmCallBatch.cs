@@ -4,16 +4,13 @@ using RpcOverShm.Clients;
 namespace RpcOverShm;
 
 /// <summary>
-/// A group of unary calls that the channel sends together.
-/// <para>
-/// A generated client records the calls through <see cref="CallInvoker"/>; <see cref="SendAsync"/> sends the rest.
-/// </para>
+/// Unary calls that a generated client records through <see cref="CallInvoker"/> and the channel sends in groups.
 /// </summary>
 /// <remarks>
 /// <para>
-/// The first call is sent at once and wakes the server. The calls after it follow in groups while the server works, so
-/// the server may run them before <see cref="SendAsync"/>. Each call has its own status, deadline and metadata; if one
-/// fails, the others are not affected. The channel does not retry a call of a batch by its service config.
+/// The first call is sent at once and wakes the server. Later calls follow in groups while the server works, so the
+/// server may run them before <see cref="SendAsync"/>, which sends the rest. Each call has its own status, deadline and
+/// metadata; if one fails, the others are not affected. The retry policies of the channel do not apply to a batch.
 /// </para>
 /// <para>Thread-safe. The code that creates a batch disposes it.</para>
 /// <code>

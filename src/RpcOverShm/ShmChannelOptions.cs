@@ -61,14 +61,14 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
-    /// <summary>Gets or sets the time limit for an attempt to connect; above zero.</summary>
+    /// <summary>Gets or sets the time limit for an attempt to connect; above zero and below 24 days.</summary>
     /// <remarks>
     /// Defaults to 5 seconds. After that, the calls that wait for the attempt fail with
     /// <see cref="StatusCode.Unavailable"/>. If no server is running, the attempt fails at once.
     /// </remarks>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
-    /// <summary>Gets or sets the pause after the first failed attempt to connect; above zero.</summary>
+    /// <summary>Gets or sets the pause after the first failed attempt to connect; above zero, at most a day.</summary>
     /// <remarks>
     /// <para>
     /// Defaults to 10 milliseconds. Each further failure multiplies the pause by 1.6, up to
@@ -84,7 +84,7 @@ public sealed class ShmChannelOptions
 
     /// <summary>
     /// Gets or sets the maximum pause between two attempts to connect, before jitter; at least
-    /// <see cref="InitialReconnectBackoff"/>.
+    /// <see cref="InitialReconnectBackoff"/>, at most a day.
     /// </summary>
     /// <remarks>Defaults to 1 second.</remarks>
     public TimeSpan MaxReconnectBackoff { get; set; } = ShmDefaults.MaxReconnectBackoff;
@@ -106,14 +106,14 @@ public sealed class ShmChannelOptions
     /// <para>Null disables retries by policy.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to null. Calls that a stopping server refused before a method saw them are always sent to the next
-    /// server (transparent retry, gRFC A6).
+    /// Defaults to null. Calls with one request that a stopping server refused before a method saw them are always sent
+    /// to the next server (transparent retry, gRFC A6).
     /// </remarks>
     public ShmServiceConfig? ServiceConfig { get; set; }
 
     /// <summary>
-    /// Gets or sets the maximum number of attempts of a call, including the first; 1 or more. Limits the service
-    /// config.
+    /// Gets or sets the maximum number of attempts of a call, including the first; 1 or more. A larger
+    /// <see cref="ShmRetryPolicy.MaxAttempts"/> is lowered to it.
     /// <para>Null removes the limit.</para>
     /// </summary>
     /// <remarks>Defaults to 5.</remarks>

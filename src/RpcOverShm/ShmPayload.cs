@@ -8,9 +8,9 @@ namespace RpcOverShm;
 /// <summary>A message of raw bytes in pooled memory, for proxies, routers and files.</summary>
 /// <remarks>
 /// <para>
-/// Methods use this message type with <see cref="Marshaller"/>, if the bytes are those of the service's own serialiser,
-/// or with <see cref="ShmRawCodec"/>. A received payload is copied once, out of the ring, and once more if it is
-/// decompressed. None of its arrays is large enough for the large object heap (85,000 bytes).
+/// Methods with this message type use <see cref="Marshaller"/>. Alone, it forwards messages of generated marshallers;
+/// with <see cref="ShmRawCodec"/>, raw bytes or those of another codec. A received payload is copied once, out of the
+/// ring, and once more if it is decompressed. None of its arrays is a large object (85,000 bytes).
 /// </para>
 /// <para>
 /// The receiver owns a payload, may keep it, and disposes it; <see cref="Bytes"/> must not be used after that. If the

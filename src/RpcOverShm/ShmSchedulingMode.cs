@@ -2,23 +2,21 @@ namespace RpcOverShm;
 
 /// <summary>The threads on which a channel runs continuations of awaited calls and a server runs its methods.</summary>
 /// <remarks>
-/// In every mode, an <c>await</c> resumes on the caller's <see cref="SynchronizationContext"/> if there is one, and a
-/// blocking call returns on its own thread.
+/// The reading thread takes the peer's messages out of shared memory: a thread of the connection, or one that waits in
+/// a blocking call. In every mode, an <c>await</c> resumes on the caller's <see cref="SynchronizationContext"/> if
+/// there is one, and a blocking call returns on its own thread.
 /// </remarks>
 public enum ShmSchedulingMode
 {
-    /// <summary>
-    /// Runs short code inline on the reading thread, without a thread switch, and slow code on the thread pool. The
-    /// default.
-    /// </summary>
+    /// <summary>Runs short code inline on the reading thread, slow code on the thread pool. The default.</summary>
     /// <remarks>If inline code blocks, another thread takes over reading within a millisecond or two.</remarks>
     Adaptive = 0,
 
     /// <summary>Runs code inline on the reading thread even if it proves slow.</summary>
     /// <remarks>
-    /// The thread pool runs code only if a blocking caller reads, or if several reading threads are blocked. Intended
-    /// for code that is known to be short and never to block: each time that it blocks, other calls of the connection
-    /// wait for a millisecond or two.
+    /// The thread pool runs code only if the reading thread is in a blocking call, or if several reading threads are
+    /// blocked. Intended for code that is short and never blocks: each time that it blocks, other calls of the
+    /// connection wait for a millisecond or two.
     /// </remarks>
     Inline = 1,
 

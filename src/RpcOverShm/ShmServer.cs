@@ -163,15 +163,15 @@ public sealed class ShmServer : IAsyncDisposable
     /// <summary>Stops the server: gives the running calls time to end, then cancels them.</summary>
     /// <param name="grace">
     /// The time that running calls may take. Zero cancels them at once; <see cref="Timeout.InfiniteTimeSpan"/> sets no
-    /// limit. Without effect if a stop is already in progress.
+    /// limit. If a stop is already in progress, neither argument has an effect.
     /// </param>
     /// <param name="cancellationToken">Ends the grace period early.</param>
     /// <returns>A task that completes when the server has stopped and the files of its address are removed.</returns>
     /// <exception cref="ArgumentOutOfRangeException">The time is negative.</exception>
     /// <remarks>
     /// <para>
-    /// Cancels <see cref="Stopping"/> and refuses new clients. New calls of connected clients fail with
-    /// <see cref="StatusCode.Unavailable"/> at once. After the grace period the tokens of the running calls are
+    /// Cancels <see cref="Stopping"/> and refuses new clients. New calls of connected clients go to the next server, or
+    /// fail with <see cref="StatusCode.Unavailable"/>. After the grace period the tokens of the running calls are
     /// cancelled, and their clients see <see cref="StatusCode.Unavailable"/>.
     /// </para>
     /// <para>

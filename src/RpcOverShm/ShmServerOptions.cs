@@ -66,7 +66,8 @@ public sealed class ShmServerOptions
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
     /// <summary>
-    /// Gets or sets the time limit for a client's handshake, after which the server refuses the client; above zero.
+    /// Gets or sets the time limit for a client's handshake, after which the server refuses the client; above zero and
+    /// below 24 days.
     /// </summary>
     /// <remarks>Defaults to 5 seconds.</remarks>
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
@@ -92,12 +93,12 @@ public sealed class ShmServerOptions
     public bool EnableDetailedErrors { get; set; }
 
     /// <summary>
-    /// Gets or sets the compression of responses, unless their call requests another: <c>gzip</c> or <c>identity</c>.
+    /// Gets or sets the compression of responses, unless the method requests another: <c>gzip</c> or <c>identity</c>.
     /// <para>Null means the same as <c>identity</c>: no compression.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to null: over shared memory, compression costs more time than it saves. A call requests its own
-    /// compression by the response header <c>grpc-internal-encoding-request</c>, a message by
+    /// Defaults to null: over shared memory, compression costs more time than it saves. A method requests
+    /// another with the response header <c>grpc-internal-encoding-request</c>, and none for a single message with
     /// <see cref="Grpc.Core.WriteFlags.NoCompress"/>.
     /// </remarks>
     public string? ResponseCompressionAlgorithm { get; set; }

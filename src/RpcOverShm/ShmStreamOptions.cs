@@ -29,7 +29,7 @@ public sealed class ShmStreamOptions
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
     /// <summary>
-    /// Gets or sets the time limit for connecting, or for the handshake of a listener's client; above zero.
+    /// Gets or sets the time limit for connecting, or for a client's handshake; above zero and below 24 days.
     /// </summary>
     /// <remarks>Defaults to 5 seconds.</remarks>
     public TimeSpan ConnectTimeout { get; set; } = ShmDefaults.ConnectTimeout;

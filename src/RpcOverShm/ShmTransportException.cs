@@ -19,8 +19,8 @@ public sealed class ShmTransportException : IOException
 
     /// <summary>Gets the cause of the failure.</summary>
     /// <remarks>
-    /// <see cref="Exception.Message"/> describes the failure, including the address and the file. If the exception
-    /// belongs to a status with a detail, the detail describes it instead.
+    /// <see cref="Exception.Message"/> describes the failure, including the address and the file. In the
+    /// <see cref="Grpc.Core.Status.DebugException"/> of a status with a detail, it only names this error.
     /// </remarks>
     public ShmTransportError Error { get; }
 }
