@@ -23,11 +23,12 @@ namespace RpcOverShm;
 /// </remarks>
 public sealed class ShmServer : IAsyncDisposable
 {
+    // Timers do not support a longer time.
+    private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
+
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _connectionSettings;
     private readonly ServerSettings _settings;
-    private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
-
     private readonly IReadOnlyList<MarshallerProvider> _codecs;
     private readonly Interceptor[] _interceptors;
     private readonly ILogger _logger;
@@ -185,7 +186,6 @@ public sealed class ShmServer : IAsyncDisposable
             throw new ArgumentOutOfRangeException(nameof(grace), grace, "The time is zero or more, or infinite.");
         }
 
-        // Timers do not support a longer time.
         TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
         lock (_gate)
         {

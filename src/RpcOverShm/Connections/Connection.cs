@@ -94,12 +94,10 @@ internal sealed class Connection
         _standby.Start();
     }
 
-    /// <summary>Starts a call whose caller does not block, or only later, in <see cref="FinishCall"/>.</summary>
-    /// <param name="call">The call to start.</param>
-    /// <param name="flags">The flags of its first frame.</param>
-    /// <param name="head">The head of the call.</param>
-    /// <param name="message">The message, if the flags announce one.</param>
-    /// <param name="isDeferred">Whether the frame may stay unpublished until <see cref="FlushDeferred"/>.</param>
+    /// <summary>
+    /// Starts a call whose caller does not block, or only later, in <see cref="FinishCall"/>. If
+    /// <paramref name="isDeferred"/> is true, its frame may stay unpublished until <see cref="FlushDeferred"/>.
+    /// </summary>
     public StartResult StartCall(
         ConnectionCall call,
         FrameFlags flags,
@@ -133,13 +131,9 @@ internal sealed class Connection
 
     /// <summary>
     /// Starts a blocking call and returns when it is done, or at once if it did not start. The call's waiter must be
-    /// the latch of this thread.
+    /// the latch of this thread. A message that is too large for the first frame comes as
+    /// <paramref name="largeMessage"/>, otherwise null.
     /// </summary>
-    /// <param name="call">The call to start.</param>
-    /// <param name="flags">The flags of its first frame.</param>
-    /// <param name="head">The head of the call.</param>
-    /// <param name="message">The message, if the flags announce one.</param>
-    /// <param name="largeMessage">A message that is too large for the first frame; null for none.</param>
     public StartResult RunCall(
         ConnectionCall call,
         FrameFlags flags,

@@ -7,7 +7,7 @@ namespace RpcOverShm.Sending;
 internal struct CallSendState
 {
     private OutboundFrame? _last; // the last queued frame; its Next is the first
-    private Flags _flags;         // one byte keeps each call small
+    private SendFlags _flags;     // one byte keeps each call small
 
     /// <summary>The next frame to send, or null if none is queued.</summary>
     public readonly OutboundFrame? First => _last?.Next;
@@ -18,62 +18,10 @@ internal struct CallSendState
     /// <summary>Credit granted to the peer, but not written to the ring yet; the sum of all grants.</summary>
     public uint PendingCredit { get; set; }
 
-    /// <summary>Whether a cancel frame must still be sent to the peer.</summary>
-    public bool IsCancelPending
-    {
-        readonly get => (_flags & Flags.IsCancelPending) != 0;
-        set => Set(Flags.IsCancelPending, value);
-    }
-
-    /// <summary>Whether a half-close, which the user takes for sent, must go before the pending cancel.</summary>
-    public bool IsHalfClosePending
-    {
-        readonly get => (_flags & Flags.IsHalfClosePending) != 0;
-        set => Set(Flags.IsHalfClosePending, value);
-    }
-
-    /// <summary>Whether the call is in the sender's queue of calls with a frame to send.</summary>
-    public bool IsReady
-    {
-        readonly get => (_flags & Flags.IsReady) != 0;
-        set => Set(Flags.IsReady, value);
-    }
-
-    /// <summary>Whether the call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
-    public bool IsInControl
-    {
-        readonly get => (_flags & Flags.IsInControl) != 0;
-        set => Set(Flags.IsInControl, value);
-    }
-
-    /// <summary>Whether the call sends no more messages, only its end: credit for a message may never come.</summary>
-    public readonly bool IsCutShort => (_flags & Flags.IsCutShort) != 0;
+    public CallSendPhase Phase { get; set; }
 
     /// <summary>Whether a message is partly in the ring.</summary>
-    public bool IsMessageBegun
-    {
-        readonly get => (_flags & Flags.IsMessageBegun) != 0;
-        set => Set(Flags.IsMessageBegun, value);
-    }
-
-    /// <summary>
-    /// Whether the holder of the reader role is sending frames that new credit from the peer allows. Waking a writer
-    /// that waits for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
-    /// </summary>
-    public bool IsWithReader
-    {
-        readonly get => (_flags & Flags.IsWithReader) != 0;
-        set => Set(Flags.IsWithReader, value);
-    }
-
-    /// <summary>Whether unfinished messages may send no more parts, because the call is about to end.</summary>
-    public bool IsWithoutParts
-    {
-        readonly get => (_flags & Flags.IsWithoutParts) != 0;
-        set => Set(Flags.IsWithoutParts, value);
-    }
-
-    public CallSendPhase Phase { get; set; }
+    public readonly bool IsMessageBegun => Is(SendFlags.MessageBegun);
 
     public readonly bool HasQueued => _last is not null;
 
@@ -111,7 +59,7 @@ internal struct CallSendState
     /// <summary>Drops the queued messages and sends no new ones. Other queued frames stay.</summary>
     public void CutShort()
     {
-        Set(Flags.IsCutShort, true);
+        Set(SendFlags.CutShort);
         var others = default(CallSendState);
         while (HasQueued)
         {
@@ -129,20 +77,41 @@ internal struct CallSendState
         _last = others._last;
     }
 
-    private void Set(Flags flag, bool value) => _flags = value ? _flags | flag : _flags & ~flag;
+    public readonly bool Is(SendFlags flag) => (_flags & flag) != 0;
 
-    [Flags]
-    private enum Flags : byte
-    {
-        IsCancelPending = 1,
-        IsReady = 2,
-        IsInControl = 4,
-        IsCutShort = 8,
-        IsMessageBegun = 16,
-        IsWithReader = 32,
-        IsWithoutParts = 64,
-        IsHalfClosePending = 128,
-    }
+    public void Set(SendFlags flag, bool value = true) => _flags = value ? _flags | flag : _flags & ~flag;
+}
+
+/// <summary>The conditions of a call that its sender keeps.</summary>
+[Flags]
+internal enum SendFlags : byte
+{
+    /// <summary>A cancel frame must still be sent to the peer.</summary>
+    CancelPending = 1,
+
+    /// <summary>A half-close, which the user takes for sent, must go before the pending cancel.</summary>
+    HalfClosePending = 2,
+
+    /// <summary>The call is in the sender's queue of calls with a frame to send.</summary>
+    Ready = 4,
+
+    /// <summary>The call is in the sender's queue of calls that owe the peer credit or a cancel.</summary>
+    InControl = 8,
+
+    /// <summary>The call sends no more messages, only its end: credit for a message may never come.</summary>
+    CutShort = 16,
+
+    /// <summary>A message is partly in the ring.</summary>
+    MessageBegun = 32,
+
+    /// <summary>
+    /// The holder of the reader role is sending frames that new credit from the peer allows. Waking a writer that waits
+    /// for such a frame is then pending user code of the call; the holder runs or queues it afterwards.
+    /// </summary>
+    WithReader = 64,
+
+    /// <summary>Unfinished messages may send no more parts, because the call is about to end.</summary>
+    WithoutParts = 128,
 }
 
 /// <summary>The progress of sending a call.</summary>

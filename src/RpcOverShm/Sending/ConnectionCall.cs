@@ -93,7 +93,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Marks the waiter of a finished frame as pending user code. Called while <see cref="CallSendState.IsWithReader"/>
+    /// Marks the waiter of a finished frame as pending user code. Called while <see cref="SendFlags.WithReader"/>
     /// is set: the holder of the reader role runs it afterwards.
     /// </summary>
     public void OnWritten(OutboundFrame frame)

@@ -122,7 +122,7 @@ internal sealed class FrameSender
             }
 
             call.Sending.PendingCredit += bytes;
-            _queue.EnqueueDebt(call);
+            _queue.EnqueueControl(call);
         }
 
         _pump.SendReady();
@@ -145,14 +145,14 @@ internal sealed class FrameSender
                 return;
             }
 
-            _queue.EnqueueCredit(call);
-            call.Sending.IsWithReader = true;
+            _queue.EnqueueReady(call);
+            call.Sending.Set(SendFlags.WithReader);
         }
 
         _pump.SendReady();
         using (FramePublisher.Scope scope = _publisher.Enter())
         {
-            call.Sending.IsWithReader = false;
+            call.Sending.Set(SendFlags.WithReader, false);
         }
     }
 
@@ -180,7 +180,7 @@ internal sealed class FrameSender
                 return;
             }
 
-            _queue.EnqueueCredit(call);
+            _queue.EnqueueReady(call);
         }
 
         _pump.SendReady();
@@ -196,7 +196,7 @@ internal sealed class FrameSender
         bool hasMoved;
         using (FramePublisher.Scope scope = _publisher.Enter())
         {
-            isFree = !call.Sending.IsWithReader;
+            isFree = !call.Sending.Is(SendFlags.WithReader);
             hasMoved = _queue.Remove(call);
         }
 
@@ -237,9 +237,9 @@ internal sealed class FrameSender
                 return;
             }
 
-            call.Sending.IsHalfClosePending = isHalfClosed;
-            call.Sending.IsCancelPending = true;
-            _queue.EnqueueDebt(call);
+            call.Sending.Set(SendFlags.HalfClosePending, isHalfClosed);
+            call.Sending.Set(SendFlags.CancelPending);
+            _queue.EnqueueControl(call);
         }
 
         _pump.SendReady();

@@ -93,49 +93,45 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// </summary>
     public bool TryWriteControl(ConnectionCall call)
     {
+        ref CallSendState sending = ref call.Sending;
         if (call.IsEndedByPeer)
         {
-            call.Sending.IsHalfClosePending = false;
-            call.Sending.IsCancelPending = false;
-            call.Sending.PendingCredit = 0;
+            sending.Set(SendFlags.HalfClosePending | SendFlags.CancelPending, false);
+            sending.PendingCredit = 0;
             return true;
         }
 
-        if (call.Sending.IsHalfClosePending)
+        if (sending.Is(SendFlags.HalfClosePending) && !TryWriteControl(call.Id, FrameKind.HalfClose))
         {
-            if (!TryWrite(call.Id, FrameKind.HalfClose, 0, default, default, 0, isControl: true))
-            {
-                return false;
-            }
-
-            call.Sending.IsHalfClosePending = false;
+            return false;
         }
 
-        if (call.Sending.IsCancelPending)
+        sending.Set(SendFlags.HalfClosePending, false);
+        if (sending.Is(SendFlags.CancelPending))
         {
-            if (!TryWrite(call.Id, FrameKind.Cancel, 0, default, default, 0, isControl: true))
+            if (!TryWriteControl(call.Id, FrameKind.Cancel))
             {
                 return false;
             }
 
-            call.Sending.IsCancelPending = false;
-            call.Sending.PendingCredit = 0;
+            sending.Set(SendFlags.CancelPending, false);
+            sending.PendingCredit = 0;
         }
 
-        if (call.Sending.PendingCredit > 0 && call.Sending.Phase == CallSendPhase.Open)
+        if (sending.PendingCredit > 0 && sending.Phase == CallSendPhase.Open)
         {
-            if (!TryWrite(call.Id, FrameKind.Credit, 0, default, default, call.Sending.PendingCredit, isControl: true))
+            if (!TryWriteControl(call.Id, FrameKind.Credit, sending.PendingCredit))
             {
                 return false;
             }
 
-            call.Sending.PendingCredit = 0;
+            sending.PendingCredit = 0;
         }
 
         return true;
     }
 
-    public bool TryWriteGoAway() => TryWrite(CallId.None, FrameKind.GoAway, 0, default, default, 0, isControl: true);
+    public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
 
     /// <summary>Publishes all written records. Returns true if the peer must be woken after leaving the gate.</summary>
     public bool Publish()
@@ -190,7 +186,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     private static void Finish(ConnectionCall call, OutboundFrame frame)
     {
-        if (!call.Sending.IsWithReader)
+        if (!call.Sending.Is(SendFlags.WithReader))
         {
             frame.Finish();
         }
@@ -252,7 +248,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             call.Sending.Window -= part.Length + CreditPerRecord;
         }
 
-        call.Sending.IsMessageBegun = !isLast;
+        call.Sending.Set(SendFlags.MessageBegun, !isLast);
         PublishIfMuch();
         return true;
     }
@@ -328,6 +324,9 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         _ring.Commit(claim, header);
         return true;
     }
+
+    private bool TryWriteControl(CallId id, FrameKind kind, uint argument = 0) =>
+        TryWrite(id, kind, 0, default, default, argument, isControl: true);
 
     private bool TryClaim(int length, bool isControl, out RingClaim claim)
     {

@@ -14,11 +14,9 @@ internal sealed class MessageSender(
 
     /// <summary>
     /// Sends a message of any size, as far as credit and space allow, and queues the rest. If parts of the message were
-    /// sent already, <paramref name="message"/> is the rest of it.
+    /// sent already, <paramref name="message"/> is the rest of it, with the same flags. The sender takes over bytes that
+    /// it cannot send at once.
     /// </summary>
-    /// <param name="call">The call. It has started.</param>
-    /// <param name="flags">The flags of the message; the same for all its parts.</param>
-    /// <param name="message">The bytes. The sender takes them over if they cannot be sent at once.</param>
     public void Send(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         SendOrQueue(call, flags, message, out _);
 
@@ -38,13 +36,9 @@ internal sealed class MessageSender(
 
     /// <summary>
     /// Sends as much of a part as possible at once, as the beginning of a message or after its earlier parts. At least
-    /// one byte must remain for <see cref="Send"/> or <see cref="SendAsync"/>, which complete the message.
+    /// one byte must remain for <see cref="Send"/> or <see cref="SendAsync"/>, which complete the message with the same
+    /// flags. The call sends no other message meanwhile. Returns the number of bytes sent.
     /// </summary>
-    /// <param name="call">The call. It sends no other message meanwhile.</param>
-    /// <param name="flags">The flags of the message; the same for all its parts.</param>
-    /// <param name="part">The next bytes of the message.</param>
-    /// <param name="wholeLength">The length of the whole message in bytes.</param>
-    /// <returns>The number of bytes sent.</returns>
     public int SendPart(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         int sentBytes = 0;
@@ -67,7 +61,7 @@ internal sealed class MessageSender(
     {
         using (publisher.Enter())
         {
-            call.Sending.IsWithoutParts = true;
+            call.Sending.Set(SendFlags.WithoutParts);
             bool isBroken = call.Sending.IsMessageBegun && !call.Sending.HasQueued;
             if (isBroken)
             {
@@ -126,7 +120,7 @@ internal sealed class MessageSender(
     private int SendRecord(ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
     {
         using FramePublisher.Scope scope = publisher.Enter();
-        if (IsOver(scope, call) || call.Sending.IsWithoutParts || !queue.CanGoNow(call))
+        if (IsOver(scope, call) || call.Sending.Is(SendFlags.WithoutParts) || !queue.CanGoNow(call))
         {
             return 0;
         }
@@ -137,5 +131,5 @@ internal sealed class MessageSender(
 
     // The caller holds the gate.
     private static bool IsOver(in FramePublisher.Scope scope, ConnectionCall call) =>
-        scope.IsClosed || OutboundQueue.IsOver(call) || call.Sending.IsCutShort;
+        scope.IsClosed || OutboundQueue.IsOver(call) || call.Sending.Is(SendFlags.CutShort);
 }

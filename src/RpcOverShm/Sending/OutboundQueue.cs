@@ -35,25 +35,25 @@ internal sealed class OutboundQueue(FrameWriter writer)
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
         call.Sending.Enqueue(frame);
-        EnqueueCredit(call);
+        EnqueueReady(call);
     }
 
     /// <summary>Queues a call with queued frames for a turn. If it then lacks credit, it leaves the queue.</summary>
-    public void EnqueueCredit(ConnectionCall call)
+    public void EnqueueReady(ConnectionCall call)
     {
-        if (call.Sending.HasQueued && !call.Sending.IsReady)
+        if (call.Sending.HasQueued && !call.Sending.Is(SendFlags.Ready))
         {
-            call.Sending.IsReady = true;
+            call.Sending.Set(SendFlags.Ready);
             _ready.Enqueue(call);
         }
     }
 
     /// <summary>Queues the call for its control frames: credit or a cancel.</summary>
-    public void EnqueueDebt(ConnectionCall call)
+    public void EnqueueControl(ConnectionCall call)
     {
-        if (!call.Sending.IsInControl)
+        if (!call.Sending.Is(SendFlags.InControl))
         {
-            call.Sending.IsInControl = true;
+            call.Sending.Set(SendFlags.InControl);
             _control.Enqueue(call);
         }
     }
@@ -80,16 +80,16 @@ internal sealed class OutboundQueue(FrameWriter writer)
     public bool Remove(ConnectionCall call)
     {
         Drop(call);
-        bool wasHere = call.Sending.IsReady || call.Sending.IsInControl;
-        if (call.Sending.IsReady)
+        bool wasHere = call.Sending.Is(SendFlags.Ready | SendFlags.InControl);
+        if (call.Sending.Is(SendFlags.Ready))
         {
-            call.Sending.IsReady = false;
+            call.Sending.Set(SendFlags.Ready, false);
             TakeOut(_ready, call);
         }
 
-        if (call.Sending.IsInControl)
+        if (call.Sending.Is(SendFlags.InControl))
         {
-            call.Sending.IsInControl = false;
+            call.Sending.Set(SendFlags.InControl, false);
             TakeOut(_control, call);
         }
 
@@ -107,7 +107,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
     /// <summary>Writes the control frames, then up to four records of calls, as far as they fit.</summary>
     public TurnResult WriteTurn()
     {
-        if (!TryWriteDebts())
+        if (!TryWriteControl())
         {
             return TurnResult.NoSpace;
         }
@@ -132,10 +132,10 @@ internal sealed class OutboundQueue(FrameWriter writer)
 
             // The next call gets its turn. This one is queued again if it has more to send.
             _ready.Dequeue();
-            call.Sending.IsReady = false;
+            call.Sending.Set(SendFlags.Ready, false);
             if (outcome == WriteResult.Written)
             {
-                EnqueueCredit(call);
+                EnqueueReady(call);
             }
         }
 
@@ -155,7 +155,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
         }
     }
 
-    private bool TryWriteDebts()
+    private bool TryWriteControl()
     {
         if (_isGoAwayPending && !writer.TryWriteGoAway())
         {
@@ -170,7 +170,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
                 return false;
             }
 
-            call.Sending.IsInControl = false;
+            call.Sending.Set(SendFlags.InControl, false);
             _control.Dequeue();
         }
 

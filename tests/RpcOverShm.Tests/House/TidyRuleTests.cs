@@ -80,8 +80,8 @@ public class TidyRuleTests
         WordRules.ForbiddenCalls(new SourceFile("src/A/Signals/B.cs", "class B { void M() => Thread.Sleep(1); }")),
         Is.Empty);
 
-    [TestCase("/// <summary>What a ring holds.</summary>", true)]
-    [TestCase("/// <summary>\n/// Whose ring it is.\n/// </summary>", true)]
+    [TestCase("/// <summary>" + "What a ring holds.</summary>", true)]
+    [TestCase("/// <summary>\n" + "/// Whose ring it is.\n/// </summary>", true)]
     [TestCase("/// <summary>Whether a ring holds records.</summary>", false)]
     [TestCase("/// <summary>Holds records.</summary>\n/// <remarks>What else?</remarks>", false)]
     public void Openings_OfASummary_FindsQuestionWords(string summary, bool isFound) =>

@@ -201,7 +201,7 @@ public class FrameSenderEndTests
         bool isFree = _rig.Sender.TryLetGo(refused);
 
         Assert.That(isFree);
-        Assert.That(refused.Sending.IsReady, Is.False);
+        Assert.That(refused.Sending.Is(SendFlags.Ready), Is.False);
         Assert.That(await sent.Bounded(), Is.False);
         List<RawFrame> frames = _rig.Peer.ReceiveUntil(FrameKind.CallStart);
         while (frames[^1].Call != other.Id)
@@ -219,7 +219,7 @@ public class FrameSenderEndTests
         using var closed = new ClosedRig(withQueued: true);
 
         Assert.That(closed.Sender.TryLetGo(closed.Call));
-        Assert.That(closed.Call.Sending.IsReady, Is.False);
+        Assert.That(closed.Call.Sending.Is(SendFlags.Ready), Is.False);
     }
 
     [Test]
