@@ -28,11 +28,6 @@ internal sealed class MethodTableTests
         }
     }
 
-    [Test]
-    public void Services_WithTheSameMethod_AreRefusedByItsName() => Assert.That(
-        () => new MethodTable([Service("a.One"), Service("a.One")], []),
-        Throws.ArgumentException.With.Message.EqualTo("Two services have a method '/a.One/Unary'."));
-
     private static ServerServiceDefinition Service(string name) =>
         Service(name, (request, _) => Task.FromResult(request));
 

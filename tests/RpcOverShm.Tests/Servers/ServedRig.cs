@@ -12,8 +12,6 @@ namespace RpcOverShm.Tests.Servers;
 /// <summary>A server's connection with two methods, and a client worked by hand.</summary>
 internal sealed class ServedRig : IDisposable
 {
-    private const int Slots = 50;
-
     private readonly LinkPair _links = new();
     private int _calls;
 
@@ -59,9 +57,8 @@ internal sealed class ServedRig : IDisposable
     /// <summary>Sends the first frame of a call, with the whole request unless the flags say otherwise.</summary>
     public CallId Call(MethodType type, FrameFlags flags = FrameFlags.HasMessage | FrameFlags.HalfClose)
     {
-        var id = new CallId(_calls % Slots, (uint)(1 + (_calls++ / Slots)), isFromAcceptor: false);
-        byte[] body = flags == FrameFlags.None ? [] : "request"u8.ToArray();
-        Peer.Send(new RawFrame(FrameKind.CallStart, id, flags, HeadOf(type), body));
+        var id = new CallId(_calls++, generation: 1, isFromAcceptor: false);
+        Peer.Send(new RawFrame(FrameKind.CallStart, id, flags, HeadOf(type), "request"u8.ToArray()));
         return id;
     }
 
