@@ -302,21 +302,7 @@ public partial class ClientHandshakeTests
     public async Task ConnectAsync_ToAServerWithAFullQueue_TriesAgainUntilThereIsRoom()
     {
         using var server = new FakeServer(backlog: 1);
-        var waiting = new List<Socket>();
-        try
-        {
-            while (true)
-            {
-                Socket socket = SocketPair.NewSocket();
-                waiting.Add(socket);
-                socket.Blocking = false;
-                socket.Connect(new UnixDomainSocketEndPoint(server.Address.SocketPath));
-            }
-        }
-        catch (SocketException)
-        {
-            // The queue is full.
-        }
+        List<Socket> waiting = server.FillQueue();
 
         Task<PeerLink> connecting = ClientHandshake.ConnectAsync(server.Address, Settings(), CancellationToken.None);
         for (int i = 0; i < waiting.Count - 1; i++)

@@ -21,6 +21,26 @@ internal sealed class FakeServer : IDisposable
 
     public Task<Socket> AcceptAsync() => _listener.AcceptAsync(CancellationToken.None).Bounded();
 
+    /// <summary>Fills the queue: a further client connects only when these sockets are accepted.</summary>
+    public List<Socket> FillQueue()
+    {
+        var waiting = new List<Socket>();
+        try
+        {
+            while (true)
+            {
+                Socket socket = SocketPair.NewSocket();
+                waiting.Add(socket);
+                socket.Blocking = false;
+                socket.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+            }
+        }
+        catch (SocketException)
+        {
+            return waiting;
+        }
+    }
+
     public void Dispose()
     {
         _listener.Dispose();

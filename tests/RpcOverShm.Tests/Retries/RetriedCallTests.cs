@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Retries;
+using RpcOverShm.Tests.Clients;
 
 namespace RpcOverShm.Tests.Retries;
 
@@ -161,6 +162,27 @@ public class RetriedCallTests
         Assert.That(last.Status, Is.EqualTo(s_disposed));
     }
 
+    [Test]
+    public async Task Read_BesideTheFirst_IsRefusedUntilTheFirstIsDone()
+    {
+        SingleResponseCall<string> attempt = Unsent();
+        var responses = new HeldReader();
+        _attempts.Enqueue(() => new Attempt<string>(attempt, Response: null, responses, Requests: null));
+        var reader = new RetriedResponseReader<string>(Start());
+
+        Task<bool> first = reader.MoveNext(CancellationToken.None);
+        Task<bool> beforeTheCommit = reader.MoveNext(CancellationToken.None);
+        attempt.EndByServer(Status.DefaultSuccess, "An answer commits the attempt.");
+        await Timeouts.Eventually(() => responses.Reads == 1, "the attempt is asked for its first message");
+        Task<bool> afterTheCommit = reader.MoveNext(CancellationToken.None);
+        responses.Read.SetResult(true);
+        (bool, bool) reads = (await first.Bounded(), await reader.MoveNext(CancellationToken.None).Bounded());
+
+        Assert.That(async () => await beforeTheCommit.Bounded(), Throws.InvalidOperationException);
+        Assert.That(async () => await afterTheCommit.Bounded(), Throws.InvalidOperationException);
+        Assert.That((reads, responses.Reads), Is.EqualTo(((true, true), 2)));
+    }
+
     private static SerializedMessage MessageOf(int bytes) => new(new byte[bytes]);
 
     private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
@@ -201,5 +223,22 @@ public class RetriedCallTests
 
         _made++;
         return _attempts.Dequeue()();
+    }
+
+    private sealed class HeldReader : IAsyncStreamReader<string>
+    {
+        private int _reads;
+
+        public TaskCompletionSource<bool> Read { get; } = new();
+
+        public int Reads => Volatile.Read(ref _reads);
+
+        public string Current => "";
+
+        public Task<bool> MoveNext(CancellationToken cancellationToken)
+        {
+            Interlocked.Increment(ref _reads);
+            return Read.Task;
+        }
     }
 }

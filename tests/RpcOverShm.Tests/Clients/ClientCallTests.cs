@@ -1,0 +1,212 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Clients;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
+using RpcOverShm.Tests.Connections;
+using static RpcOverShm.Tests.Clients.HandServedCalls;
+
+namespace RpcOverShm.Tests.Clients;
+
+/// <summary>The first thing that ends a call is its outcome, in every order in which they can come.</summary>
+internal sealed class ClientCallTests
+{
+    private static readonly Status s_leaving = new(StatusCode.Unavailable, "leaving");
+    private static readonly CloseReason s_lost = new(CloseKind.PeerLost, "lost");
+
+    private static readonly Dictionary<string, Action<ClientCall>> s_rivals = new()
+    {
+        ["deadline"] = call => call.OnDeadline(),
+        ["token"] = call => call.Cancel(new CancellationToken(canceled: true)),
+        ["dispose"] = call => call.Dispose(),
+        ["close"] = call => call.OnConnectionClosed(s_lost),
+    };
+
+    private readonly CallingRig _rig = new();
+    private readonly LooseMethod _method = new();
+    private readonly CancellationTokenSource _cancel = new();
+
+    // With a token that may fire, a blocking call is not its thread's alone.
+    private CallOptions Cancellable => new(cancellationToken: _cancel.Token);
+
+    [TearDown]
+    public void Dispose()
+    {
+        _rig.Dispose();
+        _cancel.Dispose();
+    }
+
+    [Test]
+    public void Failure_ReadBeforeItsCallerKnows_IsTheOutcomeWhateverComesThen(
+        [Values] bool isBlocking, [Values("deadline", "token", "dispose", "close")] string rival)
+    {
+        SingleResponseCall<string> call = _rig.Start(Unary(isBlocking), Cancellable);
+
+        // Another thread reads: the blocked one has not woken, or the response's task is not completed yet.
+        call.EndByServer(Planned);
+        bool wasKnown = isBlocking ? call.Waiter!.IsSignalled : call.ResponseAsync.IsCompleted;
+        s_rivals[rival](call);
+
+        Assert.That(wasKnown, Is.False);
+        Assert.That(call.Status, Is.EqualTo(Planned));
+        AssertFailed(Settle(call), Planned);
+    }
+
+    [Test]
+    public void Outcome_OfAServersEndAndACancelAtOnce_IsOneOfThem([Values] bool isBlocking)
+    {
+        SingleResponseCall<string> call = null!;
+        var race = new TwoThreadRace(10_000)
+        {
+            Prepare = () =>
+            {
+                call = Unary(isBlocking);
+                call.TryArm(Cancellable);
+            },
+            Left = () =>
+            {
+                call.EndByServer(Planned);
+                return call.Status.Equals(Planned);
+            },
+            Right = () => call.Finish(StatusMapping.ClientCancelled, isCancel: true),
+        };
+
+        race.Run();
+
+        Assert.That((race.BothSaw, race.NeitherSaw), Is.EqualTo((0, 0)), race.ToString());
+    }
+
+    [Test]
+    public void Cancel_BetweenTheConnectionAndTheStart_LeavesNothingOfTheCall()
+    {
+        SingleResponseCall<string> attached = Unary(isBlocking: false);
+        Assert.That(attached.TryAttach(_rig.Connection));
+        attached.Cancel(CancellationToken.None);
+        SingleResponseCall<string> ended = Unary(isBlocking: false);
+        ended.Dispose();
+
+        Assert.That(ended.TryAttach(_rig.Connection), Is.False);
+        Assert.That(
+            _rig.Connection.StartCall(attached, FrameFlags.None, "head"u8, default),
+            Is.EqualTo(StartResult.GivenUp));
+        Assert.That(_rig.Connection.OutgoingCount, Is.Zero);
+        _rig.Start(Unary(isBlocking: false)); // The peer sees this one first.
+    }
+
+    [Test]
+    public void BlockingCall_ThatSucceeded_IsUsedAgainAndKeepsNothing()
+    {
+        SingleResponseCall<string> first = _rig.Start(SingleResponseCall<string>.ForThisThread(_method));
+        first.EndByServer(Status.DefaultSuccess, "one");
+        string response = first.TakeResponse();
+
+        SingleResponseCall<string> second = _rig.Start(SingleResponseCall<string>.ForThisThread(_method));
+        (bool IsDone, bool IsOver, bool IsAnswered) before = (second.IsDone, second.IsOver, second.IsAnswered);
+        second.EndByServer(Planned);
+
+        Assert.That(response, Is.EqualTo("one"));
+        Assert.That(second, Is.SameAs(first));
+        Assert.That(before, Is.EqualTo((false, false, false)));
+        AssertFailed(Settle(second), Planned);
+        Assert.That(SingleResponseCall<string>.ForThisThread(_method), Is.Not.SameAs(first), "A failure is its last.");
+    }
+
+    [TestCase("headers", true)]
+    [TestCase("a status that is no refusal", true)]
+    [TestCase("a stream of requests", false)]
+    public void Refusal_OfACallThatCannotStartAgain_IsItsOutcome(string because, bool hasSnapshot)
+    {
+        SingleResponseCall<string> call = _rig.Start(Unary(isBlocking: false));
+        if (hasSnapshot)
+        {
+            call.KeepSnapshot("request");
+        }
+
+        if (because == "headers")
+        {
+            using var none = new PooledBufferWriter();
+            MetadataCodec.Encode(none, []);
+            call.OnHeaders(none.WrittenSpan);
+        }
+
+        Status refusal = because.StartsWith("a status", StringComparison.Ordinal) ? Planned : s_leaving;
+        call.EndByServer(refusal, isNotProcessed: true);
+
+        Assert.That(call.Status, Is.EqualTo(refusal));
+    }
+
+    [Test]
+    public void Refusal_OfACallThatIsGivenUpBeforeItStartsAgain_LeavesItGivenUp()
+    {
+        SingleResponseCall<string> call = _rig.Start(Unary(isBlocking: true), Cancellable);
+        call.EndByServer(s_leaving, isNotProcessed: true);
+        (bool IsDone, bool IsFinished) refused = (call.IsDone, call.IsFinished);
+
+        call.OnDeadline();
+
+        Assert.That(refused, Is.EqualTo((true, false)));
+        Assert.That(call.TryResetForRetry(), Is.False);
+        AssertFailed(Settle(call), StatusMapping.ClientDeadline);
+    }
+
+    [Test]
+    public async Task Refusal_WhileTheStarterSendsTheRequest_WaitsUntilThatThreadIsDone()
+    {
+        bool isHandedOver = false;
+        var retried = new TaskCompletionSource<(bool, object)>(TaskCreationOptions.RunContinuationsAsynchronously);
+        var method = new LooseMethod { OnRetry = with => retried.SetResult((Volatile.Read(ref isHandedOver), with)) };
+        SingleResponseCall<string> call = _rig.Start(new SingleResponseCall<string>(method, waiter: null));
+        call.KeepSnapshot("request");
+        call.MarkStarting(isWhole: false);
+
+        call.EndByServer(s_leaving, isNotProcessed: true);
+        await Task.Run(() => { }).Bounded(); // A retry that does not wait was queued before this.
+        Volatile.Write(ref isHandedOver, true);
+        call.MarkHandedOver();
+
+        Assert.That(await retried.Task.Bounded(), Is.EqualTo((true, (object)"request")));
+        Assert.That((call.IsFinished, call.Connection), Is.EqualTo((false, (object?)null)));
+        call.Dispose();
+    }
+
+    [Test]
+    public async Task EndedToken_AskedForAtAnyTime_FiresOnThePoolAndSurvivesItsCallbacks()
+    {
+        SingleResponseCall<string> early = Unary(isBlocking: false);
+        early.TryArm(default, isLongBegun: true);
+        var fired = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+        using var first = early.Ended.Register(() => fired.SetResult(Thread.CurrentThread.IsThreadPoolThread));
+        using var last = early.Ended.Register(() => throw new InvalidOperationException("A callback of a user."));
+
+        TestThread.Start("ender", early.Dispose).Join();
+
+        Assert.That(await fired.Task.Bounded(), Is.True);
+        SingleResponseCall<string> late = Unary(isBlocking: false);
+        late.TryArm(default, isLongBegun: true);
+        late.Dispose();
+        await Timeouts.Eventually(() => late.Ended.IsCancellationRequested);
+    }
+
+    /// <summary>Lets the call's own thread or the pending user code take the outcome.</summary>
+    private static Task<string> Settle(SingleResponseCall<string> call)
+    {
+        if (call.Waiter is null)
+        {
+            call.RunUserCode();
+            return call.ResponseAsync;
+        }
+
+        try
+        {
+            return Task.FromResult(call.TakeResponse());
+        }
+        catch (RpcException exception)
+        {
+            return Task.FromException<string>(exception);
+        }
+    }
+
+    private SingleResponseCall<string> Unary(bool isBlocking) => new(_method, isBlocking ? new AutoResetLatch() : null);
+}

@@ -1,0 +1,30 @@
+using Grpc.Core;
+using RpcOverShm.Clients;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Tests.Clients;
+
+/// <summary>A method of no channel: a test sends its calls by hand or not at all, and ends them.</summary>
+internal sealed class LooseMethod()
+    : AnsweredMethod<string>(OfNoChannel, "/loose/method", Marshallers.StringMarshaller)
+{
+    public static ClientSettings OfNoChannel { get; } = new()
+    {
+        MaxReceiveMessageBytes = null,
+        MaxSendMessageBytes = null,
+        CallWindow = 1 << 16,
+        Codec = null,
+        AllowInPlaceParsing = false,
+        ThrowsOperationCanceled = false,
+        Credentials = [],
+        Authority = "",
+        Scheduling = SchedulingMode.ThreadPool,
+        Logger = new LogGuard(),
+    };
+
+    /// <summary>Runs in place of a transparent retry; null if the test allows none.</summary>
+    public Action<object>? OnRetry { get; init; }
+
+    public override void Start(ClientCall call, object snapshot) =>
+        (OnRetry ?? throw new InvalidOperationException("A call of no channel can't be started."))(snapshot);
+}

@@ -1,0 +1,106 @@
+using System.Net.Sockets;
+using Grpc.Core;
+using RpcOverShm.Clients;
+using RpcOverShm.Connections;
+using RpcOverShm.Links;
+using RpcOverShm.Tests.Links;
+
+namespace RpcOverShm.Tests.Clients;
+
+/// <summary>Callers share the attempts to connect. A server that does not answer holds an attempt for a test.</summary>
+internal sealed class SubchannelTests
+{
+    [Test]
+    public async Task Callers_OfOneAttemptAndOfThePauseBehindIt_ShareItsFailure()
+    {
+        using var server = new FakeServer();
+        await using var rig = new SubchannelRig(server.Address);
+        Task<Connection> first = rig.GetAsync();
+        using Socket handshake = await server.AcceptAsync();
+        Task<Connection> second = rig.GetAsync();
+        Task<Connection> ready = rig.GetAsync(isWaitForReady: true);
+
+        handshake.Dispose();
+        ConnectException failure = await FailureOf<ConnectException>(first);
+
+        Assert.That(failure.Failure, Is.EqualTo(ConnectFailure.Refused));
+        Assert.That(await FailureOf<ConnectException>(second), Is.SameAs(failure));
+        Assert.That(await FailureOf<ConnectException>(rig.GetAsync()), Is.SameAs(failure));
+        Assert.That(ready.IsCompleted, Is.False);
+        Assert.That(rig.Subchannel.Connectivity.State, Is.EqualTo(ConnectivityState.TransientFailure));
+    }
+
+    [Test]
+    public async Task Caller_DuringAnAttemptThatFindsNoServer_GetsAnAttemptOfItsOwn()
+    {
+        using var server = new FakeServer(backlog: 1);
+        List<Socket> waiting = server.FillQueue(); // The attempt waits for its turn.
+        await using var rig = new SubchannelRig(server.Address);
+        Task<Connection>[] callers = [rig.GetAsync(), rig.GetAsync(), rig.GetAsync()];
+
+        server.Dispose();
+        waiting.ForEach(socket => socket.Dispose());
+        var failures = new List<ConnectException>();
+        foreach (Task<Connection> caller in callers)
+        {
+            failures.Add(await FailureOf<ConnectException>(caller));
+        }
+
+        Assert.That(failures.Select(failure => failure.Failure), Is.All.EqualTo(ConnectFailure.NotListening));
+        Assert.That(failures[1], Is.Not.SameAs(failures[0]).And.SameAs(failures[2]));
+    }
+
+    [Test]
+    public async Task Caller_InThePauseAfterThereWasNoServer_EndsItForAll()
+    {
+        await using var rig = new SubchannelRig();
+        await FailureOf<ConnectException>(rig.GetAsync());
+        Task<Connection> ready = rig.GetAsync(isWaitForReady: true);
+        rig.Listen();
+        bool wasReady = ready.IsCompleted;
+
+        Connection connection = await rig.GetAsync().Bounded();
+
+        Assert.That(wasReady, Is.False);
+        Assert.That(await ready.Bounded(), Is.SameAs(connection));
+        Assert.That(await rig.GetAsync().Bounded(), Is.SameAs(connection));
+        Connectivity connectivity = rig.Subchannel.Connectivity;
+        Assert.That(
+            (connectivity.State, connectivity.LastFailure), Is.EqualTo((ConnectivityState.Ready, (object?)null)));
+    }
+
+    [Test]
+    public async Task ShutDown_WakesAllWhoWait([Values] bool isInPause)
+    {
+        using var server = new FakeServer();
+        await using var rig = new SubchannelRig(isInPause ? null : server.Address);
+        if (isInPause)
+        {
+            await FailureOf<ConnectException>(rig.GetAsync());
+        }
+
+        Task<Connection>[] waiting = isInPause
+            ? [rig.GetAsync(isWaitForReady: true)]
+            : [rig.GetAsync(), rig.GetAsync(), rig.GetAsync(isWaitForReady: true)];
+        bool wasWoken = Array.Exists(waiting, task => task.IsCompleted);
+
+        Connection[] live = rig.Subchannel.ShutDown();
+
+        Assert.That(wasWoken, Is.False);
+        Assert.That(live, Is.Empty);
+        foreach (Task<Connection> task in waiting.Append(rig.GetAsync(isWaitForReady: true)))
+        {
+            await FailureOf<ObjectDisposedException>(task);
+        }
+
+        Assert.That(rig.Subchannel.Connectivity.State, Is.EqualTo(ConnectivityState.Shutdown));
+    }
+
+    private static async Task<T> FailureOf<T>(Task<Connection> task)
+        where T : Exception
+    {
+        await ((Task)task).Bounded().ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        Assert.That(task.Exception?.InnerException, Is.InstanceOf<T>());
+        return (T)task.Exception!.InnerException!;
+    }
+}

@@ -1,0 +1,60 @@
+using System.Text;
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm.Tests.Servers;
+
+/// <summary>A refused call is not counted. Only a server that leaves says that no method has seen the call.</summary>
+internal sealed class CallAdmissionTests
+{
+    [TestCase("method", StatusCode.Unimplemented)]
+    [TestCase("codec", StatusCode.Unimplemented)]
+    [TestCase("encoding", StatusCode.Unimplemented)]
+    [TestCase("metadata", StatusCode.ResourceExhausted)]
+    [TestCase("message", StatusCode.ResourceExhausted)]
+    public void Refuse_OfACallThatNoServerTakes_IsFinalAndCountsNothing(string bad, StatusCode code)
+    {
+        using var rig = new ServedRig();
+        var head = new RequestHead
+        {
+            Codec = bad == "codec" ? "xor" : null,
+            Encoding = bad == "encoding" ? "br" : null,
+            Metadata = bad == "metadata" ? new Metadata { { "key", new string('x', 1000) } } : null,
+        };
+
+        StatusTrailer? refusal = Refuse(
+            rig, bad == "method" ? "/test.Rig/Other" : "/test.Rig/Unary", head, bad == "message" ? 1001 : 1000);
+
+        Assert.That((refusal?.Status.StatusCode, refusal?.IsNotProcessed), Is.EqualTo((code, false)));
+        Assert.That(rig.Server.Running.Count, Is.Zero);
+    }
+
+    [Test]
+    public void Refuse_AtTheLimitAndAfterTheStop_TellsThemApart()
+    {
+        using var rig = new ServedRig(maxCalls: 2);
+        StatusTrailer?[] admitted = [Refuse(rig), Refuse(rig)];
+        StatusTrailer? third = Refuse(rig);
+        int running = rig.Server.Running.Count;
+        rig.Server.Running.RemoveByAnyThread();
+        StatusTrailer? afterAnEnd = Refuse(rig);
+        rig.Server.StopAccepting();
+
+        StatusTrailer? afterTheStop = Refuse(rig);
+
+        Assert.That(admitted.Append(afterAnEnd), Is.All.Null);
+        Assert.That(third, Is.EqualTo(new StatusTrailer(StatusMapping.TooManyRunning(2), Metadata: null)));
+        Assert.That(afterTheStop, Is.EqualTo(
+            new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: true)));
+        Assert.That((running, rig.Server.Running.Count), Is.EqualTo((2, 2)));
+    }
+
+    private static StatusTrailer? Refuse(
+        ServedRig rig, string method = "/test.Rig/Unary", RequestHead head = default, int messageLength = 0)
+    {
+        MethodHandler? handler = rig.Server.Settings.Methods.Find(Encoding.UTF8.GetBytes(method));
+        return CallAdmission.Refuse(rig.Server, method, handler, head, messageLength);
+    }
+}

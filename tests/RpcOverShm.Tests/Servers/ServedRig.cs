@@ -1,0 +1,79 @@
+using System.Text;
+using Grpc.Core;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Servers;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Servers;
+
+/// <summary>A server's connection with two methods, and a client worked by hand.</summary>
+internal sealed class ServedRig : IDisposable
+{
+    private readonly LinkPair _links = new();
+    private int _calls;
+
+    public ServedRig(uint maxCalls = PeerLimits.CallsPerConnection, string? encoding = null)
+    {
+        ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder()
+            .AddMethod(MethodOf(MethodType.Unary), (request, context) => Unary(request, context))
+            .AddMethod(
+                MethodOf(MethodType.ServerStreaming),
+                (request, responses, context) => Stream(request, responses, context))
+            .Build();
+        Server = new ServerConnection(
+            _links.Server, number: 1, SettingsOf(service) with { MaxCalls = maxCalls, ResponseEncoding = encoding });
+        Server.Connection.Start();
+        Peer = new RawPeer(_links.Client);
+    }
+
+    public ServerConnection Server { get; }
+
+    public RawPeer Peer { get; }
+
+    public UnaryServerMethod<string, string> Unary { get; init; } = (request, _) => Task.FromResult(request);
+
+    public ServerStreamingServerMethod<string, string> Stream { get; init; } = (_, _, _) => Task.CompletedTask;
+
+    public static Method<string, string> MethodOf(MethodType type, string service = "test.Rig") =>
+        new(type, service, $"{type}", Marshallers.StringMarshaller, Marshallers.StringMarshaller);
+
+    public static ServerSettings SettingsOf(params ServerServiceDefinition[] services) => new()
+    {
+        MaxReceiveMessageBytes = 1000,
+        MaxSendMessageBytes = null,
+        CallWindow = 64 << 10,
+        MaxCalls = 100,
+        MaxMetadataBytes = 1000,
+        HasDetailedErrors = false,
+        AllowInPlaceParsing = false,
+        Scheduling = SchedulingMode.Adaptive,
+        Methods = new MethodTable(services, []),
+        Logger = new LogGuard(),
+    };
+
+    /// <summary>Sends the first frame of a call, with the whole request unless the flags say otherwise.</summary>
+    public CallId Call(MethodType type, FrameFlags flags = FrameFlags.HasMessage | FrameFlags.HalfClose)
+    {
+        var id = new CallId(_calls++, generation: 1, isFromAcceptor: false);
+        Peer.Send(new RawFrame(FrameKind.CallStart, id, flags, HeadOf(type), "request"u8.ToArray()));
+        return id;
+    }
+
+    public void Dispose()
+    {
+        Server.Connection.Close(new CloseReason(CloseKind.Local, "The test is over."));
+        Assert.That(Server.Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
+        Peer.Dispose();
+        _links.Dispose();
+    }
+
+    private static byte[] HeadOf(MethodType type)
+    {
+        using var head = new PooledBufferWriter();
+        new RequestHead { Method = Encoding.UTF8.GetBytes(MethodOf(type).FullName) }.Encode(head);
+        return head.WrittenSpan.ToArray();
+    }
+}

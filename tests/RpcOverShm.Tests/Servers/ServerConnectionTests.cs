@@ -1,0 +1,114 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Servers;
+
+/// <summary>The count of methods, which outlive their calls, and the frames that end both.</summary>
+internal sealed class ServerConnectionTests
+{
+    private readonly TaskCompletionSource _began = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource<string> _result = new();
+
+    [Test]
+    public async Task Idle_IsReachedWithTheLastMethodAndNotWithTheLastCall()
+    {
+        using var rig = new ServedRig { Unary = HeldAsync };
+        CallId call = rig.Call(MethodType.Unary);
+        await _began.Task.Bounded();
+        rig.Server.StopAccepting();
+        Task idle = rig.Server.WhenIdleAsync();
+
+        rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
+        RawFrame end = rig.Peer.ReceiveUntil(FrameKind.End)[^1];
+        await rig.Server.Connection.WhenIncomingCallsEndAsync().Bounded();
+        (bool, int) whileItRuns = (idle.IsCompleted, rig.Server.Running.Count);
+        _result.SetResult("too late");
+        await idle.Bounded();
+
+        Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        Assert.That(whileItRuns, Is.EqualTo((false, 1)));
+        Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(rig.Peer.ReceiveAll(), Is.Empty, "A call ends once.");
+    }
+
+    [Test]
+    public async Task Stop_RefusesLaterCallsAsUnseenAndEndsTheOthersWithTheirTokens()
+    {
+        using var rig = new ServedRig { Unary = UntilCancelledAsync };
+        CallId live = rig.Call(MethodType.Unary);
+        await _began.Task.Bounded();
+
+        rig.Server.StopAccepting();
+        CallId late = rig.Call(MethodType.Unary);
+        List<RawFrame> refusal = rig.Peer.ReceiveUntil(FrameKind.End);
+        rig.Server.EndAllCalls(StatusMapping.ServerStopping);
+        RawFrame end = rig.Peer.Receive();
+        await rig.Server.WhenIdleAsync().Bounded();
+
+        Assert.That(refusal[0].Kind, Is.EqualTo(FrameKind.GoAway), "A retry must not meet this connection.");
+        Assert.That(refusal.Select(frame => frame.Call), Is.EqualTo(new[] { CallId.None, late }));
+        Assert.That(StatusTrailer.Decode(refusal[1].Head), Is.EqualTo(
+            new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: true)));
+        Assert.That(end.Call, Is.EqualTo(live));
+        Assert.That(StatusTrailer.Decode(end.Head), Is.EqualTo(
+            new StatusTrailer(StatusMapping.ServerStopping, Metadata: null, IsNotProcessed: false)));
+    }
+
+    [Test]
+    public async Task Cancel_BeforeTheRequestIsWhole_RunsNoMethodAndLeavesNoneCounted()
+    {
+        using var rig = new ServedRig { Unary = HeldAsync };
+        CallId call = rig.Call(MethodType.Unary, FrameFlags.HasMessage); // The half-close is missing.
+        await Timeouts.Eventually(() => rig.Server.Running.Count == 1);
+
+        rig.Peer.Send(new RawFrame(FrameKind.Cancel, call));
+        await rig.Server.WhenIdleAsync().Bounded();
+
+        Assert.That(rig.Peer.Receive().Kind, Is.EqualTo(FrameKind.End));
+        Assert.That(_began.Task.IsCompleted, Is.False);
+    }
+
+    [Test]
+    public async Task Response_IsHeadersThenMessagesThenTheStatus([Values] bool isEncoded)
+    {
+        IServerStreamWriter<string>? writer = null;
+        Exception? lateHeaders = null;
+        using var rig = new ServedRig(encoding: isEncoded ? MessageEncoding.Gzip : null)
+        {
+            Stream = async (request, responses, context) =>
+            {
+                writer = responses;
+                await (isEncoded ? Task.CompletedTask : context.WriteResponseHeadersAsync([]));
+                await responses.WriteAsync("one");
+                lateHeaders = Assert.CatchAsync(() => context.WriteResponseHeadersAsync([]));
+                _ = responses.WriteAsync("two"); // The method does not wait for it, and its end does.
+                context.Status = new Status(StatusCode.DataLoss, "lost");
+            },
+        };
+        rig.Call(MethodType.ServerStreaming);
+
+        List<RawFrame> frames = rig.Peer.ReceiveUntil(FrameKind.End);
+
+        Assert.That(frames.Select(frame => frame.Kind), Is.EqualTo(
+            (FrameKind[])[FrameKind.Headers, FrameKind.Message, FrameKind.Message, FrameKind.End]));
+        Assert.That(StatusTrailer.Decode(frames[^1].Head).Status, Is.EqualTo(new Status(StatusCode.DataLoss, "lost")));
+        Assert.That(lateHeaders, Is.InstanceOf<InvalidOperationException>());
+        Assert.That(async () => await writer!.WriteAsync("three").Bounded(), Throws.InvalidOperationException);
+        Assert.That(rig.Peer.ReceiveAll(), Is.Empty);
+        await rig.Server.WhenIdleAsync().Bounded();
+    }
+
+    private Task<string> HeldAsync(string request, ServerCallContext context)
+    {
+        _began.SetResult();
+        return _result.Task;
+    }
+
+    private Task<string> UntilCancelledAsync(string request, ServerCallContext context)
+    {
+        context.CancellationToken.Register(() => _result.SetResult("too late"));
+        return HeldAsync(request, context);
+    }
+}
