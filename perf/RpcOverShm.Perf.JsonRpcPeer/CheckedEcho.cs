@@ -1,6 +1,4 @@
 using PolyType;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 using StreamJsonRpc;
 
 namespace RpcOverShm.Perf.JsonRpcPeer;

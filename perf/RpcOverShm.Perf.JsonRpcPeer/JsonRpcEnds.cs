@@ -1,8 +1,5 @@
 using System.Net.Sockets;
-using System.Runtime.CompilerServices;
 using Nerdbank.Streams;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
 using StreamJsonRpc;
 
 namespace RpcOverShm.Perf.JsonRpcPeer;

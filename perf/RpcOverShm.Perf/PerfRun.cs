@@ -1,10 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf;
 
 /// <summary>

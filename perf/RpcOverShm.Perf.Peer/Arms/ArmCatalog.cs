@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Records;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>All mechanisms that can be measured, in the order of the tables.</summary>

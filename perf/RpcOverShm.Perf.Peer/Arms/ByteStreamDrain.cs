@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of a drain over a byte stream: one write for each message, one answer for all.</summary>

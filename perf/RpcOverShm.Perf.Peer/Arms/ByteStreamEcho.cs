@@ -1,7 +1,3 @@
-using System.Buffers.Binary;
-using System.Runtime.CompilerServices;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of an echo over a byte stream: one write, and reads until the reply is whole.</summary>

@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of a pump over a byte stream: reads as much as there is, and takes it apart.</summary>

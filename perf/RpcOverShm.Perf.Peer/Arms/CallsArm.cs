@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

@@ -1,7 +1,3 @@
-using Google.Protobuf;
-using Grpc.Core;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of a client-streaming call by a generated client.</summary>

@@ -1,8 +1,3 @@
-using System.Runtime.CompilerServices;
-using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

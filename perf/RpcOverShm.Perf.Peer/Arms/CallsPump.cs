@@ -1,7 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of a server-streaming call by a generated client.</summary>

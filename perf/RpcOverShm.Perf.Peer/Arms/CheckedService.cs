@@ -1,9 +1,3 @@
-using Google.Protobuf;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The service of all gRPC arms: what comes in is checked, what goes out can be.</summary>

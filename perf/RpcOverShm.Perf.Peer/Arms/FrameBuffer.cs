@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Grpc.Core;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

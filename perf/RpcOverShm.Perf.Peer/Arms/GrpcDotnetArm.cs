@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using Grpc.Core;
 using Grpc.Net.Client;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;

@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>Two message queues of POSIX, one each way, for one caller. Both sides block in the kernel.</summary>

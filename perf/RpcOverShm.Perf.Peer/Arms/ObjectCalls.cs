@@ -1,9 +1,6 @@
 using System.Buffers;
 using System.Runtime.Serialization;
 using System.Xml;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

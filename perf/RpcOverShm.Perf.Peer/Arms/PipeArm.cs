@@ -1,5 +1,4 @@
 using System.IO.Pipes;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

@@ -1,6 +1,3 @@
-using Google.Protobuf;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>Protobuf, with the message of the gRPC arms.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The client's end of <see cref="RawCalls"/>, as generated code would call them.</summary>

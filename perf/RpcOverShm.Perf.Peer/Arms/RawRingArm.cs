@@ -1,7 +1,4 @@
-using System.Buffers.Binary;
 using RpcOverShm.Links;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>The product's byte stream, <see cref="ShmStream"/>, with the same messages as the pipe.</summary>

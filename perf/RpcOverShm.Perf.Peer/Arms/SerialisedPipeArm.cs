@@ -1,8 +1,3 @@
-using System.Buffers.Binary;
-using System.Runtime.CompilerServices;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

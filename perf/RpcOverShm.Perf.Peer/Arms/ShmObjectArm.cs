@@ -1,6 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>

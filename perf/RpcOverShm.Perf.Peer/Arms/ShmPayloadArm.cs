@@ -1,8 +1,4 @@
 using System.Buffers;
-using System.Runtime.CompilerServices;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using RpcOverShm.Links;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

@@ -1,7 +1,5 @@
-using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

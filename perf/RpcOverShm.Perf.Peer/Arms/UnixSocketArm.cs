@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

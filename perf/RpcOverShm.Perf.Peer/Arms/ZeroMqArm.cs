@@ -1,8 +1,5 @@
-using System.Globalization;
 using NetMQ;
 using NetMQ.Sockets;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 

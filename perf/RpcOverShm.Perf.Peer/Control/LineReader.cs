@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Peer.Control;
 
 /// <summary>Reads what <see cref="LineWriter"/> has written, word by word.</summary>

@@ -1,6 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Control;
 
 /// <summary>

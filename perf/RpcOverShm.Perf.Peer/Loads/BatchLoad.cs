@@ -1,7 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>Runs the callers of one slice of echoes side by side and adds up what they saw.</summary>

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>

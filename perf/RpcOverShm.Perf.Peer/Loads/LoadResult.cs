@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>What one slice of load came to, as its client saw it, or all its clients together.</summary>

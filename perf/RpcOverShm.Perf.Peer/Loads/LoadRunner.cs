@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>Has the server send the messages of one slice, and takes them.</summary>

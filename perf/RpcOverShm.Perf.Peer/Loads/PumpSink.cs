@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>

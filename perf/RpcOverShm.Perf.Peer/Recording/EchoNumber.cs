@@ -1,6 +1,3 @@
-using System.Buffers.Binary;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Control;
-
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>What this process occupies, as the kernel counts it; zeros elsewhere than on Linux.</summary>

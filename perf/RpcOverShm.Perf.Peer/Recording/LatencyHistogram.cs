@@ -1,5 +1,4 @@
 using System.Numerics;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 

@@ -1,5 +1,4 @@
 using System.Runtime;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 

@@ -1,9 +1,3 @@
-using System.Runtime.CompilerServices;
-using Google.Protobuf;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>Records by calls of the service's methods.</summary>

@@ -1,5 +1,4 @@
 using System.Buffers;
-using Grpc.Core;
 
 namespace RpcOverShm.Perf.Peer.Records;
 

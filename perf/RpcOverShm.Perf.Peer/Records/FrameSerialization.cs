@@ -1,7 +1,4 @@
 using System.Buffers;
-using System.Buffers.Binary;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Arms;
 
 namespace RpcOverShm.Perf.Peer.Records;
 

@@ -1,7 +1,3 @@
-using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>What carries records there and back.</summary>

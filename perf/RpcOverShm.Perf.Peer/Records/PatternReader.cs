@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>Makes the values of a record from the bytes of a pattern, in their order.</summary>

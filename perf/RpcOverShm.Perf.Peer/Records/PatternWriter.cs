@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>Gives the pattern back that a record was made from, as <see cref="PatternReader"/> took it.</summary>

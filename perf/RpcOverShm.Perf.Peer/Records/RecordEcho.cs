@@ -1,9 +1,3 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>The client's end of an echo of records: the kind of record is that of the size that is asked for.</summary>

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using Google.Protobuf;
-using Grpc.Core;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Perf.Peer.Records;

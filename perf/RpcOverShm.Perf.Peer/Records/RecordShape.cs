@@ -1,6 +1,3 @@
-using Google.Protobuf;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>

@@ -1,10 +1,3 @@
-using System.Runtime.CompilerServices;
-using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>

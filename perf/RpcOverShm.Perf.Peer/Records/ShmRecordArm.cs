@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>The product with records, in one of its serialisers.</summary>

@@ -1,5 +1,3 @@
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>About 100 KB of records.</summary>

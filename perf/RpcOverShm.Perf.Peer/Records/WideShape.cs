@@ -1,5 +1,3 @@
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>A record of about 1 KiB, with strings and a map.</summary>

@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using BenchmarkDotNet.Attributes;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Micro;
 

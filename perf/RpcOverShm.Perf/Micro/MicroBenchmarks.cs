@@ -5,7 +5,6 @@ using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Micro;
 

@@ -2,7 +2,6 @@ using BenchmarkDotNet.Attributes;
 using Google.Protobuf;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Perf.Peer.Records;
 
 namespace RpcOverShm.Perf.Micro;
 

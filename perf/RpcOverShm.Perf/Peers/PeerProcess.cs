@@ -1,9 +1,5 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Text;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peers;
 

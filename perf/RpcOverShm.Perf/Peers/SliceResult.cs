@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>One slice of load, as both processes saw it.</summary>

@@ -1,7 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-using RpcOverShm.Perf.Report.Charts;
 using RpcOverShm.Perf.Scenarios;
 
 namespace RpcOverShm.Perf.Quick;

@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Quick;
 
 [TestFixture]

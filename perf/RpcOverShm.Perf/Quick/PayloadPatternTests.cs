@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Quick;
 
 [TestFixture]

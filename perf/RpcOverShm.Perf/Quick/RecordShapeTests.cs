@@ -1,6 +1,4 @@
 using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peer.Records;
 
 namespace RpcOverShm.Perf.Quick;
 

@@ -1,10 +1,5 @@
 using System.Text.Json;
 using System.Text.RegularExpressions;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Quick;
 

@@ -1,7 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>

@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>One arm with one kind of caller in one cell: makes its orders, and keeps what its slices came to.</summary>

@@ -1,9 +1,5 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Reflection;
 using System.Runtime.InteropServices;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Recording;
 

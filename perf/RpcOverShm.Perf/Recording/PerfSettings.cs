@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>How long and in which order a run measures: from the environment, else by default.</summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>Numbers as people read them.</summary>

@@ -1,8 +1,6 @@
-using System.Globalization;
 using System.Net;
 using System.Text;
 using System.Text.RegularExpressions;
-using RpcOverShm.Perf.Report.Charts;
 
 namespace RpcOverShm.Perf.Report;
 

@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>The facts of a run as rows of a table: a name, and what it is.</summary>

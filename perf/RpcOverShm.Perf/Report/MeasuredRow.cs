@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>A row with what only the table for people tells.</summary>

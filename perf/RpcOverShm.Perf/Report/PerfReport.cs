@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>The content of <c>latest.json</c>.</summary>

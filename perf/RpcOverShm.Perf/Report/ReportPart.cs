@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Report.Charts;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>

@@ -1,8 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Report.Charts;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>The content of the report for people, for the page and for Markdown alike.</summary>

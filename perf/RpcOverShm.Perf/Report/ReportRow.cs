@@ -1,5 +1,4 @@
 using System.Text.Json.Serialization;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Report;
 

@@ -1,7 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>

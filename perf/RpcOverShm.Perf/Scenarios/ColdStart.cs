@@ -1,9 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>

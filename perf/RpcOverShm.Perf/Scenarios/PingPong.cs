@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
 using static RpcOverShm.Perf.Scenarios.BarArm;
 using static RpcOverShm.Perf.Scenarios.BarKind;
 

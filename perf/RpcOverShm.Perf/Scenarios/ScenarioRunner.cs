@@ -1,9 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Report.Charts;
 
 /// <summary>Makes the charts of a report out of its rows; those that have rows.</summary>
