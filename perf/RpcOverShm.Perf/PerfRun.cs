@@ -31,7 +31,7 @@ internal sealed class PerfRun : IAsyncDisposable
     public Fleet Fleet { get; } = new();
 
     /// <summary>Starts all arms, for the first scenario that needs them.</summary>
-    public async Task StartFleetAsync()
+    public async Task<Fleet> StartFleetAsync()
     {
         if (!_isFleetStarted)
         {
@@ -40,6 +40,8 @@ internal sealed class PerfRun : IAsyncDisposable
             await Fleet.StartAsync();
             await LearnFactsAsync(Fleet.Pairs[0]);
         }
+
+        return Fleet;
     }
 
     /// <summary>

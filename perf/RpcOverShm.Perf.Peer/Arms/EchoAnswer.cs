@@ -10,7 +10,7 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     private byte[] _buffer = [];
 
     /// <summary>
-    /// True when the request asks for an answer of another size: prefix and answer, until the next one.
+    /// Returns true when the request asks for an answer of another size: prefix and answer, until the next one.
     /// </summary>
     public bool TryMake(ReadOnlySpan<byte> request, out Memory<byte> answer)
     {
@@ -29,5 +29,27 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
         answer = _buffer.AsMemory(0, prefixBytes + size);
         EchoNumber.FillReply(answer.Span[prefixBytes..], request);
         return true;
+    }
+
+    /// <summary>
+    /// Checks and counts a request, unless that was done. Returns a fresh answer when the request asks for one of
+    /// another size, and null when the request itself is the answer.
+    /// </summary>
+    public static byte[]? MakeOther(ReadOnlySpan<byte> request, bool isCounted = false)
+    {
+        if (!isCounted)
+        {
+            ServedTally.CountRequest(request);
+        }
+
+        int size = EchoNumber.ReplyBytes(request);
+        if (size == LoadOrder.SameAsRequest)
+        {
+            return null;
+        }
+
+        byte[] reply = GC.AllocateUninitializedArray<byte>(size);
+        EchoNumber.FillReply(reply, request);
+        return reply;
     }
 }

@@ -69,26 +69,38 @@ internal interface IEcho
     ValueTask CallAsync();
 }
 
-/// <summary>A way to have the server send messages. One thread at a time, and in the form it was opened for.</summary>
+/// <summary>
+/// A way to have the server send messages. One thread at a time. A pump for a blocking caller has done its work when it
+/// returns.
+/// </summary>
 internal interface IPump
 {
-    /// <summary>Asks for messages numbered from 0 and gives each to the sink, in their order.</summary>
-    void Receive(long messages, int sizeBytes, PumpSink sink);
-
-    /// <inheritdoc cref="Receive"/>
+    /// <summary>Asks for messages numbered from 0 and passes each to the sink, in their order.</summary>
     Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink);
 }
 
 /// <summary>
-/// A way to send the server messages. One thread at a time, and in the form it was opened for.
+/// A way to send the server messages. One thread at a time. A drain for a blocking caller has done its work when it
+/// returns.
 /// </summary>
 internal interface IDrain
 {
-    /// <summary>Sends messages numbered from 0, and waits until the server says that it has all.</summary>
-    void Send(long messages, int sizeBytes);
+    /// <summary>Sends messages numbered from 0. Returns how many the server says that it has received.</summary>
+    Task<long> SendAsync(long messages, int sizeBytes);
+}
 
-    /// <inheritdoc cref="Send"/>
-    Task SendAsync(long messages, int sizeBytes);
+/// <summary>
+/// A connection that carries whole messages both ways, for arms whose two ends block or spin. One thread at a time.
+/// </summary>
+internal interface IMessageLink
+{
+    /// <summary>The last message, until the next one.</summary>
+    ReadOnlySpan<byte> Received { get; }
+
+    void Send(ReadOnlySpan<byte> message);
+
+    /// <summary>Waits for a message.</summary>
+    void Receive();
 }
 
 /// <summary>Calls that are sent together: prepare, call, check. One thread at a time.</summary>

@@ -63,6 +63,23 @@ internal sealed unsafe class MappedLines
     /// <summary>The other side's message, where it lies.</summary>
     public ReadOnlySpan<byte> Get() => new(Message(!_isClient), *(int*)(Line(!_isClient) + LengthOffset));
 
+    /// <summary>Answers the request that came with a word: the server's side.</summary>
+    public void Answer(long word, bool carriesMessages)
+    {
+        if (carriesMessages)
+        {
+            ReadOnlySpan<byte> request = Get();
+            ServedTally.CountRequest(request);
+            Put(request);
+        }
+        else
+        {
+            ServedTally.Count(wrongBytes: 0);
+        }
+
+        Own = word;
+    }
+
     private ref long Word(bool ofClient) => ref *(long*)Line(ofClient);
 
     private byte* Line(bool ofClient) => _start + (ofClient ? 0 : LineBytes);

@@ -14,8 +14,8 @@ internal sealed class LoadRunner(IArmClient client)
     public LoadResult Run(LoadOrder order) => order.Shape switch
     {
         LoadShape.Echo => EchoLoad.Run(order, EchoCallers(order)),
-        LoadShape.Pump => PumpLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
-        LoadShape.Drain => DrainLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
+        LoadShape.Pump => OneWayLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
+        LoadShape.Drain => OneWayLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
         LoadShape.Batch => BatchLoad.Run(order, _batch ??= client.OpenBatch()),
         _ => throw new ArgumentOutOfRangeException(nameof(order), order.Shape, "No such load."),
     };

@@ -14,6 +14,8 @@ internal sealed class RecordFormat(string name, Func<ShmCodec>? getCodec)
 
     public static RecordFormat MessagePack { get; } = new("msgpack", () => ShmMessagePackCodec.Instance);
 
+    public static IReadOnlyList<RecordFormat> All { get; } = [Protobuf, MessagePack];
+
     public string Name => name;
 
     /// <summary>A library that only its own arms load: a program that has just started does without.</summary>

@@ -36,6 +36,27 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
 
     public BarAcross Across { get; init; }
 
+    /// <summary>A cost that is at most so many times another arm's.</summary>
+    public static Bar AtMostTimes(double limit, double aim, string figure, BarArm of, BarArm against) =>
+        new(figure, BarKind.AtMostTimes, of, limit, aim) { Against = against };
+
+    /// <summary>A cost that another arm's exceeds at least so many times.</summary>
+    public static Bar TimesBetter(double limit, double aim, string figure, BarArm of, BarArm against) =>
+        new(figure, BarKind.TimesBetter, of, limit, aim) { Against = against };
+
+    /// <summary>Managed bytes of a call that are at most so many.</summary>
+    public static Bar AtMostBytes(
+        double limit, double aim, string figure, BarArm of, Func<RoundFigures, double> measure, double offset = 0) =>
+        new(figure, BarKind.AtMost, of, limit, aim) { Measure = measure, Offset = offset, Unit = "B" };
+
+    /// <summary>Calls or messages a second that are at least so many.</summary>
+    public static Bar AtLeastPerSecond(double limit, double aim, string figure, BarArm of, string unit) =>
+        new(figure, BarKind.AtLeast, of, limit, aim) { Measure = round => 1e6 / round.PerMessageUs, Unit = unit };
+
+    /// <summary>The same bars, measured in one cell.</summary>
+    public static IEnumerable<Bar> In(string cell, params IEnumerable<Bar> bars) =>
+        bars.Select(bar => bar with { Cell = cell });
+
     private bool IsUpperLimit => Kind is BarKind.AtMost or BarKind.AtMostTimes;
 
     private bool IsComparison => Kind is BarKind.AtMostTimes or BarKind.TimesBetter;

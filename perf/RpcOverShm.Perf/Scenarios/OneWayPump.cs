@@ -4,11 +4,9 @@ namespace RpcOverShm.Perf.Scenarios;
 /// Several processes, with a connection each, send messages one way to one server, which says when it has all: what a
 /// collector of logs or samples takes in.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(11)]
 [Category(nameof(OneWayPump))]
-public sealed class OneWayPump
+public sealed class OneWayPump() : Scenario(s_plan)
 {
     private const int Kibibyte = 1 << 10;
     private const int Megabyte = 1_000_000;
@@ -17,18 +15,8 @@ public sealed class OneWayPump
 
     private static readonly ScenarioPlan s_plan = new(nameof(OneWayPump), [.. MakeCells()])
     {
-        FleetAsync = static run => run.StartCrowdAsync(),
+        IsForCrowd = true,
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Drain_ManyClients_ArrivesAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells()
     {

@@ -5,32 +5,20 @@ namespace RpcOverShm.Perf.Scenarios;
 /// from when the call should have started, so that a stall is charged with all calls that would have been made
 /// meanwhile.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(3)]
 [Category(nameof(PingPong))]
 [Category(nameof(OpenLoop))]
-public sealed class OpenLoop
+public sealed class OpenLoop() : Scenario(s_plan)
 {
     private const int SizeBytes = 100;
 
     private static readonly ScenarioPlan s_plan =
         new(nameof(OpenLoop), [MakeCell(0.25), MakeCell(0.5), MakeCell(0.75)]);
 
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Echo_OnSchedule_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
-
     private static CellPlan MakeCell(double share) =>
         new(nameof(OpenLoop), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, SizeBytes))
         {
-            Variant = string.Create(CultureInfo.InvariantCulture, $"{share * 100:0} % of capacity"),
+            Variant = Format.Invariant($"{share * 100:0} % of capacity"),
             Arms = [.. ArmSets.Few, "uds", "grpc-dotnet-uds", "grpc-core-uds"],
             Callers = [CallerKind.Blocking],
             OfferedShare = share,

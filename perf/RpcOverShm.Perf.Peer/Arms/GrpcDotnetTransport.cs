@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using Grpc.Net.Client;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
@@ -9,14 +8,11 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// gRPC as a program of today has it: grpc-dotnet's client, its server on Kestrel, a Unix domain socket between them.
+/// The current implementation of gRPC: grpc-dotnet's client, its server on Kestrel, a Unix domain socket between them.
 /// Default options but for messages of any size, and without the log that would go to standard output.
 /// </summary>
-internal sealed class GrpcDotnetArm : CallsArm
+internal sealed class GrpcDotnetTransport : CallsTransport
 {
-    public override string Name => "grpc-dotnet-uds";
-
-    /// <summary>Starts a server; it lives as long as the process.</summary>
     public static async Task<string> StartServerAsync<TService>(string place)
         where TService : class
     {
@@ -31,23 +27,16 @@ internal sealed class GrpcDotnetArm : CallsArm
         return place;
     }
 
-    public static GrpcChannel OpenChannel(string place) => GrpcChannel.ForAddress(
+    public override Task<string> ServeAsync(CallsService service, string place) => service.ServeByKestrelAsync(place);
+
+    public override ChannelBase OpenChannel(string place) => GrpcChannel.ForAddress(
         "http://localhost",
         new GrpcChannelOptions
         {
             MaxReceiveMessageSize = null,
             HttpHandler = new SocketsHttpHandler
             {
-                ConnectCallback = async (_, cancellation) =>
-                {
-                    var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                    await socket.ConnectAsync(new UnixDomainSocketEndPoint(place), cancellation);
-                    return new NetworkStream(socket, ownsSocket: true);
-                },
+                ConnectCallback = async (_, cancellation) => await SocketArm.ConnectUnixAsync(place, cancellation),
             },
         });
-
-    public override Task<string> ServeAsync(string place) => StartServerAsync<CheckedService>(place);
-
-    protected override ChannelBase MakeChannel(string place) => OpenChannel(place);
 }

@@ -5,22 +5,21 @@ using System.Xml;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The service of the arm with plain objects: data contracts in the binary form of XML, which is what WCF puts into its
-/// pipe.
+/// Plain objects: data contracts in the binary form of XML, as WCF sends them through its pipe. It shows what a service
+/// pays that keeps its data contracts.
 /// </summary>
-internal static class ObjectCalls
+internal sealed class ObjectForm : MessageForm<ContractMessage>
 {
     private static readonly DataContractSerializer s_serializer = new(typeof(ContractMessage));
-    private static readonly Marshaller<ContractMessage> s_contract = new(Write, Read);
 
     [ThreadStatic]
     private static MemoryStream? s_stream;
 
-    public static Method<ContractMessage, ContractMessage> EchoMethod { get; } =
-        new(MethodType.Unary, "rpcovershm.perf.Object", "Echo", s_contract, s_contract);
+    public override Marshaller<ContractMessage> Marshaller { get; } = new(Write, Read);
 
-    public static ServerServiceDefinition Bind() =>
-        ServerServiceDefinition.CreateBuilder().AddMethod(EchoMethod, EchoAsync).Build();
+    public override ContractMessage Make(byte[] bytes) => new() { Data = bytes };
+
+    public override ReadOnlySpan<byte> BytesOf(ContractMessage message, ref byte[] scratch) => message.Data;
 
     private static void Write(ContractMessage message, SerializationContext context)
     {
@@ -42,23 +41,9 @@ internal static class ObjectCalls
         using var reader = XmlDictionaryReader.CreateBinaryReader(bytes, XmlDictionaryReaderQuotas.Max);
         return (ContractMessage)s_serializer.ReadObject(reader)!;
     }
-
-    private static Task<ContractMessage> EchoAsync(ContractMessage request, ServerCallContext context)
-    {
-        ServedTally.CountRequest(request.Data);
-        int size = EchoNumber.ReplyBytes(request.Data);
-        if (size == LoadOrder.SameAsRequest)
-        {
-            return Task.FromResult(request);
-        }
-
-        var reply = new ContractMessage { Data = GC.AllocateUninitializedArray<byte>(size) };
-        EchoNumber.FillReply(reply.Data, request.Data);
-        return Task.FromResult(reply);
-    }
 }
 
-/// <summary>A message as a plain object with a contract.</summary>
+/// <summary>A message as a plain object with a data contract.</summary>
 [DataContract(Name = "Message", Namespace = "")]
 internal sealed class ContractMessage
 {
