@@ -1,6 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>An echo whose request is an array of exactly its size, which is used again for the next of that size.</summary>
+/// <summary>
+/// An echo whose request is an array of exactly its size, which is used again for the next of that size.
+/// </summary>
 internal abstract class ArrayEcho : IEcho
 {
     private readonly Dictionary<int, byte[]> _requests = [];

@@ -21,7 +21,9 @@ internal abstract class ByteStreamArm(string name, StreamCodec? codec = null) : 
 
     public abstract Task<Stream> ConnectAsync(string place, CallerKind caller);
 
-    /// <summary>Accepts clients for as long as the process lives, and serves each on its own until it is gone.</summary>
+    /// <summary>
+    /// Accepts clients for as long as the process lives, and serves each on its own until it is gone.
+    /// </summary>
     protected void AcceptForever(Func<Task<Stream>> acceptAsync) => _ = Task.Run(async () =>
     {
         while (true)

@@ -1,6 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>A gRPC arm: one of the services over one of the transports, with one channel for all that is opened.</summary>
+/// <summary>
+/// A gRPC arm: one of the services over one of the transports, with one channel for all that is opened.
+/// </summary>
 internal sealed class CallsArm(string name, CallsTransport transport, CallsService service) : IArm
 {
     public string Name => name;

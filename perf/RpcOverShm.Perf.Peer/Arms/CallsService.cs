@@ -1,6 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>A service that gRPC arms serve, and the client's way to each of its methods. Every arm of it is alike.</summary>
+/// <summary>
+/// A service that gRPC arms serve, and the client's way to each of its methods. Every arm of it is alike.
+/// </summary>
 internal abstract class CallsService
 {
     /// <summary>Whether its messages are streamed too.</summary>
@@ -19,7 +21,7 @@ internal abstract class CallsService
     public virtual IDrain OpenDrain(ChannelBase channel) => throw new NotSupportedException();
 }
 
-/// <summary>The service of generated code, with the messages of Protobuf.</summary>
+/// <summary>The service of generated code, with Protobuf messages.</summary>
 internal sealed class GeneratedCalls : CallsService
 {
     public override bool HasStreams => true;
@@ -33,7 +35,9 @@ internal sealed class GeneratedCalls : CallsService
     {
         var client = new Conformance.ConformanceClient(channel);
         return new MessageEcho<Payload>(
-            CheckedService.Form, request => client.Echo(request), request => new(client.EchoAsync(request).ResponseAsync));
+            CheckedService.Form,
+            request => client.Echo(request),
+            request => new(client.EchoAsync(request).ResponseAsync));
     }
 
     public override IPump OpenPump(ChannelBase channel) =>

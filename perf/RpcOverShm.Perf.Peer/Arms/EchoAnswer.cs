@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Makes the answers of one connection of an arm without objects: the request itself, or bytes of the size that it
-/// asks for, in a buffer that is used again. One thread at a time.
+/// Makes the answers of one connection of an arm without objects: the request itself, or bytes of the size that it asks
+/// for, in a buffer that is used again. One thread at a time.
 /// </summary>
 /// <param name="prefixBytes">Room before each made answer, for the arm's own use.</param>
 internal sealed class EchoAnswer(int prefixBytes = 0)

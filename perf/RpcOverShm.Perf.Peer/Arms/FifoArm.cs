@@ -3,8 +3,8 @@ using System.Net.Sockets;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Two pipes of the kernel, one each way, found by name: the same object as a child's standard input and output, with
-/// the same buffer. A Unix socket only introduces the two sides.
+/// Two kernel pipes, one each way, opened by name: the same object as a child's standard input and output, with the
+/// same buffer. A Unix socket only introduces the two sides.
 /// </summary>
 internal sealed class FifoArm() : ByteStreamArm("fifo")
 {
@@ -39,7 +39,7 @@ internal sealed class FifoArm() : ByteStreamArm("fifo")
         return Open(RequestsOf(place, client), RepliesOf(place, client), isClient: true);
     }
 
-    // To open a pipe waits until the other side opens it: both do it in the same order.
+    // Opening a pipe waits until the other side opens it: both sides do it in the same order.
     private static DuplexStream Open(string outward, string inward, bool isClient)
     {
         FileStream? first = isClient ? Open(outward, FileAccess.Write) : null;

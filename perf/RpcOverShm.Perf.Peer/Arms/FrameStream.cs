@@ -1,9 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Takes frames, and bytes between them, from a stream by reads of as much as there is, and writes to it. With a
-/// blocking caller nothing is ever awaited: each method has done its work, in the caller's thread, when it returns.
-/// One thread at a time.
+/// Takes frames, and bytes between them, from a stream by large reads, and writes to it. With a blocking caller nothing
+/// is ever awaited: each method has done its work, in the caller's thread, when it returns. One thread at a time.
 /// </summary>
 internal sealed class FrameStream(Stream stream, CallerKind caller)
 {

@@ -18,12 +18,12 @@ internal interface IArm
     /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
     bool IsLocal => false;
 
-    /// <summary>False where the mechanism has no such form.</summary>
+    /// <summary>Whether the mechanism has this form.</summary>
     bool Supports(LoadShape shape, CallerKind caller);
 
     /// <summary>Starts to serve all that the arm supports, any number of clients at a time.</summary>
     /// <param name="place">A path in a directory of the run, which nothing has yet.</param>
-    /// <returns>What <see cref="MakeClient"/> needs to find the server.</returns>
+    /// <returns>The place for <see cref="MakeClient"/>.</returns>
     Task<string> ServeAsync(string place);
 
     /// <summary>Makes the client's end. It connects when something is opened.</summary>
@@ -31,8 +31,8 @@ internal interface IArm
 }
 
 /// <summary>
-/// The client's end of an arm. What it has opened stays open until the process ends. A form that the arm does not
-/// support throws <see cref="NotSupportedException"/>.
+/// The client's end of an arm. Everything that it opens stays open until the process ends. An unsupported form throws
+/// <see cref="NotSupportedException"/>.
 /// </summary>
 internal interface IArmClient
 {
@@ -46,8 +46,8 @@ internal interface IArmClient
 }
 
 /// <summary>
-/// One caller's way to an echo: prepare a request, fill it, call, look at the reply. Used by one thread at a time, and
-/// in one of its two forms, the one it was opened for.
+/// One caller's access to an echo: prepare a request, fill it, call, read the reply. Used by one thread at a time, and
+/// only in the form that it was opened for.
 /// </summary>
 internal interface IEcho
 {
@@ -55,11 +55,11 @@ internal interface IEcho
     ReadOnlySpan<byte> Reply { get; }
 
     /// <summary>
-    /// Makes what the next call sends, all but its bytes: they go into the memory returned. Not on the clock.
+    /// Makes the next request except for its bytes, which go into the returned memory. Not on the clock.
     /// </summary>
     Memory<byte> Prepare(ExchangeSize size);
 
-    /// <summary>The bytes are in place: the last of what is not on the clock.</summary>
+    /// <summary>Completes the request after its bytes are in place. Not on the clock.</summary>
     void Seal()
     {
     }

@@ -1,9 +1,9 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The ceiling of every transport: one thread copies from one buffer of 64 MiB to another, in one process, and nobody
-/// looks at the bytes. Both are far larger than any cache. Whatever the size of a message, what is copied at once is
-/// large: the ceiling is the same for all.
+/// The ceiling of every transport: one thread copies from one buffer of 64 MiB to another, in one process, and nothing
+/// reads the bytes. Both are far larger than any cache. It copies large pieces for any size of message: the ceiling is
+/// the same for all.
 /// </summary>
 internal sealed class MemoryCopyArm : IArm
 {

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// An echo of messages with a form: each is made of its bytes before the clock starts, a fresh one for each call as in a
-/// real program, and taken apart after the clock has stopped.
+/// An echo of messages with a form: each is made of its bytes before the clock starts, a fresh one for each call as in
+/// a real program, and taken apart after the clock has stopped.
 /// </summary>
 internal sealed class MessageEcho<T>(MessageForm<T> form, Func<T, T> call, Func<T, ValueTask<T>> callAsync) : ArrayEcho
     where T : class

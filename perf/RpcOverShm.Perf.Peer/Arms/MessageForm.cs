@@ -48,7 +48,7 @@ internal abstract class MessageForm<T>
     }
 }
 
-/// <summary>Messages of Protobuf, which share the bytes that they are made of.</summary>
+/// <summary>Protobuf messages, which share the bytes that they are made of.</summary>
 internal sealed class ProtobufForm : MessageForm<Payload>
 {
     public override Payload Make(byte[] bytes) => new() { Data = UnsafeByteOperations.UnsafeWrap(bytes) };

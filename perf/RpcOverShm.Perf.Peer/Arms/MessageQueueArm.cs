@@ -1,6 +1,6 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>Two message queues of POSIX, one each way, for one caller. Both sides block in the kernel.</summary>
+/// <summary>Two POSIX message queues, one each way, for one caller. Both sides block in the kernel.</summary>
 internal sealed class MessageQueueArm : IArm
 {
     public string Name => "posix-mq";

@@ -3,8 +3,8 @@ using System.IO.Pipes;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A named pipe of .NET, with messages of raw bytes the baseline. On Linux it is a Unix domain socket underneath. Its
-/// two forms need two names, because a pipe is opened for blocking or for awaiting.
+/// A named pipe of .NET; with messages of raw bytes it is the baseline. On Linux it is a Unix domain socket underneath.
+/// Its two forms need two names, because a pipe is opened for blocking or for awaiting.
 /// </summary>
 internal sealed class PipeArm(StreamCodec? codec = null) : ByteStreamArm("pipe", codec)
 {

@@ -5,9 +5,9 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Messages over the two rings of a link, in records of at most 32 KiB, each visible at once so that one side copies in
-/// while the other copies out. A record says how much of its message is left. Looks for data, and for space, without
-/// pause; only a server that nobody has asked anything for a while sleeps, as every idle server of the suite does. One
+/// Messages over the two rings of a link, in records of at most 32 KiB. Each record is visible at once, so that one
+/// side copies in while the other copies out, and says how much of its message is left. Checks for data, and for space,
+/// without pause; only a server without requests sleeps after a while, as every idle server of the suite does. One
 /// thread.
 /// </summary>
 internal sealed class RingMessages(PeerLink link) : IMessageLink

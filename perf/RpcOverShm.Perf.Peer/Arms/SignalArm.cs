@@ -3,8 +3,8 @@ using System.Runtime.InteropServices;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A memory-mapped file whose other side is told by a signal that there is something, as .NET delivers signals: on a
-/// thread of its own. Nobody should; it shows what the mechanism costs.
+/// A memory-mapped file, and a signal to the other side for each message, which .NET delivers on a thread of its own.
+/// No program should do this; the arm shows the cost of the mechanism.
 /// </summary>
 internal sealed class SignalArm : IArm
 {

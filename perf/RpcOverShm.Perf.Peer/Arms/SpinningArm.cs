@@ -3,10 +3,9 @@ using System.Text;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A memory-mapped file with one guard word each way, which both sides check without pause. Messages are copied in and
-/// out, as people write it by hand; or they stay at home, whatever their size, and the words alone are the floor of
-/// every round trip between two processors. A ring of the product introduces the two sides, and wakes a server without
-/// requests.
+/// A memory-mapped file with one guard word each way, which both sides check without pause, as in hand-written code.
+/// Messages are copied in and out; or no message is carried at all, and the words alone are the floor of every round
+/// trip between two processors. A ring of the product introduces the two sides, and wakes an idle server.
 /// </summary>
 internal sealed class SpinningArm(string name, bool carriesMessages) : IArm
 {

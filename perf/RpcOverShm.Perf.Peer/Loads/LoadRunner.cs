@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// The client's side of the process: carries out slices of load, one at a time. What a slice has opened stays open,
-/// asleep, for the next one of its kind.
+/// The client's side of the process: carries out slices of load, one at a time. Everything that a slice opens stays
+/// open, asleep, for the next slice of its kind.
 /// </summary>
 internal sealed class LoadRunner(IArmClient client)
 {

@@ -37,7 +37,9 @@ internal ref struct PatternCursor(Span<byte> pattern, bool isWriting)
 
     public double Double(double value) => Int32((int)value);
 
-    /// <summary>Handles a text of hexadecimal digits. A wrong one leaves its place empty, so that the check finds it.</summary>
+    /// <summary>
+    /// Handles a text of hexadecimal digits. A wrong one leaves its place empty, so that the check finds it.
+    /// </summary>
     public string Text(string value, int patternBytes)
     {
         Span<byte> place = Take(patternBytes);

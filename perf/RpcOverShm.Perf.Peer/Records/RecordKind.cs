@@ -29,7 +29,8 @@ internal abstract class RecordKind(int sizeBytes)
         new(8 + (3 * TextBytes) + (Marks * 4) + (s_notes.Length * NoteBytes) + SmallBytes, Walk));
 
     /// <summary>Rows of small records.</summary>
-    public static RecordKind<TableRecord> Table { get; } = new(100_000, "EchoTable", new(8 + (Rows * SmallBytes), Walk));
+    public static RecordKind<TableRecord> Table { get; } =
+        new(100_000, "EchoTable", new(8 + (Rows * SmallBytes), Walk));
 
     /// <summary>All kinds; the place is the kind's number in a stream.</summary>
     public static IReadOnlyList<RecordKind> All { get; } = [Tiny, Small, Wide, Table];

@@ -5,7 +5,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Perf.Micro;
 
-/// <summary>Serialisers alone: the records of <c>Serialisers</c>, without anything that carries them.</summary>
+/// <summary>Serialisers alone: the records of <c>Serialisers</c>, without a transport.</summary>
 public class RecordPieces
 {
     private const string Tiny = "three scalars";

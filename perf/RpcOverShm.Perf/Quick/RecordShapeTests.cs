@@ -2,7 +2,7 @@ using Google.Protobuf;
 
 namespace RpcOverShm.Perf.Quick;
 
-/// <summary>Records give back the pattern they were made from, and a field that is wrong is seen.</summary>
+/// <summary>Records are turned back into the pattern that they were made from, and a wrong field is found.</summary>
 [TestFixture]
 [Category("Quick")]
 public sealed class RecordShapeTests

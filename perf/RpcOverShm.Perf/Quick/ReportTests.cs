@@ -20,7 +20,7 @@ public sealed class ReportTests
     [Test]
     public void Write_Json_HasTheNamesThatOthersRead()
     {
-        using JsonDocument json = JsonDocument.Parse(JsonReport.Write(MakeReport()));
+        using JsonDocument json = JsonDocument.Parse(MakeReport().ToJson());
         Assert.That(Names(json.RootElement), Is.EqualTo(s_reportNames));
         JsonElement row = json.RootElement.GetProperty("rows")[0];
         Assert.That(Names(row), Is.EqualTo(s_rowNames));

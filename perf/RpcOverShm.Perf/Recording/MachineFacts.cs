@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Perf.Recording;
 
-/// <summary>What a run's figures depend on. Where the system does not say, a fact is "unknown".</summary>
+/// <summary>The facts that a run's figures depend on. A fact that the system does not tell is "unknown".</summary>
 internal sealed record MachineFacts
 {
     private const string Unknown = "unknown";
@@ -28,7 +28,9 @@ internal sealed record MachineFacts
 
     public required int Cores { get; init; }
 
-    /// <summary>True in a virtual machine: waking a sleeping processor is then much dearer than on the metal.</summary>
+    /// <summary>
+    /// True in a virtual machine, where waking a sleeping processor costs much more than on the metal.
+    /// </summary>
     public required bool Hypervisor { get; init; }
 
     public required string Clocksource { get; init; }
@@ -43,7 +45,7 @@ internal sealed record MachineFacts
 
     public string LoadAverageAfter { get; init; } = Unknown;
 
-    /// <summary>The share of all processor time that the hypervisor gave to others during the run.</summary>
+    /// <summary>The share of all processor time that the hypervisor took away during the run.</summary>
     public double StealPercent { get; init; }
 
     public int RoundsMeasured { get; init; }
@@ -72,6 +74,27 @@ internal sealed record MachineFacts
     };
 
     public static string LoadAverage() => string.Join(' ', FirstLine("/proc/loadavg").Split(' ').Take(3));
+
+    /// <summary>The facts as rows of a table: a name, and its value.</summary>
+    public IReadOnlyList<string[]> Rows(int seed) =>
+    [
+        ["date", Date],
+        ["commit", Commit],
+        ["SDK, runtime", $"{Sdk}, {Runtime}"],
+        ["garbage collector", GcMode],
+        ["large objects", $"from {LohThresholdBytes} bytes on, set alike in all processes of all arms"],
+        ["tiered compilation", TieredCompilation],
+        ["kernel, system", Kernel],
+        ["processor", $"{CpuModel}, {Cores} {(Hypervisor ? "cores, a virtual machine" : "cores")}"],
+        ["clock", Clocksource],
+        ["load average", $"{LoadAverageBefore} before, {LoadAverageAfter} after"],
+        ["steal", Format.Invariant($"{StealPercent:0.00} % of the time")],
+        ["rounds with steal", $"{RoundsWithSteal} of {RoundsMeasured}; none is left out"],
+        ["ring", $"{RingCapacityBytes} bytes each way"],
+        ["measured", Format.Invariant($"{SecondsPerRow} s a row, in {Rounds} rounds")],
+        ["sizes and counts", PerfSettings.IsFull ? "all" : "the short set"],
+        ["seed", Format.Invariant($"{seed}")],
+    ];
 
     private static string CpuFact(string name)
     {
@@ -115,5 +138,31 @@ internal sealed record MachineFacts
         {
             return null;
         }
+    }
+}
+
+/// <summary>
+/// The time of all processors together since the machine started, in the kernel's ticks; zeros on other systems.
+/// </summary>
+/// <param name="All">Everything, idle time included.</param>
+/// <param name="Steal">Time in which the hypervisor ran something else.</param>
+internal readonly record struct CpuTimes(long All, long Steal)
+{
+    // "cpu  user nice system idle iowait irq softirq steal ..." (proc_stat(5))
+    private const int StealField = 7;
+    private const int LastField = 8;
+
+    public static CpuTimes Read()
+    {
+        if (!OperatingSystem.IsLinux())
+        {
+            return default;
+        }
+
+        using var reader = new StreamReader("/proc/stat");
+        string[] fields = reader.ReadLine()!.Split(' ', StringSplitOptions.RemoveEmptyEntries);
+        IEnumerable<string> numbers = fields.Skip(1).Take(LastField);
+        long[] ticks = [.. numbers.Select(number => long.Parse(number, CultureInfo.InvariantCulture))];
+        return new CpuTimes(ticks.Sum(), ticks.ElementAtOrDefault(StealField));
     }
 }

@@ -1,6 +1,8 @@
 namespace RpcOverShm.Perf.Scenarios;
 
-/// <summary>One server pushes messages to ten client processes at once, a stream each, as a feed of prices does.</summary>
+/// <summary>
+/// One server pushes messages to ten client processes at once, a stream each, as a feed of prices does.
+/// </summary>
 [Order(12)]
 [Category(nameof(Broadcast))]
 public sealed class Broadcast() : Scenario(s_plan)

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// A call after a silence, as a program makes it that calls now and then: threads are asleep and processors too, caches
-/// hold something else.
+/// A call after a silence, as in a program that calls now and then: threads and processors are asleep, caches hold
+/// other data.
 /// </summary>
 [Order(2)]
 [Category(nameof(PingPong))]

@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Several processes, with a connection each, send messages one way to one server, which says when it has all: what a
-/// collector of logs or samples takes in.
+/// Several processes, with a connection each, send messages one way to one server, which confirms that it has received
+/// all, as a collector of logs or samples does.
 /// </summary>
 [Order(11)]
 [Category(nameof(OneWayPump))]

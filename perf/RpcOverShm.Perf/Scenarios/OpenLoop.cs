@@ -1,9 +1,8 @@
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Calls on a schedule that is fixed beforehand, at a share of what the same arm can do in a closed loop. A time counts
-/// from when the call should have started, so that a stall is charged with all calls that would have been made
-/// meanwhile.
+/// Calls on a schedule that is fixed beforehand, at a share of the arm's rate in a closed loop. A time counts from the
+/// intended start of the call, so that a stall delays all calls that were due meanwhile.
 /// </summary>
 [Order(3)]
 [Category(nameof(PingPong))]

@@ -4,8 +4,8 @@ using static RpcOverShm.Perf.Scenarios.BarArm;
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Callers send a message and wait until it comes back: the time of a round trip, in a closed loop. Every call of a
-/// program that waits for its answer is this.
+/// Callers send a message and wait until it comes back: the time of a round trip in a closed loop, as in every program
+/// that waits for the answer to a call.
 /// </summary>
 [Order(1)]
 [Category(nameof(PingPong))]
@@ -98,8 +98,8 @@ public sealed class PingPong() : Scenario(s_plan)
             TimesBetter(4, 8, "1 MiB unary, raw codec, faster than the named pipe", s_raw, s_pipe),
             AtMostTimes(1.5, 1.5, "1 MiB unary, raw payload, against the raw ring", s_payload, s_ring)),
 
-        // Arrays beyond that are large objects, whose fresh memory is most of either arm's time: see the README. And the
-        // scheduler decides about 64 threads that block on two processors.
+        // Larger arrays are large objects, whose fresh memory takes most of either arm's time: see the README. With 64
+        // blocking threads on two processors the scheduler decides.
         AtMostTimes(1, 1, "Raw codec, arrays to 1 MiB, against Protobuf", s_raw, s_blocking) with
         {
             LargestBytes = Kibibyte * Kibibyte,

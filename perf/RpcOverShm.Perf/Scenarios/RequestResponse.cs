@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Answers ten times as large as their requests, as real services have them; the same sizes in a shuffled order, half
-/// of them turned round; many small calls one by one, and in batches.
+/// Answers ten times as large as their requests, as in real services; the same sizes in a shuffled order, with request
+/// and answer swapped in half of the calls; many small calls one by one, and in batches.
 /// </summary>
 [Order(4)]
 [Category(nameof(RequestResponse))]
@@ -47,12 +47,12 @@ public sealed class RequestResponse() : Scenario(s_plan)
         {
             Order = mixed.Order with { ReplyBytes = LoadOrder.SameAsRequest },
 
-            // Every arm carries the whole sequence, or their calls would not be the same.
+            // Every arm carries the whole sequence: otherwise the arms' calls would differ.
             ShortestSlice = TimeSpan.FromSeconds(1),
         };
     }
 
-    // A slice ends with the calls that belong to the size, or with its time, whichever is first.
+    // A slice ends after the number of calls for its size, or after its time, whichever comes first.
     private static CellPlan MakeCell(int requestBytes, int calls) =>
         new(nameof(RequestResponse), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, requestBytes)
         {

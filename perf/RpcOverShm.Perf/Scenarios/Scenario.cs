@@ -33,7 +33,7 @@ public abstract class Scenario
             _cells.Add(cellPlan.Name, cell);
         }
 
-        // An arm that spins while another one is measured would spoil that one's figures.
+        // An arm that spins while another one is measured would distort that one's figures.
         ResourceSample used = await fleet.MeasureParkedAsync(s_parked);
         run.Add(string.Create(
             CultureInfo.InvariantCulture,
@@ -41,7 +41,7 @@ public abstract class Scenario
             + $"together used {used.CpuMicroseconds / 1000.0:0.0} ms of CPU in {s_parked.TotalSeconds:0} s."));
     }
 
-    /// <summary>Measures one cell, adds its rows to the report, and asserts what there is to assert.</summary>
+    /// <summary>Measures one cell, adds its rows to the report, and checks the assertions.</summary>
     [EachCell]
     public async Task Cell_EveryArm_CarriesItRight(string cellName)
     {
@@ -85,7 +85,7 @@ public abstract class Scenario
         return found;
     }
 
-    // A figure that any cell may meet is judged when all have been measured.
+    // A figure that any cell may meet is judged after all cells.
     private void AssertBar(Bar bar, ReportBar? found)
     {
         ReportBar? judged = bar.Across == BarAcross.Best ? PerfRun.Current.FindBar(bar.Figure) : found;

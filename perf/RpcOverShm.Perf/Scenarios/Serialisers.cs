@@ -1,9 +1,9 @@
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// The same echo with each serialiser, over the product, the pipe and the Unix socket: what a serialiser costs, and
-/// what a transport. First messages of one field of bytes, then records of four kinds; the arms of raw bytes carry as
-/// many bytes as the record has as Protobuf, about.
+/// The same echo with each serialiser, over the product, the pipe and the Unix socket: the cost of a serialiser, and of
+/// a transport. First messages of one field of bytes, then records of four kinds. The arms of raw bytes carry about as
+/// many bytes as the record has in Protobuf.
 /// </summary>
 [Order(7)]
 [Category(nameof(Serialisers))]
