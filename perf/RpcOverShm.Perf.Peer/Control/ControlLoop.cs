@@ -119,8 +119,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
 /// </summary>
 internal static class ParentTie
 {
-    /// <summary>Ties this process to its parent.</summary>
-    /// <param name="args">The parent's process id.</param>
+    /// <summary>Ties this process to its parent, whose process id is the argument.</summary>
     public static void Fasten(string[] args)
     {
         if (!OperatingSystem.IsLinux() || args is not [string parent])

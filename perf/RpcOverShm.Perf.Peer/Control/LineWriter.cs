@@ -25,15 +25,15 @@ internal sealed class LineWriter(string verb)
     public override string ToString() => _line.ToString();
 }
 
-/// <summary>Reads what <see cref="LineWriter"/> has written, word by word.</summary>
+/// <summary>
+/// Reads the words of a <see cref="LineWriter"/>. A missing or wrong one throws <see cref="FormatException"/>.
+/// </summary>
 internal sealed class LineReader(string line)
 {
     private int _position;
 
-    /// <exception cref="FormatException">The next word is no number, or there is none.</exception>
     public long NextNumber() => long.Parse(NextWord(), CultureInfo.InvariantCulture);
 
-    /// <exception cref="FormatException">There is no further word.</exception>
     public string NextText() => Uri.UnescapeDataString(NextWord().ToString());
 
     private ReadOnlySpan<char> NextWord()
