@@ -1,8 +1,6 @@
 using System.Net.Sockets;
-using System.Runtime.CompilerServices;
 using Nerdbank.Streams;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
+using PolyType;
 using StreamJsonRpc;
 
 namespace RpcOverShm.Perf.JsonRpcPeer;
@@ -47,20 +45,28 @@ internal sealed class JsonRpcEnds : JsonRpcArm
         }
     }
 
-    private sealed class Echo(IEchoService service) : IEcho
+    private sealed class Echo(IEchoService service) : ArrayEcho
     {
-        private byte[] _request = [];
         private byte[] _reply = [];
 
-        public ReadOnlySpan<byte> Reply => _reply;
+        public override ReadOnlySpan<byte> Reply => _reply;
 
-        public Memory<byte> Prepare(ExchangeSize size) =>
-            _request = _request.Length == size.RequestBytes ? _request : new byte[size.RequestBytes];
-
-        public void Call() => throw new NotSupportedException();
-
-        // What is allocated for a call is to be the arm's, not this method's.
+        // The figures count the allocations of the arm, and not this method's.
         [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
-        public async ValueTask CallAsync() => _reply = await service.EchoAsync(_request);
+        public override async ValueTask CallAsync() => _reply = await service.EchoAsync(Request);
     }
+}
+
+/// <summary>The server's side: incoming messages are checked, outgoing ones can be.</summary>
+internal sealed class CheckedEcho : IEchoService
+{
+    public Task<byte[]> EchoAsync(byte[] message) => Task.FromResult(EchoAnswer.MakeOther(message) ?? message);
+}
+
+/// <summary>The service; StreamJsonRpc makes its client of it.</summary>
+[JsonRpcContract]
+[GenerateShape(IncludeMethods = MethodShapeFlags.PublicInstance)]
+internal partial interface IEchoService
+{
+    Task<byte[]> EchoAsync(byte[] message);
 }

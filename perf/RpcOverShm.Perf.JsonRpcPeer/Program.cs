@@ -1,5 +1,4 @@
 using RpcOverShm.Perf.JsonRpcPeer;
-using RpcOverShm.Perf.Peer.Control;
 
 ParentTie.Fasten(args);
 new ControlLoop(

@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
-
 // The measured process: server of an arm, or its client. It does what the suite tells it over its standard input, and
 // ends when that does.
 ParentTie.Fasten(args);

@@ -1,19 +1,12 @@
-using System.Diagnostics;
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf;
 
 /// <summary>
-/// One run of the suite, whatever of it was chosen: the arms that all scenarios share, and what was found so far, which
-/// is written after each cell, so that a run that is broken off leaves what it has.
+/// One run of the suite or of a part of it: the arms that all scenarios share, and the results so far. They are written
+/// after each cell, so that an interrupted run leaves its results.
 /// </summary>
 internal sealed class PerfRun : IAsyncDisposable
 {
-    /// <summary>As many clients as the largest crowd needs.</summary>
+    /// <summary>The clients of the largest crowd.</summary>
     public const int CrowdClients = 10;
 
     private static readonly TimeSpan s_factsDeadline = TimeSpan.FromSeconds(30);
@@ -38,7 +31,7 @@ internal sealed class PerfRun : IAsyncDisposable
     public Fleet Fleet { get; } = new();
 
     /// <summary>Starts all arms, for the first scenario that needs them.</summary>
-    public async Task StartFleetAsync()
+    public async Task<Fleet> StartFleetAsync()
     {
         if (!_isFleetStarted)
         {
@@ -47,6 +40,8 @@ internal sealed class PerfRun : IAsyncDisposable
             await Fleet.StartAsync();
             await LearnFactsAsync(Fleet.Pairs[0]);
         }
+
+        return Fleet;
     }
 
     /// <summary>
@@ -65,11 +60,13 @@ internal sealed class PerfRun : IAsyncDisposable
         return _crowd;
     }
 
-    /// <summary>Asks a running process what it runs on, unless that is known.</summary>
+    /// <summary>Asks a running process for its runtime, unless that is known.</summary>
     public async Task LearnFactsAsync(ArmPair pair) =>
         _facts ??= MachineFacts.Collect(await pair.FactsAsync(), Settings);
 
-    /// <summary>The same for a scenario that measures no process of the suite: what they would run on.</summary>
+    /// <summary>
+    /// Starts a process to ask for its runtime, for a scenario that measures none of the suite's processes.
+    /// </summary>
     public async Task LearnFactsAsync()
     {
         if (_facts is null)
@@ -88,9 +85,7 @@ internal sealed class PerfRun : IAsyncDisposable
         Write();
     }
 
-    /// <summary>
-    /// Adds what came of a bar. Of a figure that is measured in several cells, the last one given stands.
-    /// </summary>
+    /// <summary>Adds the result of a bar; it replaces an earlier result of the same figure.</summary>
     public void Add(ReportBar bar)
     {
         int known = _bars.FindIndex(other => other.Figure == bar.Figure);
@@ -106,7 +101,7 @@ internal sealed class PerfRun : IAsyncDisposable
         Write();
     }
 
-    /// <summary>What is known of a figure so far.</summary>
+    /// <summary>Returns the result of a figure so far.</summary>
     public ReportBar? FindBar(string figure) => _bars.FirstOrDefault(bar => bar.Figure == figure);
 
     /// <summary>Adds findings with columns of their own.</summary>
@@ -116,14 +111,14 @@ internal sealed class PerfRun : IAsyncDisposable
         Write();
     }
 
-    /// <summary>Adds a finding that is no row.</summary>
+    /// <summary>Adds a finding that is a sentence.</summary>
     public void Add(string note)
     {
         _notes.Add(note);
         Write();
     }
 
-    /// <summary>Tells whoever waits for the run how far it is.</summary>
+    /// <summary>Prints the progress of the run.</summary>
     public static void Say(string text) => TestContext.Progress.WriteLine(
         string.Create(CultureInfo.InvariantCulture, $"[{Current._time.Elapsed:mm\\:ss}] {text}"));
 
@@ -155,8 +150,16 @@ internal sealed class PerfRun : IAsyncDisposable
         };
         string folder = Path.Combine(RepositoryRoot.Path, "perf", "results");
         Directory.CreateDirectory(folder);
-        File.WriteAllText(Path.Combine(folder, "latest.json"), JsonReport.Write(report));
+        File.WriteAllText(Path.Combine(folder, "latest.json"), report.ToJson());
         File.WriteAllText(Path.Combine(folder, "latest.md"), MarkdownReport.Write(report, _rows));
         File.WriteAllText(Path.Combine(folder, "latest.html"), HtmlReport.Write(report, _rows));
     }
+}
+
+/// <summary>Ends all processes of the run after the last test.</summary>
+[SetUpFixture]
+public sealed class PerfRunSetUp
+{
+    [OneTimeTearDown]
+    public Task EndRunAsync() => PerfRun.Current.DisposeAsync().AsTask();
 }

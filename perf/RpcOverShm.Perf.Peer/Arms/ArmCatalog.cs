@@ -1,40 +1,40 @@
-using RpcOverShm.Perf.Peer.Records;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>All mechanisms that can be measured, in the order of the tables.</summary>
 internal static class ArmCatalog
 {
+    private static readonly ShmTransport s_shm = new();
+    private static readonly GrpcDotnetTransport s_grpcDotnet = new();
+    private static readonly GeneratedCalls s_generated = new();
+
     public static IReadOnlyList<IArm> All { get; } =
     [
-        new CacheLineArm(),
+        new SpinningArm("cache-line", carriesMessages: false),
         new RawRingArm(),
         new RawStreamArm(),
-        new ShmRawArm(),
-        new ShmPayloadArm(),
-        new ShmObjectArm(),
-        new ShmProtobufArm(),
-        new ShmInPlaceArm(),
+        new CallsArm("shm-raw", s_shm, new MethodCalls<byte[]>("Raw", new RawForm(), hasStreams: true)),
+        new CallsArm("shm-payload", s_shm, new MethodCalls<ShmPayload>("Payloads", new PooledForm())),
+        new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
+        new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
+        new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new PipeArm(),
-        new SerialisedPipeArm(new ProtobufFormat()),
-        new UnixSocketArm(),
-        new TcpArm(),
+        new PipeArm(new ProtobufCodec()),
+        new SocketArm(),
+        new SocketArm(isTcp: true),
         new FifoArm(),
-        new MappedFileArm(),
+        new SpinningArm("mmap", carriesMessages: true),
         new SignalArm(),
         .. MessageQueue.LargestMessage > 0 ? (IArm[])[new MessageQueueArm()] : [],
         new ZeroMqArm(),
         new MemoryCopyArm(),
-        new GrpcDotnetArm(),
-        new GrpcCoreArm(),
+        new CallsArm("grpc-dotnet-uds", s_grpcDotnet, s_generated),
+        new CallsArm("grpc-core-uds", new GrpcCoreTransport(), s_generated),
         new JsonRpcArm(),
-        new ShmRecordArm(RecordFormat.Protobuf),
-        new ShmRecordArm(RecordFormat.MessagePack),
-        new GrpcDotnetRecordArm(),
-        new PipeRecordArm(RecordFormat.Protobuf),
-        new PipeRecordArm(RecordFormat.MessagePack),
-        new SocketRecordArm(RecordFormat.Protobuf),
-        new SocketRecordArm(RecordFormat.MessagePack),
+        .. RecordFormat.All.Select(format =>
+            new CallsArm($"shm-{format.Name}-record", new ShmTransport(format: format), new RecordCalls())),
+        new CallsArm("grpc-dotnet-protobuf-record", s_grpcDotnet, new RecordCalls()),
+        .. RecordFormat.All.Select(format => new PipeArm(new RecordCodec(format))),
+        .. RecordFormat.All.Select(format => new SocketArm(codec: new RecordCodec(format))),
     ];
 
     public static IArm Find(string name) =>

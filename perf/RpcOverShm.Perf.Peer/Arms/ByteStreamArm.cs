@@ -1,55 +1,51 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// What all arms share whose two ends are byte streams: messages with a length before them, and loops on both sides
-/// that either block or await. They differ in how a stream is come by.
+/// The common part of all arms with byte streams as their two ends: messages with a length before them, and loops on
+/// both sides that either block or await. They differ in how they get a stream.
 /// </summary>
-internal abstract class ByteStreamArm : IArm
+/// <param name="name">The arm's name, before that of the codec.</param>
+/// <param name="codec">The serialiser of the messages; null for raw bytes.</param>
+internal abstract class ByteStreamArm(string name, StreamCodec? codec = null) : IArm
 {
-    public abstract string Name { get; }
+    public string Name => codec is null ? name : $"{name}-{codec.Name}";
 
-    public virtual bool Supports(LoadShape shape, CallerKind caller) => shape != LoadShape.Batch;
+    public StreamCodec? Codec => codec;
+
+    public virtual bool Supports(LoadShape shape, CallerKind caller) =>
+        codec is null ? shape != LoadShape.Batch : shape == LoadShape.Echo;
 
     public abstract Task<string> ServeAsync(string place);
 
-    public IArmClient MakeClient(string place) => new Client(this, place);
+    public IArmClient MakeClient(string place) => new ByteStreamClient(this, place);
 
-    /// <summary>Connects to the server, which learns from the first byte what is wanted.</summary>
-    protected abstract Task<Stream> ConnectAsync(string place, CallerKind caller);
+    public abstract Task<Stream> ConnectAsync(string place, CallerKind caller);
 
-    /// <summary>Accepts clients for as long as the process lives, and serves each on its own.</summary>
+    /// <summary>
+    /// Accepts clients for as long as the process lives, and serves each on its own until it is gone.
+    /// </summary>
     protected void AcceptForever(Func<Task<Stream>> acceptAsync) => _ = Task.Run(async () =>
     {
         while (true)
         {
-            _ = ServeStreamAsync(await acceptAsync());
+            Stream stream = await acceptAsync();
+            _ = ByteStreamServer.ServeAsync(stream, codec?.MakeAnswer() ?? ByteStreamServer.RawAnswer());
         }
     });
+}
 
-    /// <summary>Serves one client until it is gone.</summary>
-    protected virtual Task ServeStreamAsync(Stream stream) => ByteStreamServer.ServeAsync(stream);
-
-    /// <summary>Makes the client's end of an echo.</summary>
-    protected virtual IEcho MakeEcho(Stream stream) => new ByteStreamEcho(stream);
-
-    private sealed class Client(ByteStreamArm arm, string place) : IArmClient
+/// <summary>The product's byte stream, <see cref="ShmStream"/>, with the same messages as the pipe.</summary>
+internal sealed class RawStreamArm() : ByteStreamArm("raw-stream")
+{
+    public override Task<string> ServeAsync(string place)
     {
-        public async Task<IEcho> OpenEchoAsync(CallerKind caller) =>
-            arm.MakeEcho(await OpenAsync(LoadShape.Echo, caller));
-
-        public async Task<IDrain> OpenDrainAsync(CallerKind caller) =>
-            new ByteStreamDrain(await OpenAsync(LoadShape.Drain, caller));
-
-        public async Task<IPump> OpenPumpAsync(CallerKind caller) =>
-            new ByteStreamPump(await OpenAsync(LoadShape.Pump, caller));
-
-        private async Task<Stream> OpenAsync(LoadShape shape, CallerKind caller)
-        {
-            Stream stream = await arm.ConnectAsync(place, caller);
-            await stream.WriteAsync(ByteStreamServer.Hello(shape, caller));
-            return stream;
-        }
+        string address = "shm://" + place;
+        var listener = new ShmStreamListener(address);
+        listener.Start();
+        AcceptForever(async () => await listener.AcceptAsync());
+        return Task.FromResult(address);
     }
+
+    public override async Task<Stream> ConnectAsync(string place, CallerKind caller) =>
+        await ShmStream.ConnectAsync(place);
 }

@@ -1,12 +1,8 @@
-using System.Buffers.Binary;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The server's end of one byte stream. Reads into one large buffer, so that a message costs one read where the system
-/// has all of it, and writes each message with one write. A frame is a length of 4 bytes and a payload.
+/// The server's end of one byte stream. Reads into one large buffer, so that a message costs one read if the system has
+/// all of it, and writes each message with one write. A frame is a length of 4 bytes and a payload.
 /// <code>
 ///  client: hello, 2 bytes: shape, caller   then  echo: frame*   pump: order*   drain: (order, frame*)*
 ///  server:                                       echo: frame*   pump: frame*   drain: (count, 8)*
@@ -16,7 +12,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 internal static class ByteStreamServer
 {
     public const int LengthBytes = sizeof(int);
-    public const int HelloBytes = 2;
+    private const int HelloBytes = 2;
     private const int OrderBytes = sizeof(long) + sizeof(int);
 
     public static byte[] Hello(LoadShape shape, CallerKind caller) => [(byte)shape, (byte)caller];
@@ -29,7 +25,7 @@ internal static class ByteStreamServer
         return order;
     }
 
-    /// <summary>What <see cref="Order"/> has written.</summary>
+    /// <summary>Reads an <see cref="Order"/>.</summary>
     public static (long Count, int SizeBytes) Parse(ReadOnlySpan<byte> order) => (
         BinaryPrimitives.ReadInt64LittleEndian(order),
         BinaryPrimitives.ReadInt32LittleEndian(order[sizeof(long)..]));
@@ -42,7 +38,9 @@ internal static class ByteStreamServer
     }
 
     /// <summary>Serves until the client ends the stream.</summary>
-    public static async Task ServeAsync(Stream stream)
+    /// <param name="stream">The stream; it is disposed.</param>
+    /// <param name="answer">Checks and counts the frame that was taken, and returns the frame that answers it.</param>
+    public static async Task ServeAsync(Stream stream, Func<FrameStream, ReadOnlyMemory<byte>> answer)
     {
         try
         {
@@ -51,120 +49,69 @@ internal static class ByteStreamServer
                 byte[] hello = new byte[HelloBytes];
                 await stream.ReadExactlyAsync(hello);
                 var shape = (LoadShape)hello[0];
-                if ((CallerKind)hello[1] == CallerKind.Blocking)
-                {
-                    await Task.Factory.StartNew(
-                        () => Serve(shape, stream),
+                var caller = (CallerKind)hello[1];
+                var frames = new FrameStream(stream, caller);
+
+                // With a blocking client this is a blocking server, and has a thread.
+                await (caller == CallerKind.Async
+                    ? ServeAsync(shape, frames, answer)
+                    : Task.Factory.StartNew(
+                        () => ServeAsync(shape, frames, answer),
                         CancellationToken.None,
                         TaskCreationOptions.LongRunning,
-                        TaskScheduler.Default);
-                }
-                else
-                {
-                    await ServeAsync(shape, stream);
-                }
+                        TaskScheduler.Default).Unwrap());
             }
         }
         catch (IOException)
         {
-            // The client's process has ended, as it does after each run; whether it got what it needed it has said
-            // itself.
+            // The client's process has ended, as it does after each run; it has reported itself whether it got all.
         }
     }
 
-    private static void Serve(LoadShape shape, Stream stream)
-    {
-        switch (shape)
-        {
-            case LoadShape.Echo:
-                Echo(new FrameStream(stream));
-                break;
-            case LoadShape.Pump:
-                Pump(stream);
-                break;
-            default:
-                Drain(new FrameStream(stream));
-                break;
-        }
-    }
-
-    private static Task ServeAsync(LoadShape shape, Stream stream) => shape switch
-    {
-        LoadShape.Echo => EchoAsync(new FrameStream(stream)),
-        LoadShape.Pump => PumpAsync(stream),
-        _ => DrainAsync(new FrameStream(stream)),
-    };
-
-    private static void Echo(FrameStream frames)
+    /// <summary>Makes the answers of one connection without a serialiser.</summary>
+    public static Func<FrameStream, ReadOnlyMemory<byte>> RawAnswer()
     {
         var answer = new EchoAnswer(LengthBytes);
-        while (frames.TryRead())
+        return frames =>
         {
-            frames.Stream.Write(Answer(frames, answer).Span);
-        }
+            ServedTally.CountRequest(frames.Payload);
+            if (!answer.TryMake(frames.Payload, out Memory<byte> made))
+            {
+                return frames.Frame;
+            }
+
+            BinaryPrimitives.WriteInt32LittleEndian(made.Span, made.Length - LengthBytes);
+            return made;
+        };
     }
 
-    private static async Task EchoAsync(FrameStream frames)
+    private static Task ServeAsync(
+        LoadShape shape, FrameStream frames, Func<FrameStream, ReadOnlyMemory<byte>> answer) => shape switch
+        {
+            LoadShape.Echo => EchoAsync(frames, answer),
+            LoadShape.Pump => PumpAsync(frames),
+            _ => DrainAsync(frames),
+        };
+
+    private static async Task EchoAsync(FrameStream frames, Func<FrameStream, ReadOnlyMemory<byte>> answer)
     {
-        var answer = new EchoAnswer(LengthBytes);
         while (await frames.TryReadAsync())
         {
-            await frames.Stream.WriteAsync(Answer(frames, answer));
+            await frames.WriteAsync(answer(frames));
         }
     }
 
-    private static ReadOnlyMemory<byte> Answer(FrameStream frames, EchoAnswer answer)
-    {
-        ServedTally.CountRequest(frames.Payload);
-        if (!answer.TryMake(frames.Payload, out Memory<byte> made))
-        {
-            return frames.Frame;
-        }
-
-        BinaryPrimitives.WriteInt32LittleEndian(made.Span, made.Length - LengthBytes);
-        return made;
-    }
-
-    private static void Pump(Stream stream)
+    private static async Task PumpAsync(FrameStream frames)
     {
         byte[] order = new byte[OrderBytes];
-        while (stream.ReadAtLeast(order, OrderBytes, throwOnEndOfStream: false) == OrderBytes)
+        while (await frames.TryReadBytesAsync(order))
         {
             (long count, int size) = Parse(order);
             using var messages = PumpMessages.OfSize(size, LengthBytes);
             for (long i = 0; i < count; i++)
             {
-                stream.Write(Framed(messages.Next(i)));
+                await frames.WriteAsync(Framed(messages.Next(i)));
             }
-        }
-    }
-
-    private static async Task PumpAsync(Stream stream)
-    {
-        byte[] order = new byte[OrderBytes];
-        while (await stream.ReadAtLeastAsync(order, OrderBytes, throwOnEndOfStream: false) == OrderBytes)
-        {
-            (long count, int size) = Parse(order);
-            using var messages = PumpMessages.OfSize(size, LengthBytes);
-            for (long i = 0; i < count; i++)
-            {
-                await stream.WriteAsync(Framed(messages.Next(i)));
-            }
-        }
-    }
-
-    private static void Drain(FrameStream frames)
-    {
-        byte[] order = new byte[OrderBytes];
-        while (frames.TryReadBytes(order))
-        {
-            (long count, _) = Parse(order);
-            for (long i = 0; i < count && frames.TryRead(); i++)
-            {
-                ServedTally.CountRequest(frames.Payload);
-            }
-
-            frames.Stream.Write(order.AsSpan(0, sizeof(long)));
         }
     }
 
@@ -179,7 +126,7 @@ internal static class ByteStreamServer
                 ServedTally.CountRequest(frames.Payload);
             }
 
-            await frames.Stream.WriteAsync(order.AsMemory(0, sizeof(long)));
+            await frames.WriteAsync(order.AsMemory(0, sizeof(long)));
         }
     }
 }

@@ -1,27 +1,35 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// What all gRPC arms share: the same generated client and service, the same messages. They differ in channel and
-/// server.
+/// A gRPC arm: one of the services over one of the transports, with one channel for all that is opened.
 /// </summary>
-internal abstract class CallsArm : IArm
+internal sealed class CallsArm(string name, CallsTransport transport, CallsService service) : IArm
 {
-    public abstract string Name { get; }
+    public string Name => name;
 
-    /// <summary>A generated client streams by awaiting; it has no blocking form.</summary>
-    public virtual bool Supports(LoadShape shape, CallerKind caller) =>
-        shape == LoadShape.Echo || (caller == CallerKind.Async && shape != LoadShape.Batch);
+    /// <summary>Whether calls are also sent in batches, which only the product's channel has.</summary>
+    public bool HasBatches { get; init; }
 
-    public abstract Task<string> ServeAsync(string place);
+    /// <summary>Streams are awaited only: a generated client has no blocking form of them.</summary>
+    public bool Supports(LoadShape shape, CallerKind caller) => shape switch
+    {
+        LoadShape.Echo => true,
+        LoadShape.Batch => HasBatches && caller == CallerKind.Async,
+        _ => service.HasStreams && caller == CallerKind.Async,
+    };
 
-    public virtual IArmClient MakeClient(string place) => new CallsClient(MakeChannel(place));
+    public Task<string> ServeAsync(string place) => transport.ServeAsync(service, place);
 
-    /// <summary>The service, for a server that takes it bound.</summary>
-    protected static ServerServiceDefinition Bind() => Conformance.BindService(new CheckedService());
+    public IArmClient MakeClient(string place) => new Client(transport.OpenChannel(place), service);
 
-    protected abstract ChannelBase MakeChannel(string place);
+    private sealed class Client(ChannelBase channel, CallsService service) : IArmClient
+    {
+        public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult(service.OpenEcho(channel));
+
+        public Task<IPump> OpenPumpAsync(CallerKind caller) => Task.FromResult(service.OpenPump(channel));
+
+        public Task<IDrain> OpenDrainAsync(CallerKind caller) => Task.FromResult(service.OpenDrain(channel));
+
+        public IBatch OpenBatch() => new CallsBatch((ShmChannel)channel);
+    }
 }

@@ -1,9 +1,3 @@
-using Google.Protobuf;
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>Batches of calls by a generated client, over one channel.</summary>

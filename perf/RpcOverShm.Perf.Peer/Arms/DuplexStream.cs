@@ -1,6 +1,6 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>One stream of two: what is read comes from one, what is written goes to the other. Owns both.</summary>
+/// <summary>One stream of two: reads from one and writes to the other. Owns both.</summary>
 internal sealed class DuplexStream(Stream reader, Stream writer) : Stream
 {
     public override bool CanRead => true;

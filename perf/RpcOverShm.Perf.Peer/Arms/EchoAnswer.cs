@@ -1,11 +1,8 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Makes the answers of one connection of an arm without objects: the request itself, or bytes of the size that it
-/// asks for, in a buffer that is used again. One thread at a time.
+/// Makes the answers of one connection of an arm without objects: the request itself, or bytes of the size that it asks
+/// for, in a buffer that is used again. One thread at a time.
 /// </summary>
 /// <param name="prefixBytes">Room before each made answer, for the arm's own use.</param>
 internal sealed class EchoAnswer(int prefixBytes = 0)
@@ -13,7 +10,7 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     private byte[] _buffer = [];
 
     /// <summary>
-    /// True when the request asks for an answer of another size: prefix and answer, until the next one.
+    /// Returns true when the request asks for an answer of another size: prefix and answer, until the next one.
     /// </summary>
     public bool TryMake(ReadOnlySpan<byte> request, out Memory<byte> answer)
     {
@@ -32,5 +29,27 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
         answer = _buffer.AsMemory(0, prefixBytes + size);
         EchoNumber.FillReply(answer.Span[prefixBytes..], request);
         return true;
+    }
+
+    /// <summary>
+    /// Checks and counts a request, unless that was done. Returns a fresh answer when the request asks for one of
+    /// another size, and null when the request itself is the answer.
+    /// </summary>
+    public static byte[]? MakeOther(ReadOnlySpan<byte> request, bool isCounted = false)
+    {
+        if (!isCounted)
+        {
+            ServedTally.CountRequest(request);
+        }
+
+        int size = EchoNumber.ReplyBytes(request);
+        if (size == LoadOrder.SameAsRequest)
+        {
+            return null;
+        }
+
+        byte[] reply = GC.AllocateUninitializedArray<byte>(size);
+        EchoNumber.FillReply(reply, request);
+        return reply;
     }
 }

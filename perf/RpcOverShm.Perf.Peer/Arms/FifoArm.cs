@@ -1,18 +1,14 @@
 using System.Net.Sockets;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Two pipes of the kernel, one each way, found by name: the same object as a child's standard input and output, with
-/// the same buffer. A Unix socket only introduces the two sides.
+/// Two kernel pipes, one each way, opened by name: the same object as a child's standard input and output, with the
+/// same buffer. A Unix socket only introduces the two sides.
 /// </summary>
-internal sealed class FifoArm : ByteStreamArm
+internal sealed class FifoArm() : ByteStreamArm("fifo")
 {
     private const int NoBuffer = 0;
-
-    public override string Name => "fifo";
 
     /// <summary>The system has no way to await a pipe: .NET would block a thread of the pool.</summary>
     public override bool Supports(LoadShape shape, CallerKind caller) =>
@@ -20,9 +16,7 @@ internal sealed class FifoArm : ByteStreamArm
 
     public override Task<string> ServeAsync(string place)
     {
-        Socket door = MakeSocket();
-        door.Bind(new UnixDomainSocketEndPoint(place));
-        door.Listen();
+        Socket door = SocketArm.ListenUnix(place);
         int clients = 0;
         AcceptForever(async () =>
         {
@@ -36,21 +30,16 @@ internal sealed class FifoArm : ByteStreamArm
         return Task.FromResult(place);
     }
 
-    protected override async Task<Stream> ConnectAsync(string place, CallerKind caller)
+    public override async Task<Stream> ConnectAsync(string place, CallerKind caller)
     {
-        using Socket door = MakeSocket();
-        await door.ConnectAsync(new UnixDomainSocketEndPoint(place));
+        await using NetworkStream door = await SocketArm.ConnectUnixAsync(place);
         byte[] answer = new byte[sizeof(int)];
-        if (await door.ReceiveAsync(answer) != answer.Length)
-        {
-            throw new EndOfStreamException("The server did not say which pipes to use.");
-        }
-
+        await door.ReadExactlyAsync(answer);
         int client = BitConverter.ToInt32(answer);
         return Open(RequestsOf(place, client), RepliesOf(place, client), isClient: true);
     }
 
-    // To open a pipe waits until the other side opens it: both do it in the same order.
+    // Opening a pipe waits until the other side opens it: both sides do it in the same order.
     private static DuplexStream Open(string outward, string inward, bool isClient)
     {
         FileStream? first = isClient ? Open(outward, FileAccess.Write) : null;
@@ -64,6 +53,4 @@ internal sealed class FifoArm : ByteStreamArm
     private static string RequestsOf(string place, int client) => $"{place}.{client}.requests";
 
     private static string RepliesOf(string place, int client) => $"{place}.{client}.replies";
-
-    private static Socket MakeSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 }

@@ -1,10 +1,8 @@
-using System.Buffers.Binary;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Cuts the bytes of a stream into frames: a length of four bytes, and the payload. Frames are looked at where they
-/// were read. One thread at a time.
+/// Cuts the bytes of a stream into frames: a length of four bytes, and the payload. Frames stay where they were read.
+/// One thread at a time.
 /// </summary>
 internal sealed class FrameBuffer
 {
@@ -20,7 +18,7 @@ internal sealed class FrameBuffer
 
     public ReadOnlySpan<byte> Payload => Frame.Span[ByteStreamServer.LengthBytes..];
 
-    /// <summary>Where the next bytes are to be read to; never empty.</summary>
+    /// <summary>The memory for the next bytes; never empty.</summary>
     public Memory<byte> Free => _bytes.AsMemory(_end);
 
     public void Add(int count) => _end += count;
@@ -72,8 +70,7 @@ internal sealed class FrameBuffer
         return true;
     }
 
-    // An empty buffer starts over for nothing; what is left of a frame is moved only when it cannot be completed where
-    // it stands.
+    // An empty buffer starts over at no cost; the beginning of a frame is moved only if the rest has no room behind it.
     private void MakeRoom(int frame)
     {
         if (_start == _end)

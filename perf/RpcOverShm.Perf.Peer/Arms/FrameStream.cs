@@ -1,68 +1,38 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Takes frames, and bytes between them, from a stream by reads of as much as there is. One thread at a time; the two
-/// forms can change from call to call.
+/// Takes frames, and bytes between them, from a stream by large reads, and writes to it. With a blocking caller nothing
+/// is ever awaited: each method has done its work, in the caller's thread, when it returns. One thread at a time.
 /// </summary>
-internal sealed class FrameStream(Stream stream)
+internal sealed class FrameStream(Stream stream, CallerKind caller)
 {
     private readonly FrameBuffer _frames = new();
-
-    public Stream Stream => stream;
 
     /// <summary>The frame taken, its length included.</summary>
     public ReadOnlyMemory<byte> Frame => _frames.Frame;
 
     public ReadOnlySpan<byte> Payload => _frames.Payload;
 
+    public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes)
+    {
+        if (caller == CallerKind.Async)
+        {
+            return stream.WriteAsync(bytes);
+        }
+
+        stream.Write(bytes.Span);
+        return ValueTask.CompletedTask;
+    }
+
     /// <summary>Takes the next frame; false at the end of the stream.</summary>
-    public bool TryRead()
-    {
-        while (!_frames.TryTake())
-        {
-            if (!Added(stream.Read(_frames.Free.Span)))
-            {
-                return false;
-            }
-        }
-
-        return true;
-    }
-
-    /// <inheritdoc cref="TryRead"/>
-    public async ValueTask<bool> TryReadAsync()
-    {
-        while (!_frames.TryTake())
-        {
-            if (!Added(await stream.ReadAsync(_frames.Free)))
-            {
-                return false;
-            }
-        }
-
-        return true;
-    }
+    public ValueTask<bool> TryReadAsync() => _frames.TryTake() ? ValueTask.FromResult(true) : ReadAndTakeAsync();
 
     /// <summary>Takes bytes that are no frame; false at the end of the stream.</summary>
-    public bool TryReadBytes(byte[] target)
-    {
-        while (!_frames.TryTakeBytes(target))
-        {
-            if (!Added(stream.Read(_frames.Free.Span)))
-            {
-                return false;
-            }
-        }
-
-        return true;
-    }
-
-    /// <inheritdoc cref="TryReadBytes"/>
     public async ValueTask<bool> TryReadBytesAsync(byte[] target)
     {
         while (!_frames.TryTakeBytes(target))
         {
-            if (!Added(await stream.ReadAsync(_frames.Free)))
+            if (!Added(await ReadAsync()))
             {
                 return false;
             }
@@ -70,6 +40,23 @@ internal sealed class FrameStream(Stream stream)
 
         return true;
     }
+
+    private async ValueTask<bool> ReadAndTakeAsync()
+    {
+        do
+        {
+            if (!Added(await ReadAsync()))
+            {
+                return false;
+            }
+        }
+        while (!_frames.TryTake());
+        return true;
+    }
+
+    private ValueTask<int> ReadAsync() => caller == CallerKind.Async
+        ? stream.ReadAsync(_frames.Free)
+        : ValueTask.FromResult(stream.Read(_frames.Free.Span));
 
     private bool Added(int count)
     {

@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
@@ -20,12 +18,12 @@ internal interface IArm
     /// <summary>True when no server takes part: a limit of the machine itself, measured in the client.</summary>
     bool IsLocal => false;
 
-    /// <summary>False where the mechanism has no such form.</summary>
+    /// <summary>Whether the mechanism has this form.</summary>
     bool Supports(LoadShape shape, CallerKind caller);
 
     /// <summary>Starts to serve all that the arm supports, any number of clients at a time.</summary>
     /// <param name="place">A path in a directory of the run, which nothing has yet.</param>
-    /// <returns>What <see cref="MakeClient"/> needs to find the server.</returns>
+    /// <returns>The place for <see cref="MakeClient"/>.</returns>
     Task<string> ServeAsync(string place);
 
     /// <summary>Makes the client's end. It connects when something is opened.</summary>
@@ -33,8 +31,8 @@ internal interface IArm
 }
 
 /// <summary>
-/// The client's end of an arm. What it has opened stays open until the process ends. A form that the arm does not
-/// support throws <see cref="NotSupportedException"/>.
+/// The client's end of an arm. Everything that it opens stays open until the process ends. An unsupported form throws
+/// <see cref="NotSupportedException"/>.
 /// </summary>
 internal interface IArmClient
 {
@@ -48,8 +46,8 @@ internal interface IArmClient
 }
 
 /// <summary>
-/// One caller's way to an echo: prepare a request, fill it, call, look at the reply. Used by one thread at a time, and
-/// in one of its two forms, the one it was opened for.
+/// One caller's access to an echo: prepare a request, fill it, call, read the reply. Used by one thread at a time, and
+/// only in the form that it was opened for.
 /// </summary>
 internal interface IEcho
 {
@@ -57,11 +55,11 @@ internal interface IEcho
     ReadOnlySpan<byte> Reply { get; }
 
     /// <summary>
-    /// Makes what the next call sends, all but its bytes: they go into the memory returned. Not on the clock.
+    /// Makes the next request except for its bytes, which go into the returned memory. Not on the clock.
     /// </summary>
     Memory<byte> Prepare(ExchangeSize size);
 
-    /// <summary>The bytes are in place: the last of what is not on the clock.</summary>
+    /// <summary>Completes the request after its bytes are in place. Not on the clock.</summary>
     void Seal()
     {
     }
@@ -71,26 +69,38 @@ internal interface IEcho
     ValueTask CallAsync();
 }
 
-/// <summary>A way to have the server send messages. One thread at a time, and in the form it was opened for.</summary>
+/// <summary>
+/// A way to have the server send messages. One thread at a time. A pump for a blocking caller has done its work when it
+/// returns.
+/// </summary>
 internal interface IPump
 {
-    /// <summary>Asks for messages numbered from 0 and gives each to the sink, in their order.</summary>
-    void Receive(long messages, int sizeBytes, PumpSink sink);
-
-    /// <inheritdoc cref="Receive"/>
+    /// <summary>Asks for messages numbered from 0 and passes each to the sink, in their order.</summary>
     Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink);
 }
 
 /// <summary>
-/// A way to send the server messages. One thread at a time, and in the form it was opened for.
+/// A way to send the server messages. One thread at a time. A drain for a blocking caller has done its work when it
+/// returns.
 /// </summary>
 internal interface IDrain
 {
-    /// <summary>Sends messages numbered from 0, and waits until the server says that it has all.</summary>
-    void Send(long messages, int sizeBytes);
+    /// <summary>Sends messages numbered from 0. Returns how many the server says that it has received.</summary>
+    Task<long> SendAsync(long messages, int sizeBytes);
+}
 
-    /// <inheritdoc cref="Send"/>
-    Task SendAsync(long messages, int sizeBytes);
+/// <summary>
+/// A connection that carries whole messages both ways, for arms whose two ends block or spin. One thread at a time.
+/// </summary>
+internal interface IMessageLink
+{
+    /// <summary>The last message, until the next one.</summary>
+    ReadOnlySpan<byte> Received { get; }
+
+    void Send(ReadOnlySpan<byte> message);
+
+    /// <summary>Waits for a message.</summary>
+    void Receive();
 }
 
 /// <summary>Calls that are sent together: prepare, call, check. One thread at a time.</summary>

@@ -1,10 +1,8 @@
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// StreamJsonRpc with its MessagePack formatter over a Unix domain socket. Its ends are in a program of their own,
-/// because it needs MessagePack 2; here is what the suite has to know of it.
+/// StreamJsonRpc with its MessagePack formatter over a Unix domain socket, as the suite knows it. Its two ends are in a
+/// program of their own, because it needs MessagePack 2.
 /// </summary>
 internal class JsonRpcArm : IArm
 {
@@ -12,7 +10,7 @@ internal class JsonRpcArm : IArm
 
     public string Program => "RpcOverShm.Perf.JsonRpcPeer";
 
-    /// <summary>It has calls that are awaited, and no others.</summary>
+    /// <summary>All its calls are awaited.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) =>
         shape == LoadShape.Echo && caller == CallerKind.Async;
 

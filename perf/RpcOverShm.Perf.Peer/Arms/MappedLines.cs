@@ -34,7 +34,7 @@ internal sealed unsafe class MappedLines
         view.SafeMemoryMappedViewHandle.AcquirePointer(ref _start);
     }
 
-    /// <summary>The word that this side writes; a store makes visible what was written before it.</summary>
+    /// <summary>The word that this side writes; a store publishes all writes before it.</summary>
     public long Own
     {
         get => Volatile.Read(ref Word(_isClient));
@@ -50,7 +50,7 @@ internal sealed unsafe class MappedLines
         set => *(int*)(Line(_isClient) + ProcessOffset) = value;
     }
 
-    /// <summary>The process of the other side; 0 until it has said so.</summary>
+    /// <summary>The process of the other side; 0 until it has written it.</summary>
     public int OtherProcess => *(int*)(Line(!_isClient) + ProcessOffset);
 
     /// <summary>Copies a message to where the other side finds it.</summary>
@@ -62,6 +62,23 @@ internal sealed unsafe class MappedLines
 
     /// <summary>The other side's message, where it lies.</summary>
     public ReadOnlySpan<byte> Get() => new(Message(!_isClient), *(int*)(Line(!_isClient) + LengthOffset));
+
+    /// <summary>Answers the request that came with a word: the server's side.</summary>
+    public void Answer(long word, bool carriesMessages)
+    {
+        if (carriesMessages)
+        {
+            ReadOnlySpan<byte> request = Get();
+            ServedTally.CountRequest(request);
+            Put(request);
+        }
+        else
+        {
+            ServedTally.Count(wrongBytes: 0);
+        }
+
+        Own = word;
+    }
 
     private ref long Word(bool ofClient) => ref *(long*)Line(ofClient);
 

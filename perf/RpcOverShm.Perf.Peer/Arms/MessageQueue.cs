@@ -1,12 +1,11 @@
-using System.Globalization;
 using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A message queue of POSIX. Its name is there for some microseconds only, so that a process that is killed leaves
-/// none behind: it goes as soon as the queue is made, and the other side opens the descriptor of this process. The
-/// queue itself goes with the last process that has it.
+/// A POSIX message queue. Its name exists for a few microseconds only, so that a killed process leaves none behind: it
+/// is unlinked as soon as the queue is made, and the other side opens the descriptor of this process. The kernel
+/// removes the queue with the last process that has it open.
 /// </summary>
 internal sealed partial class MessageQueue
 {
@@ -30,12 +29,12 @@ internal sealed partial class MessageQueue
         ? descriptor
         : throw new IOException($"There is no message queue: error {Marshal.GetLastPInvokeError()}.");
 
-    /// <summary>The largest message that the system allows; 0 where it has no such queues.</summary>
+    /// <summary>The largest message that the system allows; 0 if it has no such queues.</summary>
     public static int LargestMessage { get; } = File.Exists(LimitFile)
         ? (int)Math.Min(MostBytes, long.Parse(File.ReadAllText(LimitFile), CultureInfo.InvariantCulture))
         : 0;
 
-    /// <summary>Where another process of this user opens the queue.</summary>
+    /// <summary>The path at which another process of this user opens the queue.</summary>
     public string Path => $"/proc/{Environment.ProcessId}/fd/{_descriptor}";
 
     /// <summary>The message that was received last.</summary>

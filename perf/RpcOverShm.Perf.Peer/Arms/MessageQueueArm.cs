@@ -1,9 +1,6 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>Two message queues of POSIX, one each way, for one caller. Both sides block in the kernel.</summary>
+/// <summary>Two POSIX message queues, one each way, for one caller. Both sides block in the kernel.</summary>
 internal sealed class MessageQueueArm : IArm
 {
     public string Name => "posix-mq";
@@ -17,48 +14,28 @@ internal sealed class MessageQueueArm : IArm
     {
         var requests = MessageQueue.Create();
         var replies = MessageQueue.Create();
-        new Thread(() => Serve(requests, replies)) { IsBackground = true, Name = Name }.Start();
+        LinkEcho.StartServing(new Link(replies, requests), Name);
         return Task.FromResult($"{requests.Path} {replies.Path}");
     }
 
     public IArmClient MakeClient(string place)
     {
         string[] paths = place.Split(' ');
-        return new Client(MessageQueue.Open(paths[0]), MessageQueue.Open(paths[1]));
+        return new Client(new Link(MessageQueue.Open(paths[0]), MessageQueue.Open(paths[1])));
     }
 
-    private static void Serve(MessageQueue requests, MessageQueue replies)
-    {
-        var answer = new EchoAnswer();
-        while (true)
-        {
-            requests.Receive();
-            ServedTally.CountRequest(requests.Received);
-            replies.Send(answer.TryMake(requests.Received, out Memory<byte> made) ? made.Span : requests.Received);
-        }
-    }
-
-    private sealed class Client(MessageQueue requests, MessageQueue replies) : IArmClient
+    private sealed class Client(Link link) : IArmClient
     {
         // A second caller would take answers of the first.
-        public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult<IEcho>(new Echo(requests, replies));
+        public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult<IEcho>(new LinkEcho(link));
     }
 
-    private sealed class Echo(MessageQueue requests, MessageQueue replies) : IEcho
+    private sealed class Link(MessageQueue outward, MessageQueue inward) : IMessageLink
     {
-        private byte[] _request = [];
+        public ReadOnlySpan<byte> Received => inward.Received;
 
-        public ReadOnlySpan<byte> Reply => replies.Received;
+        public void Send(ReadOnlySpan<byte> message) => outward.Send(message);
 
-        public Memory<byte> Prepare(ExchangeSize size) =>
-            _request = _request.Length == size.RequestBytes ? _request : new byte[size.RequestBytes];
-
-        public void Call()
-        {
-            requests.Send(_request);
-            replies.Receive();
-        }
-
-        public ValueTask CallAsync() => throw new NotSupportedException();
+        public void Receive() => inward.Receive();
     }
 }

@@ -1,16 +1,13 @@
 using System.IO.Pipes;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A named pipe of .NET with messages of raw bytes: the baseline. On Linux it is a Unix domain socket underneath. Its
-/// two forms need two names, because a pipe is opened for blocking or for awaiting.
+/// A named pipe of .NET; with messages of raw bytes it is the baseline. On Linux it is a Unix domain socket underneath.
+/// Its two forms need two names, because a pipe is opened for blocking or for awaiting.
 /// </summary>
-internal class PipeArm : ByteStreamArm
+internal sealed class PipeArm(StreamCodec? codec = null) : ByteStreamArm("pipe", codec)
 {
-    public override string Name => "pipe";
-
     public override Task<string> ServeAsync(string place)
     {
         // On Linux a name that is a path is the socket's file, in the directory of this run.
@@ -23,7 +20,7 @@ internal class PipeArm : ByteStreamArm
         return Task.FromResult(name);
     }
 
-    protected override async Task<Stream> ConnectAsync(string place, CallerKind caller)
+    public override async Task<Stream> ConnectAsync(string place, CallerKind caller)
     {
         var pipe = new NamedPipeClientStream(".", NameOf(place, caller), PipeDirection.InOut, OptionsOf(caller));
         await pipe.ConnectAsync(TimeSpan.FromSeconds(10), CancellationToken.None);

@@ -1,16 +1,15 @@
 using System.Collections.Concurrent;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// What a pump's server sends: one buffer for each variant of the pattern, filled once, so that a message costs the
-/// server its number and not a copy of its bytes. Each has room for a prefix that the arm fills. One thread at a time;
-/// disposed to be used for the next order.
+/// The messages of a sender: one buffer for each variant of the pattern, filled once, so that a message costs only its
+/// number and not a copy of its bytes. Each has room for a prefix that the arm fills. One thread at a time; disposing
+/// returns the buffers for the next order.
 /// </summary>
 internal sealed class PumpMessages : IDisposable
 {
-    // Buffers made anew for each order would be charged to the arm.
+    // New buffers for each order would count as the arm's allocations.
     private static readonly ConcurrentDictionary<(int Size, int Prefix), ConcurrentBag<PumpMessages>> s_spare = new();
 
     private readonly byte[][] _buffers = new byte[PayloadPattern.Variants][];
@@ -34,7 +33,7 @@ internal sealed class PumpMessages : IDisposable
             : new PumpMessages(sizeBytes, prefixBytes);
 
     /// <summary>
-    /// The message of that number, prefix included, counted as served. Valid until seven more were asked for.
+    /// Returns the message of a number, prefix included, and counts it as served. It is valid for seven further calls.
     /// </summary>
     public byte[] Next(long number)
     {

@@ -1,71 +1,51 @@
-using System.Buffers.Binary;
-using RpcOverShm.Links;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// The product's rings themselves: real sealed segments of a real handshake, written and read without anything above
-/// the record, while both sides look for data without pause. What the rest of the product adds is measured against it.
+/// the record, while both sides check for data without pause. The cost of the rest of the product is measured against
+/// it.
 /// </summary>
 internal sealed class RawRingArm : IArm
 {
     public string Name => "raw-ring";
 
-    /// <summary>A ring that is looked at without pause has a thread: there is nothing to await.</summary>
+    /// <summary>A thread checks a ring without pause, so that there is nothing to await.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) =>
         caller == CallerKind.Blocking && shape != LoadShape.Batch;
 
-    public Task<string> ServeAsync(string place)
-    {
-        string address = "shm://" + place;
+    public Task<string> ServeAsync(string place) => Task.FromResult(RingMessages.Listen(place, Name, Serve));
 
-        // The listener lives as long as the process.
-        _ = Listener.Start(RendezvousAddress.Parse(address, null), Settings(), StartServing);
-        return Task.FromResult(address);
-    }
-
-    public IArmClient MakeClient(string place) => new Client(RendezvousAddress.Parse(place, null));
-
-    private static ConnectionSettings Settings() => OptionChecks.Stream<RawRingArm>(new ShmStreamOptions());
-
-    private static void StartServing(PeerLink link)
-    {
-        link.Start(static () => { });
-        new Thread(() => Serve(new RingMessages(link))) { IsBackground = true, Name = "raw ring" }.Start();
-    }
+    public IArmClient MakeClient(string place) => new Client(place);
 
     private static void Serve(RingMessages ring)
     {
-        if (!ring.TryReceive(out ReadOnlySpan<byte> hello))
+        if (!ring.TryReceive())
         {
             return;
         }
 
-        var shape = (LoadShape)hello[0];
+        var shape = (LoadShape)ring.Received[0];
         var answer = new EchoAnswer();
-        while (ring.TryReceive(out ReadOnlySpan<byte> message))
+        while (ring.TryReceive())
         {
             switch (shape)
             {
                 case LoadShape.Echo:
-                    ServedTally.CountRequest(message);
-                    ring.Send(answer.TryMake(message, out Memory<byte> made) ? made.Span : message);
+                    LinkEcho.Answer(ring, answer);
                     break;
                 case LoadShape.Pump:
-                    Pump(ring, message);
+                    Pump(ring);
                     break;
                 default:
-                    Drain(ring, message);
+                    Drain(ring);
                     break;
             }
         }
     }
 
-    private static void Drain(RingMessages ring, ReadOnlySpan<byte> order)
+    private static void Drain(RingMessages ring)
     {
-        long count = BinaryPrimitives.ReadInt64LittleEndian(order);
+        (long count, _) = ByteStreamServer.Parse(ring.Received);
         for (long i = 0; i < count; i++)
         {
             ring.Receive();
@@ -75,19 +55,19 @@ internal sealed class RawRingArm : IArm
         ring.Send(BitConverter.GetBytes(count));
     }
 
-    private static void Pump(RingMessages ring, ReadOnlySpan<byte> order)
+    private static void Pump(RingMessages ring)
     {
-        long count = BinaryPrimitives.ReadInt64LittleEndian(order);
-        using var messages = PumpMessages.OfSize(BinaryPrimitives.ReadInt32LittleEndian(order[sizeof(long)..]));
+        (long count, int size) = ByteStreamServer.Parse(ring.Received);
+        using var messages = PumpMessages.OfSize(size);
         for (long i = 0; i < count; i++)
         {
             ring.Send(messages.Next(i));
         }
     }
 
-    private sealed class Client(RendezvousAddress address) : IArmClient
+    private sealed class Client(string place) : IArmClient
     {
-        public async Task<IEcho> OpenEchoAsync(CallerKind caller) => new Echo(await OpenAsync(LoadShape.Echo));
+        public async Task<IEcho> OpenEchoAsync(CallerKind caller) => new LinkEcho(await OpenAsync(LoadShape.Echo));
 
         public async Task<IPump> OpenPumpAsync(CallerKind caller) => new RingPump(await OpenAsync(LoadShape.Pump));
 
@@ -95,39 +75,15 @@ internal sealed class RawRingArm : IArm
 
         private async Task<RingMessages> OpenAsync(LoadShape shape)
         {
-            PeerLink link = await ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None);
-            link.Start(static () => { });
-            var ring = new RingMessages(link);
+            RingMessages ring = await RingMessages.ConnectAsync(place);
             ring.Send([(byte)shape]);
             return ring;
         }
     }
 
-    private sealed class Echo(RingMessages ring) : IEcho
-    {
-        private byte[] _requests = [];
-        private Memory<byte> _request;
-
-        public ReadOnlySpan<byte> Reply => ring.Received;
-
-        public Memory<byte> Prepare(ExchangeSize size)
-        {
-            _requests = _requests.Length < size.RequestBytes ? new byte[size.RequestBytes] : _requests;
-            return _request = _requests.AsMemory(0, size.RequestBytes);
-        }
-
-        public void Call()
-        {
-            ring.Send(_request.Span);
-            ring.Receive();
-        }
-
-        public ValueTask CallAsync() => throw new NotSupportedException();
-    }
-
     private sealed class RingPump(RingMessages ring) : IPump
     {
-        public void Receive(long messages, int sizeBytes, PumpSink sink)
+        public Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink)
         {
             ring.Send(ByteStreamServer.Order(messages, sizeBytes));
             while (sink.Taken < messages)
@@ -135,14 +91,14 @@ internal sealed class RawRingArm : IArm
                 ring.Receive();
                 sink.Take(ring.Received);
             }
-        }
 
-        public Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink) => throw new NotSupportedException();
+            return Task.CompletedTask;
+        }
     }
 
     private sealed class RingDrain(RingMessages ring) : IDrain
     {
-        public void Send(long messages, int sizeBytes)
+        public Task<long> SendAsync(long messages, int sizeBytes)
         {
             ring.Send(ByteStreamServer.Order(messages, sizeBytes));
             using var source = PumpMessages.OfSize(sizeBytes);
@@ -152,12 +108,7 @@ internal sealed class RawRingArm : IArm
             }
 
             ring.Receive();
-            if (BinaryPrimitives.ReadInt64LittleEndian(ring.Received) != messages)
-            {
-                throw new InvalidDataException("The server did not take all messages.");
-            }
+            return Task.FromResult(BinaryPrimitives.ReadInt64LittleEndian(ring.Received));
         }
-
-        public Task SendAsync(long messages, int sizeBytes) => throw new NotSupportedException();
     }
 }

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -6,12 +5,12 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// Messages over the two rings of a link, in records of at most 32 KiB, each visible at once so that one side copies in
-/// while the other copies out. A record says how much of its message is left. Looks for data, and for space, without
-/// pause; only a server that nobody has asked anything for a while sleeps, as every idle server of the suite does. One
+/// Messages over the two rings of a link, in records of at most 32 KiB. Each record is visible at once, so that one
+/// side copies in while the other copies out, and says how much of its message is left. Checks for data, and for space,
+/// without pause; only a server without requests sleeps after a while, as every idle server of the suite does. One
 /// thread.
 /// </summary>
-internal sealed class RingMessages(PeerLink link)
+internal sealed class RingMessages(PeerLink link) : IMessageLink
 {
     private const int RecordBytes = 32 << 10;
     private static readonly long s_parkAfterTicks = Stopwatch.Frequency * 2 / 1000;
@@ -24,6 +23,27 @@ internal sealed class RingMessages(PeerLink link)
 
     /// <summary>The last message, until the next one.</summary>
     public ReadOnlySpan<byte> Received => _received.AsSpan(0, _receivedBytes);
+
+    /// <summary>Serves each client in a thread of its own, for as long as the process lives.</summary>
+    /// <returns>The address for <see cref="ConnectAsync"/>.</returns>
+    public static string Listen(string place, string name, Action<RingMessages> serve)
+    {
+        string address = "shm://" + place;
+        _ = Listener.Start(RendezvousAddress.Parse(address, null), Settings(), link =>
+        {
+            link.Start(static () => { });
+            new Thread(() => serve(new RingMessages(link))) { IsBackground = true, Name = name }.Start();
+        });
+        return address;
+    }
+
+    public static async Task<RingMessages> ConnectAsync(string address)
+    {
+        PeerLink link = await ClientHandshake.ConnectAsync(
+            RendezvousAddress.Parse(address, null), Settings(), CancellationToken.None);
+        link.Start(static () => { });
+        return new RingMessages(link);
+    }
 
     /// <summary>Sends a message, in this thread, waiting for space.</summary>
     public void Send(ReadOnlySpan<byte> message)
@@ -46,12 +66,7 @@ internal sealed class RingMessages(PeerLink link)
     }
 
     /// <summary>Waits for a message, asleep if it takes long. False when the peer is gone.</summary>
-    public bool TryReceive(out ReadOnlySpan<byte> message)
-    {
-        bool isThere = TryReceive(mayPark: true);
-        message = Received;
-        return isThere;
-    }
+    public bool TryReceive() => TryReceive(mayPark: true);
 
     /// <summary>Waits for a message that is on its way.</summary>
     /// <exception cref="IOException">The peer is gone, or does not answer.</exception>
@@ -62,6 +77,8 @@ internal sealed class RingMessages(PeerLink link)
             throw new IOException("The peer is gone.");
         }
     }
+
+    private static ConnectionSettings Settings() => OptionChecks.Stream<RingMessages>(new ShmStreamOptions());
 
     private bool TryReceive(bool mayPark)
     {

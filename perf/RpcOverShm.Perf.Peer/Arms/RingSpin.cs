@@ -1,15 +1,14 @@
-using System.Diagnostics;
 using System.Runtime.Intrinsics.X86;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// How a thread looks for something without pause: bursts of about two microseconds with a yield between them, which
-/// costs the fast case nothing and keeps a spinner from starving its peer when something else runs.
+/// Checks for something without pause: bursts of about two microseconds with a yield between them. That costs nothing
+/// in the fast case, and a spinning thread does not starve its peer when another program runs.
 /// </summary>
 internal struct RingSpin
 {
-    // A pause takes 40 to 140 cycles on current processors: some 2 µs.
+    // A pause takes 40 to 140 cycles on current processors, so that a burst takes about 2 µs.
     private const int PausesPerBurst = 100;
 
     private long _startTick;
@@ -18,7 +17,9 @@ internal struct RingSpin
     /// <summary>The time since the first burst ended.</summary>
     public readonly long ElapsedTicks => _startTick == 0 ? 0 : Stopwatch.GetTimestamp() - _startTick;
 
-    /// <summary>Waits for a moment. True after a burst: time to look whether waiting still makes sense.</summary>
+    /// <summary>
+    /// Waits for a moment. Returns true after a burst: time to check whether waiting still makes sense.
+    /// </summary>
     public bool Pause()
     {
         if (++_pauses < PausesPerBurst)

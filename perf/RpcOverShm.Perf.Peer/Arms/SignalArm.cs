@@ -1,12 +1,10 @@
 using System.Runtime.InteropServices;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// A memory-mapped file whose other side is told by a signal that there is something, as .NET delivers signals: on a
-/// thread of its own. Nobody should; it shows what the mechanism costs.
+/// A memory-mapped file, and a signal to the other side for each message, which .NET delivers on a thread of its own.
+/// No program should do this; the arm shows the cost of the mechanism.
 /// </summary>
 internal sealed class SignalArm : IArm
 {
@@ -22,8 +20,7 @@ internal sealed class SignalArm : IArm
 
     public Task<string> ServeAsync(string place)
     {
-        var lines = new MappedLines(place, isClient: false);
-        lines.OwnProcess = Environment.ProcessId;
+        var lines = new MappedLines(place, isClient: false) { OwnProcess = Environment.ProcessId };
         SemaphoreSlim told = Listen();
         new Thread(() => Serve(lines, told)) { IsBackground = true, Name = "signal server" }.Start();
         return Task.FromResult(place);
@@ -36,10 +33,7 @@ internal sealed class SignalArm : IArm
         while (true)
         {
             told.Wait();
-            ReadOnlySpan<byte> request = lines.Get();
-            ServedTally.CountRequest(request);
-            lines.Put(request);
-            lines.Own = lines.Other;
+            lines.Answer(lines.Other, carriesMessages: true);
             ProcessNative.SendSignal(lines.OtherProcess, (int)UserSignal);
         }
     }
@@ -61,44 +55,16 @@ internal sealed class SignalArm : IArm
     {
         public Task<IEcho> OpenEchoAsync(CallerKind caller)
         {
-            var lines = new MappedLines(place, isClient: true);
-            lines.OwnProcess = Environment.ProcessId;
-            return Task.FromResult<IEcho>(new Echo(lines, Listen()));
-        }
-    }
-
-    private sealed class Echo(MappedLines lines, SemaphoreSlim told) : IEcho
-    {
-        private byte[] _request = [];
-        private byte[] _reply = [];
-        private long _word;
-
-        public ReadOnlySpan<byte> Reply => lines.Other == _word ? _reply : [];
-
-        public Memory<byte> Prepare(ExchangeSize size)
-        {
-            if (_request.Length != size.RequestBytes)
+            var lines = new MappedLines(place, isClient: true) { OwnProcess = Environment.ProcessId };
+            SemaphoreSlim told = Listen();
+            return Task.FromResult<IEcho>(new MappedEcho(lines, carriesMessages: true, word =>
             {
-                _request = new byte[size.RequestBytes];
-                _reply = new byte[size.ReplyExpected];
-            }
-
-            return _request;
+                ProcessNative.SendSignal(lines.OtherProcess, (int)UserSignal);
+                if (!told.Wait(s_giveUpAfter))
+                {
+                    throw new IOException("The peer does not answer.");
+                }
+            }));
         }
-
-        public void Call()
-        {
-            lines.Put(_request);
-            lines.Own = ++_word;
-            ProcessNative.SendSignal(lines.OtherProcess, (int)UserSignal);
-            if (!told.Wait(s_giveUpAfter))
-            {
-                throw new IOException("The peer does not answer.");
-            }
-
-            lines.Get().CopyTo(_reply);
-        }
-
-        public ValueTask CallAsync() => throw new NotSupportedException();
     }
 }

@@ -1,53 +1,36 @@
-using System.Diagnostics;
-using RpcOverShm.Links;
-using RpcOverShm.Perf.Peer.Loads;
+using System.Text;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// What the arms share whose two sides look at words of a mapped file without pause. A ring of the product introduces
-/// them, and wakes a server that nobody has asked anything for a while.
+/// A memory-mapped file with one guard word each way, which both sides check without pause, as in hand-written code.
+/// Messages are copied in and out; or no message is carried at all, and the words alone are the floor of every round
+/// trip between two processors. A ring of the product introduces the two sides, and wakes an idle server.
 /// </summary>
-internal abstract class SpinningArm : IArm
+internal sealed class SpinningArm(string name, bool carriesMessages) : IArm
 {
     private static readonly long s_parkAfterTicks = Stopwatch.Frequency * 2 / 1000;
     private static readonly long s_kickAfterTicks = Stopwatch.Frequency / 20_000;
     private static readonly long s_giveUpAfterTicks = Stopwatch.Frequency * 20;
 
-    public abstract string Name { get; }
+    private int _clients;
+
+    public string Name => name;
 
     public bool Supports(LoadShape shape, CallerKind caller) =>
         shape == LoadShape.Echo && caller == CallerKind.Blocking;
 
-    public Task<string> ServeAsync(string place)
-    {
-        string address = "shm://" + place;
-        int clients = 0;
-        _ = Listener.Start(RendezvousAddress.Parse(address, null), Settings(), link =>
-        {
-            link.Start(static () => { });
-            string path = $"{place}.{Interlocked.Increment(ref clients)}.mapped";
-            new Thread(() => Serve(new RingMessages(link), path)) { IsBackground = true, Name = Name }.Start();
-        });
-        return Task.FromResult(address);
-    }
+    public Task<string> ServeAsync(string place) => Task.FromResult(RingMessages.Listen(
+        place, name, ring => Serve(ring, $"{place}.{Interlocked.Increment(ref _clients)}.mapped")));
 
-    public IArmClient MakeClient(string place) => new Client(this, RendezvousAddress.Parse(place, null));
-
-    /// <summary>Answers the request whose word has come.</summary>
-    protected abstract void Answer(MappedLines lines, long word);
-
-    /// <summary>Makes the client's side; to call is to write the own word and to wait.</summary>
-    protected abstract IEcho MakeEcho(MappedLines lines, Action<long> awaitWord);
-
-    private static ConnectionSettings Settings() => OptionChecks.Stream<SpinningArm>(new ShmStreamOptions());
+    public IArmClient MakeClient(string place) => new Client(place, carriesMessages);
 
     private void Serve(RingMessages ring, string path)
     {
         var lines = new MappedLines(path, isClient: false);
-        ring.Send(System.Text.Encoding.UTF8.GetBytes(path));
+        ring.Send(Encoding.UTF8.GetBytes(path));
         long last = 0;
-        while (ring.TryReceive(out _))
+        while (ring.TryReceive())
         {
             var spin = new RingSpin();
             while (spin.ElapsedTicks < s_parkAfterTicks)
@@ -56,7 +39,7 @@ internal abstract class SpinningArm : IArm
                 if (word != last)
                 {
                     last = word;
-                    Answer(lines, word);
+                    lines.Answer(word, carriesMessages);
                     spin = new RingSpin();
                 }
                 else
@@ -90,20 +73,14 @@ internal abstract class SpinningArm : IArm
         }
     }
 
-    private sealed class Client(SpinningArm arm, RendezvousAddress address) : IArmClient
+    private sealed class Client(string place, bool carriesMessages) : IArmClient
     {
         public async Task<IEcho> OpenEchoAsync(CallerKind caller)
         {
-            PeerLink link = await ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None);
-            link.Start(static () => { });
-            return Open(new RingMessages(link));
-        }
-
-        private IEcho Open(RingMessages ring)
-        {
+            RingMessages ring = await RingMessages.ConnectAsync(place);
             ring.Receive();
-            var lines = new MappedLines(System.Text.Encoding.UTF8.GetString(ring.Received), isClient: true);
-            return arm.MakeEcho(lines, word => AwaitWord(lines, word, ring));
+            var lines = new MappedLines(Encoding.UTF8.GetString(ring.Received), isClient: true);
+            return new MappedEcho(lines, carriesMessages, word => AwaitWord(lines, word, ring));
         }
     }
 }

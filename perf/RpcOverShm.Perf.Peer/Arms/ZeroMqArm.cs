@@ -1,8 +1,5 @@
-using System.Globalization;
 using NetMQ;
 using NetMQ.Sockets;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
@@ -19,45 +16,33 @@ internal sealed class ZeroMqArm : IArm
     {
         var socket = new ResponseSocket();
         int port = socket.BindRandomPort("tcp://127.0.0.1");
-        new Thread(() => Serve(socket)) { IsBackground = true, Name = Name }.Start();
+        LinkEcho.StartServing(new Link(socket), Name);
         return Task.FromResult(port.ToString(CultureInfo.InvariantCulture));
     }
 
     public IArmClient MakeClient(string place) => new Client(place);
 
-    private static void Serve(ResponseSocket socket)
-    {
-        var answer = new EchoAnswer();
-        while (true)
-        {
-            byte[] request = socket.ReceiveFrameBytes();
-            ServedTally.CountRequest(request);
-            socket.SendFrame(answer.TryMake(request, out Memory<byte> made) ? made.ToArray() : request);
-        }
-    }
-
     private sealed class Client(string port) : IArmClient
     {
         public Task<IEcho> OpenEchoAsync(CallerKind caller) =>
-            Task.FromResult<IEcho>(new Echo(new RequestSocket($">tcp://127.0.0.1:{port}")));
+            Task.FromResult<IEcho>(new LinkEcho(new Link(new RequestSocket($">tcp://127.0.0.1:{port}"))));
     }
 
-    private sealed class Echo(RequestSocket socket) : IEcho
+    private sealed class Link(NetMQSocket socket) : IMessageLink
     {
-        private byte[] _request = [];
-        private byte[] _reply = [];
+        private byte[] _received = [];
 
-        public ReadOnlySpan<byte> Reply => _reply;
+        public ReadOnlySpan<byte> Received => _received;
 
-        public Memory<byte> Prepare(ExchangeSize size) =>
-            _request = _request.Length == size.RequestBytes ? _request : new byte[size.RequestBytes];
-
-        public void Call()
+        public void Send(ReadOnlySpan<byte> message)
         {
-            socket.SendFrame(_request);
-            _reply = socket.ReceiveFrameBytes();
+            var frame = new Msg();
+            frame.InitPool(message.Length);
+            message.CopyTo(frame.Slice());
+            socket.Send(ref frame, more: false);
+            frame.Close();
         }
 
-        public ValueTask CallAsync() => throw new NotSupportedException();
+        public void Receive() => _received = socket.ReceiveFrameBytes();
     }
 }

@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Control;
 
 /// <summary>
@@ -21,7 +16,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
     private LoadRunner? _loads;
     private Func<LoadRunner>? _makeFurther;
 
-    /// <summary>Says that the process has started, and serves requests until there are no more.</summary>
+    /// <summary>Reports that the process has started, and serves requests until there are no more.</summary>
     public void Run()
     {
         _replies.WriteLine(PeerVerbs.Ready);
@@ -41,7 +36,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
         }
         catch (Exception exception)
         {
-            // A failure of the arm is the row's failure; the suite says so, and what the peer can still do it does.
+            // A failure of the arm is the row's failure, which the suite reports; the peer continues.
             return new LineWriter(PeerVerbs.Error).Add(exception.ToString()).ToString();
         }
     }
@@ -85,7 +80,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
         }
     }
 
-    // A load would have more to compile than the arm itself.
+    // Compiling a load would take longer than compiling the arm.
     private static void Call(IArmClient client, long calls, LineWriter answer)
     {
         IEcho echo = client.OpenEchoAsync(CallerKind.Blocking).GetAwaiter().GetResult();
@@ -114,6 +109,30 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
             LoadRunner loads = makeFurther();
             loads.Run(order);
             _further.Add(loads);
+        }
+    }
+}
+
+/// <summary>
+/// Ends this process with its parent: in an orderly way at the end of standard input, and killed by the kernel if it
+/// cannot read.
+/// </summary>
+internal static class ParentTie
+{
+    /// <summary>Ties this process to its parent, whose process id is the argument.</summary>
+    public static void Fasten(string[] args)
+    {
+        if (!OperatingSystem.IsLinux() || args is not [string parent])
+        {
+            return;
+        }
+
+        ProcessNative.DieWithParent();
+
+        // The parent may have ended before the kernel was asked, which then does not tell.
+        if (ProcessNative.GetParentId() != int.Parse(parent, CultureInfo.InvariantCulture))
+        {
+            Environment.Exit(1);
         }
     }
 }

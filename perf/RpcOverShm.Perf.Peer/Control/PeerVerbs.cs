@@ -1,6 +1,6 @@
 namespace RpcOverShm.Perf.Peer.Control;
 
-/// <summary>What the suite can ask of a peer, and what a peer says: the first word of a line.</summary>
+/// <summary>The orders to a peer and its answers: the first word of a line.</summary>
 internal static class PeerVerbs
 {
     /// <summary>Serve an arm at a place: "serve ARM PLACE". The answer says where clients find it.</summary>
@@ -13,29 +13,29 @@ internal static class PeerVerbs
     public const string Run = "run";
 
     /// <summary>
-    /// Be the client of an arm's server and make so many calls, one after another: "call ARM PLACE COUNT". The answer
-    /// says when each was answered.
+    /// Be the client of an arm's server and make calls, one after another: "call ARM PLACE COUNT". The answer has the
+    /// time of each call's answer.
     /// </summary>
     public const string Call = "call";
 
-    /// <summary>Say what this process has used and served so far.</summary>
+    /// <summary>Report the resources used and messages served by this process so far.</summary>
     public const string Sample = "sample";
 
     /// <summary>Open further connections, each with calls on it, and keep them: "widen COUNT".</summary>
     public const string Widen = "widen";
 
-    /// <summary>Say how much memory and how many threads this process has.</summary>
+    /// <summary>Report the memory and the threads of this process.</summary>
     public const string Footprint = "footprint";
 
-    /// <summary>Say what this process runs on.</summary>
+    /// <summary>Report the runtime of this process.</summary>
     public const string Facts = "facts";
 
     /// <summary>The first line of a peer, before any request: it has started.</summary>
     public const string Ready = "ready";
 
-    /// <summary>The peer did what it was asked to; the answer follows.</summary>
+    /// <summary>The peer carried out its order; the answer follows.</summary>
     public const string Ok = "ok";
 
-    /// <summary>The peer could not; why follows.</summary>
+    /// <summary>The peer failed; the reason follows.</summary>
     public const string Error = "error";
 }

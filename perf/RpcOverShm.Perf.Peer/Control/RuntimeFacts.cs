@@ -3,11 +3,11 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Perf.Peer.Control;
 
-/// <summary>What a measured process runs on, as it sees it itself.</summary>
+/// <summary>The runtime of a measured process, as the process itself sees it.</summary>
 /// <param name="Runtime">The runtime's name and version.</param>
 /// <param name="GcMode">Workstation or server, concurrent or not.</param>
-/// <param name="LohThresholdBytes">From which size on arrays come from the large object heap, when it was set.</param>
-/// <param name="TieredCompilation">What the environment changes about tiered compilation.</param>
+/// <param name="LohThresholdBytes">The size from which arrays come from the large object heap, if it was set.</param>
+/// <param name="TieredCompilation">The environment's changes to tiered compilation.</param>
 /// <param name="RingCapacityBytes">The default size of a ring.</param>
 internal sealed record RuntimeFacts(
     string Runtime, string GcMode, string LohThresholdBytes, string TieredCompilation, int RingCapacityBytes)

@@ -1,12 +1,8 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
 /// Sends batches of calls one after another for the time of a slice. The clock of a batch runs from recording its first
-/// call until the last answer is there; requests are filled before, answers checked afterwards.
+/// call until the last answer has arrived; requests are filled before, and answers are checked afterwards.
 /// </summary>
 internal static class BatchLoad
 {

@@ -1,12 +1,8 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// One caller that sends a request when the last one has come back, or when its schedule says so. The clock of a call
-/// starts when its bytes are in place and stops before they are checked. One thread at a time.
+/// One caller that sends a request when the last one has come back, or when it is due on the schedule. The clock of a
+/// call starts when its bytes are in place and stops before they are checked. One thread at a time.
 /// </summary>
 internal sealed class EchoCaller(IEcho echo, int index)
 {
@@ -21,7 +17,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
 
     public LatencyHistogram Times { get; private set; } = new();
 
-    /// <summary>Of a schedule: times from the actual start of a call instead of the intended one.</summary>
+    /// <summary>With a schedule: times from the actual start of a call instead of the intended start.</summary>
     public LatencyHistogram Uncorrected { get; private set; } = new();
 
     /// <summary>Calls of the slice, those before the clock started included.</summary>
@@ -33,7 +29,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
 
     public long LastTick { get; private set; }
 
-    /// <summary>What the process had used when this caller's clock started.</summary>
+    /// <summary>The resources that the process had used when this caller's clock started.</summary>
     public ResourceSample UsedBefore { get; private set; }
 
     public void Begin(LoadOrder order, EchoWindow window)
@@ -126,7 +122,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
             LastTick = end;
         }
 
-        // Of a message with fields the bytes are those that were made into them.
+        // For a message with fields these are the bytes that its fields were made from.
         bool isOtherSize = _size.ReplyBytes != LoadOrder.SameAsRequest;
         WrongBytes += PayloadPattern.CountWrong(
             echo.Reply, ReplyNumber(), isOtherSize ? _size.ReplyExpected : _patternBytes);

@@ -1,9 +1,6 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
-/// <summary>Runs the callers of one slice of echoes side by side and adds up what they saw.</summary>
+/// <summary>Runs the callers of one slice of echoes side by side and adds up their results.</summary>
 internal static class EchoLoad
 {
     public static LoadResult Run(LoadOrder order, List<EchoCaller> callers)
@@ -71,5 +68,5 @@ internal static class EchoLoad
     private static long Ticks(TimeSpan time) => (long)(time.TotalSeconds * Stopwatch.Frequency);
 }
 
-/// <summary>When the clock of a slice runs, the same for all its callers.</summary>
+/// <summary>The time window of a slice's clock, the same for all its callers.</summary>
 internal readonly record struct EchoWindow(long StartTick, long EndTick);

@@ -1,15 +1,12 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// When a caller that is no closed loop starts its next call: after a silence, or when a schedule says so that is fixed
+/// The start of each call for a caller that is not a closed loop: after a silence, or on a schedule that is fixed
 /// beforehand and never moved when a call was late. One thread at a time.
 /// </summary>
 internal sealed class EchoPace
 {
-    // A sleeping thread comes back too late by the kernel's slack and the way back: what is left is looked for.
+    // A sleeping thread wakes too late, by the kernel's slack and the wake-up: it spins for the rest.
     private static readonly long s_sleepFromTicks = Stopwatch.Frequency * 2 / 1000;
 
     private readonly TimeSpan _gap;
@@ -28,13 +25,13 @@ internal sealed class EchoPace
         }
     }
 
-    /// <summary>True when calls have an intended start.</summary>
+    /// <summary>Whether calls have an intended start.</summary>
     public bool IsSchedule => _intervalTicks > 0;
 
-    /// <summary>When the call that was waited for should have started.</summary>
+    /// <summary>The intended start of the call that was waited for.</summary>
     public long IntendedTick { get; private set; }
 
-    /// <summary>Null for a closed loop.</summary>
+    /// <summary>Returns null for a closed loop.</summary>
     public static EchoPace? Of(LoadOrder order, int caller) =>
         order.Gap > TimeSpan.Zero || order.OfferedPerSecond > 0 ? new EchoPace(order, caller) : null;
 

@@ -1,7 +1,7 @@
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// Calls of all asymmetric sizes, each as often as its count says, half of them turned round, in one shuffled order
+/// Calls of all asymmetric sizes with their counts, half of them with request and answer swapped, in one shuffled order
 /// that is the same in every process and slice.
 /// </summary>
 internal static class ExchangeMix
@@ -12,7 +12,7 @@ internal static class ExchangeMix
     /// <summary>Calls in a whole mix; then it begins anew.</summary>
     public static int Length => s_calls.Length;
 
-    /// <summary>The sizes of a call; it is the caller's own <paramref name="index"/>-th of the slice.</summary>
+    /// <summary>Returns the sizes of the caller's <paramref name="index"/>-th call in a slice.</summary>
     public static ExchangeSize At(long index) => s_calls[index % s_calls.Length];
 
     /// <summary>The largest message, either way.</summary>
@@ -47,6 +47,6 @@ internal static class ExchangeMix
 /// <param name="ReplyBytes">The answer's, or <see cref="LoadOrder.SameAsRequest"/>.</param>
 internal readonly record struct ExchangeSize(int RequestBytes, int ReplyBytes)
 {
-    /// <summary>What the answer's size comes to.</summary>
+    /// <summary>The size of the answer in bytes.</summary>
     public int ReplyExpected => ReplyBytes == LoadOrder.SameAsRequest ? RequestBytes : ReplyBytes;
 }

@@ -1,9 +1,8 @@
 using System.Text.Json.Serialization;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Loads;
 
-/// <summary>One slice of load: what the client does, and for how long.</summary>
+/// <summary>One slice of load: the client's work, and its length.</summary>
 internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeBytes)
 {
     /// <summary>In <see cref="ReplyBytes"/>: the answer is the request itself.</summary>
@@ -25,28 +24,26 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
     public long OfferedPerSecond { get; init; }
 
     /// <summary>
-    /// Echo: the slice also ends after so many calls of each caller on the clock; 0 is no such end. Batch: the calls of
-    /// a batch.
+    /// Echo: the slice also ends after this many calls of each caller on the clock; 0 for no such end. Batch: the calls
+    /// of a batch.
     /// </summary>
     public long Calls { get; init; }
 
     /// <summary>
-    /// Echo and batch: how long to call before the clock starts, so that no sleeping thread is measured.
+    /// Echo and batch: the time of calls before the clock starts, so that no sleeping thread is measured.
     /// </summary>
     public TimeSpan LeadIn { get; init; }
 
-    /// <summary>Echo and batch: how long to call on the clock.</summary>
+    /// <summary>Echo and batch: the time of calls on the clock.</summary>
     public TimeSpan Duration { get; init; }
 
     /// <summary>Pump and drain: messages before the clock starts; at least 1.</summary>
     public long LeadInMessages { get; init; } = 1;
 
-    /// <summary>Pump: how many messages share one look at the clock.</summary>
+    /// <summary>Pump: the number of messages for each reading of the clock.</summary>
     public int Group { get; init; } = 1;
 
-    /// <summary>
-    /// Pump and drain: messages on the clock, of a pump a multiple of <see cref="Group"/>.
-    /// </summary>
+    /// <summary>Pump and drain: messages on the clock; for a pump a multiple of <see cref="Group"/>.</summary>
     public long Messages { get; init; }
 
     public static LoadOrder Read(LineReader line) =>
@@ -80,7 +77,7 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add(Group);
 }
 
-/// <summary>What a client makes its server do.</summary>
+/// <summary>The kind of load that a client puts on its server.</summary>
 internal enum LoadShape
 {
     /// <summary>Requests that are answered, one at a time for each caller.</summary>
@@ -89,14 +86,16 @@ internal enum LoadShape
     /// <summary>Messages one way, from the server to the client.</summary>
     Pump,
 
-    /// <summary>Messages one way, from the client to the server, which says at the end that it has all.</summary>
+    /// <summary>
+    /// Messages one way, from the client to the server, which confirms at the end that it has received all.
+    /// </summary>
     Drain,
 
     /// <summary>Requests that are sent together, and all their answers awaited.</summary>
     Batch,
 }
 
-/// <summary>How a client waits.</summary>
+/// <summary>The way in which a client waits.</summary>
 internal enum CallerKind
 {
     /// <summary>

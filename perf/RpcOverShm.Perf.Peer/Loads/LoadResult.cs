@@ -1,30 +1,27 @@
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
-/// <summary>What one slice of load came to, as its client saw it, or all its clients together.</summary>
+/// <summary>The result of one slice of load for its client, or for all its clients together.</summary>
 internal sealed record LoadResult
 {
-    /// <summary>Calls or messages with the lead-in: what the server must have served.</summary>
+    /// <summary>Calls or messages including the lead-in: the server must have served as many.</summary>
     public required long All { get; init; }
 
-    /// <summary>When the clock started: a monotonic clock that all processes of the machine share.</summary>
+    /// <summary>The start of the clock, by a monotonic clock that all processes of the machine share.</summary>
     public required long FirstTick { get; init; }
 
     /// <summary>The time on the clock, in <see cref="System.Diagnostics.Stopwatch"/> ticks.</summary>
     public required long ElapsedTicks { get; init; }
 
-    /// <summary>Bytes that came back, or came, wrong; those of the lead-in included.</summary>
+    /// <summary>Wrong bytes that the client received, those of the lead-in included.</summary>
     public required long WrongBytes { get; init; }
 
-    /// <summary>What this process used while the clock ran.</summary>
+    /// <summary>The resources that this process used while the clock ran.</summary>
     public required ResourceSample Used { get; init; }
 
     /// <summary>Times of calls, or between messages, in ticks.</summary>
     public required LatencyHistogram Times { get; init; }
 
-    /// <summary>Of calls on a schedule: times from their actual start. Else empty.</summary>
+    /// <summary>For calls on a schedule: times from their actual start. Otherwise empty.</summary>
     public LatencyHistogram Uncorrected { get; init; } = new();
 
     /// <summary>Calls or messages on the clock.</summary>
@@ -42,7 +39,7 @@ internal sealed record LoadResult
     };
 
     /// <summary>
-    /// What several clients saw at the same time: from the first that started to the last that ended.
+    /// Adds up the results of several clients at the same time: from the first start to the last end.
     /// </summary>
     public static LoadResult Sum(IReadOnlyList<LoadResult> results)
     {

@@ -1,10 +1,8 @@
-using RpcOverShm.Perf.Peer.Arms;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// The client's side of the process: carries out slices of load, one at a time. What a slice has opened stays open,
-/// asleep, for the next one of its kind.
+/// The client's side of the process: carries out slices of load, one at a time. Everything that a slice opens stays
+/// open, asleep, for the next slice of its kind.
 /// </summary>
 internal sealed class LoadRunner(IArmClient client)
 {
@@ -16,8 +14,8 @@ internal sealed class LoadRunner(IArmClient client)
     public LoadResult Run(LoadOrder order) => order.Shape switch
     {
         LoadShape.Echo => EchoLoad.Run(order, EchoCallers(order)),
-        LoadShape.Pump => PumpLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
-        LoadShape.Drain => DrainLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
+        LoadShape.Pump => OneWayLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
+        LoadShape.Drain => OneWayLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
         LoadShape.Batch => BatchLoad.Run(order, _batch ??= client.OpenBatch()),
         _ => throw new ArgumentOutOfRangeException(nameof(order), order.Shape, "No such load."),
     };

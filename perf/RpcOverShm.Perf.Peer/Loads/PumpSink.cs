@@ -1,16 +1,13 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
 /// Takes the messages of a pump: checks each, and takes the time of every group of them. A receiver reads many messages
-/// at once and then has them one after another: only over more than a buffer full is the time between two of them that
-/// of the arm. One thread at a time.
+/// at once and then has them one after another, so that only the time of more than a full buffer is that of the arm.
+/// One thread at a time.
 /// </summary>
 internal sealed class PumpSink(LoadOrder order)
 {
-    // Several times what a socket, and as much as a ring, can hold.
+    // Several times the buffer of a socket, and as much as a ring holds.
     private const int GroupBytes = 1 << 20;
     private const int SmallestGroup = 16;
 
@@ -29,7 +26,7 @@ internal sealed class PumpSink(LoadOrder order)
     public long WrongBytes { get; private set; }
 
     /// <summary>
-    /// How many messages share one look at the clock, of all clients together; their mean is recorded for each.
+    /// The number of messages of all clients together for each reading of the clock; their mean is recorded for each.
     /// </summary>
     public static int GroupOf(int sizeBytes, int clients = 1) =>
         Math.Max(SmallestGroup, GroupBytes / clients / Math.Max(1, sizeBytes));
@@ -40,7 +37,7 @@ internal sealed class PumpSink(LoadOrder order)
         CountUnchecked();
     }
 
-    /// <summary>Counts a message that only shows what the machine can do, and has no bytes to check.</summary>
+    /// <summary>Counts a message without bytes to check, which shows only the speed of the machine.</summary>
     public void CountUnchecked()
     {
         long measured = ++Taken - _leadIn;

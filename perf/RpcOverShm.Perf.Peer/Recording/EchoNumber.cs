@@ -1,11 +1,8 @@
-using System.Buffers.Binary;
-using RpcOverShm.Perf.Peer.Loads;
-
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>
-/// The number of a request that is to be answered. It says who calls and how large the answer is to be, so that every
-/// arm can be asked for any answer by the bytes of the request alone.
+/// The number of a request. It has the caller and the size of the answer, so that the bytes of a request alone can ask
+/// any arm for any answer.
 /// <code>
 ///  bits 56 to 62: caller    31 to 55: answer's size + 1, 0 for the request itself    0 to 30: sequence
 /// </code>

@@ -1,10 +1,11 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Control;
-
 namespace RpcOverShm.Perf.Peer.Recording;
 
-/// <summary>What this process occupies, as the kernel counts it; zeros elsewhere than on Linux.</summary>
-/// <param name="PssBytes">Memory, of what is shared its share: two mappings of one page count half each.</param>
+/// <summary>
+/// The memory and threads of this process, as the kernel counts them; zeros on systems other than Linux.
+/// </summary>
+/// <param name="PssBytes">
+/// Memory in bytes, with a share of shared pages: two mappings of one page count half each.
+/// </param>
 /// <param name="Threads">All threads, the runtime's included.</param>
 internal readonly record struct FootprintSample(long PssBytes, long Threads)
 {

@@ -1,12 +1,11 @@
 using System.Numerics;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>
 /// Counts times of any size with a relative error below 0.4 %: each power of two is cut into 256 equal cells, and the
 /// values below 256 have a cell each. Recording costs a few nanoseconds and never allocates. One thread records at a
-/// time; histograms of several threads, rounds or processes are merged afterwards. The unit is the recorder's own.
+/// time; histograms of several threads, rounds or processes are merged afterwards. The unit is up to the caller.
 /// </summary>
 internal sealed class LatencyHistogram
 {
@@ -14,13 +13,13 @@ internal sealed class LatencyHistogram
     private const int CellBits = 8;
     private const int CellsPerPower = 1 << CellBits;
 
-    // 2^40 ns are 18 minutes. What is longer counts in the last cell; the mean and the maximum stay exact.
+    // 2^40 ns are 18 minutes. Longer times count in the last cell; the mean and the maximum stay exact.
     private const int LargestPower = 40;
     private const int CellCount = (LargestPower - CellBits + 1) * CellsPerPower;
 
     private readonly long[] _counts = new long[CellCount];
 
-    /// <summary>How many values were recorded.</summary>
+    /// <summary>The number of recorded values.</summary>
     public long Count { get; private set; }
 
     /// <summary>The sum of all values, exact.</summary>
@@ -51,7 +50,7 @@ internal sealed class LatencyHistogram
         }
     }
 
-    /// <summary>Records one value. A negative one, which no monotonic clock gives, counts as 0.</summary>
+    /// <summary>Records one value. A negative one, which a monotonic clock never has, counts as 0.</summary>
     public void Record(long value) => Record(value, 1);
 
     /// <summary>Records a value that stands for several events.</summary>
@@ -78,7 +77,7 @@ internal sealed class LatencyHistogram
     }
 
     /// <summary>
-    /// The value that the given share of all values do not exceed: the middle of its cell, and never more than
+    /// Returns the value that the given share of all values do not exceed: the middle of its cell, and never more than
     /// <see cref="Max"/>. 0 when nothing was recorded.
     /// </summary>
     /// <param name="share">0 to 1: 0.5 is the median.</param>
@@ -111,7 +110,7 @@ internal sealed class LatencyHistogram
         }
     }
 
-    /// <summary>What <see cref="Write"/> of the other process has written.</summary>
+    /// <summary>Reads what <see cref="Write"/> of the other process has written.</summary>
     public static LatencyHistogram Read(LineReader line)
     {
         var histogram = new LatencyHistogram
@@ -129,8 +128,8 @@ internal sealed class LatencyHistogram
         return histogram;
     }
 
-    // The power says how far the value is shifted until CellBits + 1 bits are left; the top one of these is always 1
-    // and counts the power up, so that the cells of all powers follow one another without a gap.
+    // The value is shifted until CellBits + 1 bits are left. The top one of these is always 1 and adds one to the
+    // power, so that the cells of all powers follow one another without a gap.
     private static int CellOf(long value)
     {
         int shift = Math.Max(0, BitOperations.Log2((ulong)value | 1) - CellBits);

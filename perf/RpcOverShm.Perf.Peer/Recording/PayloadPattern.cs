@@ -1,25 +1,24 @@
 using System.Buffers;
-using System.Buffers.Binary;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
 /// <summary>
-/// What is in a message: its number in the first eight bytes, then bytes that depend on their place and on the number.
-/// Sender and receiver make it from the same table, so that all of it is checked by one comparison of memory, which for
-/// small messages costs a few nanoseconds.
+/// The content of a message: its number in the first eight bytes, then bytes that depend on their place and on the
+/// number. Sender and receiver make it from the same table, so that one comparison of memory checks all of it; for
+/// small messages that costs a few nanoseconds.
 /// </summary>
 internal static class PayloadPattern
 {
     public const int NumberBytes = sizeof(long);
 
     /// <summary>
-    /// Messages whose numbers differ by a multiple of this have the same bytes after the number. Not a power of two,
-    /// and so no divisor of how many equal messages a ring holds: what was left from the lap before is told from what
-    /// should be there.
+    /// Messages whose numbers differ by a multiple of this have the same bytes after the number. It is not a power of
+    /// two, and so does not divide the number of equal messages in a ring: stale bytes of the previous lap differ from
+    /// the right ones.
     /// </summary>
     public const int Variants = 7;
 
-    // No multiple of 8 or 16: a message that was copied from a wrong aligned place differs too.
+    // Not a multiple of 8 or 16: a message that was copied from a wrong aligned place differs too.
     private const int VariantStepBytes = 61;
     private const int LargestPayload = 16 << 20;
 
@@ -27,14 +26,14 @@ internal static class PayloadPattern
 
     private static readonly byte[] s_small = MakeTable(SmallPayload);
 
-    /// <summary>Writes a message. One that is shorter than its number has the other bytes only.</summary>
+    /// <summary>Writes a message. A message that is shorter than its number has only the other bytes.</summary>
     public static void Fill(Span<byte> payload, long number)
     {
         Body(payload.Length, number).CopyTo(payload);
         SetNumber(payload, number);
     }
 
-    /// <summary>Makes a filled message that of another number, of the same variant.</summary>
+    /// <summary>Turns a filled message into that of another number of the same variant.</summary>
     public static void SetNumber(Span<byte> payload, long number)
     {
         if (payload.Length >= NumberBytes)
@@ -43,7 +42,7 @@ internal static class PayloadPattern
         }
     }
 
-    /// <summary>The bytes of a received message that are wrong, its length included.</summary>
+    /// <summary>Counts the wrong bytes of a received message; a wrong length counts as well.</summary>
     public static long CountWrong(ReadOnlySpan<byte> payload, long number, int lengthExpected)
     {
         if (payload.Length != lengthExpected)
@@ -61,8 +60,8 @@ internal static class PayloadPattern
     }
 
     /// <summary>
-    /// The bytes that are wrong in a request of which the server knows nothing; the client checks the number when it
-    /// comes back.
+    /// Counts the wrong bytes of a request, whose number the server does not know; the client checks the number in the
+    /// answer.
     /// </summary>
     public static long CountWrong(ReadOnlySpan<byte> payload)
     {
@@ -70,7 +69,7 @@ internal static class PayloadPattern
         return CountWrongBody(payload, number);
     }
 
-    /// <summary>The same of a request in pieces, of which the first has its number.</summary>
+    /// <summary>Counts the wrong bytes of a request in pieces; the first piece has its number.</summary>
     public static long CountWrong(in ReadOnlySequence<byte> payload)
     {
         if (payload.IsSingleSegment)
@@ -127,7 +126,7 @@ internal static class PayloadPattern
         return table;
     }
 
-    // It takes a tenth of a second to make: a program that has just started and sends little does without.
+    // Making it takes a tenth of a second, which a program should not pay that has just started and sends little.
     private static class Large
     {
         public static byte[] Table { get; } = MakeTable(LargestPayload);

@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
-/// <summary>The system calls of the measured process on itself, nothing else.</summary>
+/// <summary>The system calls of a measured process.</summary>
 internal static partial class ProcessNative
 {
     private const int PrSetPdeathsig = 1;
@@ -40,7 +40,7 @@ internal static partial class ProcessNative
         }
     }
 
-    /// <summary>The id of the process that started this one; 1 or a reaper's when that one has ended.</summary>
+    /// <summary>The id of the parent process; 1 or a reaper's if the parent has ended.</summary>
     [LibraryImport("libc", EntryPoint = "getppid")]
     public static partial int GetParentId();
 

@@ -1,16 +1,17 @@
 using System.Runtime;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
-/// <summary>What this process has used since it started, or, as a difference of two samples, in between.</summary>
+/// <summary>
+/// The resources that this process has used since its start, or, as a difference of two samples, in between.
+/// </summary>
 /// <param name="CpuMicroseconds">User and system time of all threads, by getrusage.</param>
 /// <param name="AllocatedBytes">Managed memory that was allocated, freed or not.</param>
-/// <param name="VoluntarySwitches">How often a thread gave its processor up to wait: futexes, sockets, yields.</param>
-/// <param name="InvoluntarySwitches">How often a thread was made to.</param>
-/// <param name="CompiledMethods">
-/// Methods compiled, each tier counted: it stands still once the compiler has settled.
+/// <param name="VoluntarySwitches">
+/// The number of times that a thread gave up its processor to wait: futexes, sockets, yields.
 /// </param>
+/// <param name="InvoluntarySwitches">The number of times that a thread lost its processor.</param>
+/// <param name="CompiledMethods">Methods compiled, each tier counted: constant once the compiler has settled.</param>
 internal readonly record struct ResourceSample(
     long CpuMicroseconds,
     long AllocatedBytes,
@@ -55,4 +56,27 @@ internal readonly record struct ResourceSample(
         one.VoluntarySwitches + other.VoluntarySwitches,
         one.InvoluntarySwitches + other.InvoluntarySwitches,
         one.CompiledMethods + other.CompiledMethods);
+}
+
+/// <summary>
+/// The resources used and messages served since the process started, or, as a difference of two samples, in between.
+/// </summary>
+/// <param name="Used">The resources that it used.</param>
+/// <param name="Messages">See <see cref="ServedTally.Messages"/>.</param>
+/// <param name="WrongBytes">See <see cref="ServedTally.WrongBytes"/>.</param>
+internal readonly record struct PeerSample(ResourceSample Used, long Messages, long WrongBytes)
+{
+    public static PeerSample Take() => new(ResourceSample.Take(), ServedTally.Messages, ServedTally.WrongBytes);
+
+    public static PeerSample Read(LineReader line) =>
+        new(ResourceSample.Read(line), line.NextNumber(), line.NextNumber());
+
+    public void Write(LineWriter line)
+    {
+        Used.Write(line);
+        line.Add(Messages).Add(WrongBytes);
+    }
+
+    public static PeerSample operator -(PeerSample later, PeerSample earlier) => new(
+        later.Used - earlier.Used, later.Messages - earlier.Messages, later.WrongBytes - earlier.WrongBytes);
 }

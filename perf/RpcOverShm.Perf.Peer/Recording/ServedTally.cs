@@ -2,7 +2,9 @@ using System.Buffers;
 
 namespace RpcOverShm.Perf.Peer.Recording;
 
-/// <summary>What the server of this process has served and found wrong. Any thread counts.</summary>
+/// <summary>
+/// Counts the messages that the server of this process has served, and the wrong bytes in them. Thread-safe.
+/// </summary>
 internal static class ServedTally
 {
     private static long s_messages;
@@ -11,10 +13,12 @@ internal static class ServedTally
     /// <summary>Messages served so far: echoed, or sent by a pump.</summary>
     public static long Messages => Interlocked.Read(ref s_messages);
 
-    /// <summary>Bytes so far that were not what the client's pattern says.</summary>
+    /// <summary>Bytes so far that differ from the client's pattern.</summary>
     public static long WrongBytes => Interlocked.Read(ref s_wrongBytes);
 
-    /// <summary>Counts a message before its answer goes out, so that whoever has the answer finds it counted.</summary>
+    /// <summary>
+    /// Counts a message before its answer goes out, so that a client with the answer finds it counted.
+    /// </summary>
     public static void Count(long wrongBytes)
     {
         Interlocked.Increment(ref s_messages);
@@ -24,7 +28,7 @@ internal static class ServedTally
         }
     }
 
-    /// <summary>Checks every byte of a request that is about to be echoed, and counts it.</summary>
+    /// <summary>Checks every byte of a request that will be echoed, and counts it.</summary>
     public static void CountRequest(in ReadOnlySequence<byte> payload) => Count(PayloadPattern.CountWrong(payload));
 
     /// <inheritdoc cref="CountRequest(in ReadOnlySequence{byte})"/>

@@ -1,24 +1,10 @@
-using Grpc.Core;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
-/// <summary>The client's end of an echo of records: the kind of record is that of the size that is asked for.</summary>
-internal sealed class RecordEcho(IRecordTransport transport) : IEcho
+/// <summary>The client's end of an echo of records: the size that is asked for says which kind.</summary>
+internal sealed class RecordEcho(Func<RecordKind, IEcho> open) : IEcho
 {
-    private readonly Dictionary<int, IEcho> _echoes = new()
-    {
-        [RecordSizes.Tiny] = transport.EchoOf(new TinyShape(), RecordSizes.Tiny),
-        [RecordSizes.Small] = transport.EchoOf(new SmallShape(), RecordSizes.Small),
-        [RecordSizes.Wide] = transport.EchoOf(new WideShape(), RecordSizes.Wide),
-        [RecordSizes.Table] = transport.EchoOf(new TableShape(), RecordSizes.Table),
-    };
-
+    private readonly Dictionary<int, IEcho> _echoes = RecordKind.All.ToDictionary(kind => kind.SizeBytes, open);
     private IEcho? _echo;
-    private int _size;
 
     public ReadOnlySpan<byte> Reply => Current.Reply;
 
@@ -26,13 +12,8 @@ internal sealed class RecordEcho(IRecordTransport transport) : IEcho
 
     public Memory<byte> Prepare(ExchangeSize size)
     {
-        if (_size != size.RequestBytes)
-        {
-            _size = size.RequestBytes;
-            _echo = _echoes[_size];
-        }
-
-        return Current.Prepare(size);
+        _echo = _echoes[size.RequestBytes];
+        return _echo.Prepare(size);
     }
 
     public void Seal() => Current.Seal();
@@ -40,6 +21,21 @@ internal sealed class RecordEcho(IRecordTransport transport) : IEcho
     public void Call() => Current.Call();
 
     public ValueTask CallAsync() => Current.CallAsync();
+}
+
+/// <summary>The generated service of records.</summary>
+internal sealed class RecordCalls : CallsService
+{
+    public override ServerServiceDefinition Bind() => Testing.Protos.Records.BindService(new RecordService());
+
+    public override Task<string> ServeByKestrelAsync(string place) =>
+        GrpcDotnetTransport.StartServerAsync<RecordService>(place);
+
+    public override IEcho OpenEcho(ChannelBase channel)
+    {
+        CallInvoker invoker = channel.CreateCallInvoker();
+        return new RecordEcho(kind => kind.EchoBy(invoker));
+    }
 }
 
 /// <summary>Sends records back. The client checks every field of what comes; this side counts.</summary>

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using Google.Protobuf;
-using Grpc.Core;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Perf.Peer.Records;
@@ -15,6 +13,8 @@ internal sealed class RecordFormat(string name, Func<ShmCodec>? getCodec)
     public static RecordFormat Protobuf { get; } = new("protobuf", getCodec: null);
 
     public static RecordFormat MessagePack { get; } = new("msgpack", () => ShmMessagePackCodec.Instance);
+
+    public static IReadOnlyList<RecordFormat> All { get; } = [Protobuf, MessagePack];
 
     public string Name => name;
 

@@ -1,39 +1,33 @@
-using Google.Protobuf;
-using RpcOverShm.Testing.Protos;
-
 namespace RpcOverShm.Perf.Peer.Records;
 
 /// <summary>
-/// A kind of record that is made from a pattern and gives it back, so that every field of it is checked.
+/// A kind of record that is made from a pattern and is turned back into it, so that every field of it is checked.
 /// </summary>
-/// <typeparam name="T">The message.</typeparam>
-internal abstract class RecordShape<T>
-    where T : class, IMessage<T>
+/// <param name="patternBytes">The bytes of a pattern that are in a record.</param>
+/// <param name="walk">Takes each field of a record from a cursor, to which it passes the field's value.</param>
+internal sealed class RecordShape<T>(int patternBytes, RecordWalk<T> walk) : MessageForm<T>
+    where T : class, IMessage<T>, new()
 {
-    /// <summary>How many bytes of a pattern are in a record.</summary>
-    public abstract int PatternBytes { get; }
+    public int PatternBytes => patternBytes;
 
-    public abstract T Make(ReadOnlySpan<byte> pattern);
+    public override int BytesFor(int sizeBytes) => patternBytes;
 
-    public abstract void Flatten(T record, Span<byte> pattern);
-}
-
-/// <summary>Three scalars.</summary>
-internal sealed class TinyShape : RecordShape<TinyRecord>
-{
-    public override int PatternBytes => 16;
-
-    public override TinyRecord Make(ReadOnlySpan<byte> pattern)
+    public override T Make(byte[] bytes)
     {
-        var from = new PatternReader(pattern);
-        return new TinyRecord { Number = from.Number(), Kind = from.Int32(), Value = from.Double() };
+        var record = new T();
+        var from = new PatternCursor(bytes, isWriting: false);
+        walk(ref from, record);
+        return record;
     }
 
-    public override void Flatten(TinyRecord record, Span<byte> pattern)
+    public override ReadOnlySpan<byte> BytesOf(T message, ref byte[] scratch)
     {
-        var to = new PatternWriter(pattern);
-        to.Number(record.Number);
-        to.Int32(record.Kind);
-        to.Double(record.Value);
+        scratch = scratch.Length == patternBytes ? scratch : new byte[patternBytes];
+        var to = new PatternCursor(scratch, isWriting: true);
+        walk(ref to, message);
+        return scratch;
     }
 }
+
+/// <summary>Walks over the fields of a record.</summary>
+internal delegate void RecordWalk<in T>(ref PatternCursor cursor, T record);

@@ -1,6 +1,5 @@
 using BenchmarkDotNet.Attributes;
 using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Arms;
 using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Perf.Micro;

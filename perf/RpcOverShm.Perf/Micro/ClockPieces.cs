@@ -1,10 +1,8 @@
-using System.Diagnostics;
 using BenchmarkDotNet.Attributes;
-using RpcOverShm.Perf.Peer.Recording;
 
 namespace RpcOverShm.Perf.Micro;
 
-/// <summary>What the suite itself adds to a call that it times, and beside it.</summary>
+/// <summary>The suite's own cost, on the clock of a call and off it.</summary>
 public class ClockPieces
 {
     private const int Bytes = 100;

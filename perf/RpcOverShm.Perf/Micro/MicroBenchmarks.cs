@@ -5,13 +5,12 @@ using BenchmarkDotNet.Loggers;
 using BenchmarkDotNet.Reports;
 using BenchmarkDotNet.Running;
 using BenchmarkDotNet.Toolchains.InProcess.Emit;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Micro;
 
 /// <summary>
-/// The pieces of a call, each alone in this process: what one operation costs when nobody else wants its cache lines.
-/// Where the time of a call goes is told by these and by what is left.
+/// The pieces of a call, each alone in this process: the cost of one operation without contention for its cache lines.
+/// Together with the rest they explain the time of a call.
 /// </summary>
 [TestFixture]
 [NonParallelizable]

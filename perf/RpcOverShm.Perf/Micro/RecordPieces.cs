@@ -2,19 +2,16 @@ using BenchmarkDotNet.Attributes;
 using Google.Protobuf;
 using Grpc.Core;
 using RpcOverShm.Calls;
-using RpcOverShm.Perf.Peer.Records;
 
 namespace RpcOverShm.Perf.Micro;
 
-/// <summary>Serialisers alone: the records of <c>Serialisers</c>, without anything that carries them.</summary>
+/// <summary>Serialisers alone: the records of <c>Serialisers</c>, without a transport.</summary>
 public class RecordPieces
 {
     private const string Tiny = "three scalars";
     private const string Small = "small record";
     private const string Wide = "strings and a map";
     private const string Table = "1000 records";
-
-    private static readonly RecordFormat[] s_formats = [RecordFormat.Protobuf, RecordFormat.MessagePack];
 
     private IPiece _piece = null!;
 
@@ -34,13 +31,13 @@ public class RecordPieces
     [GlobalSetup]
     public void SetUp()
     {
-        RecordFormat format = s_formats.Single(format => format.Name == Serialiser);
+        RecordFormat format = RecordFormat.All.Single(format => format.Name == Serialiser);
         _piece = Record switch
         {
-            Tiny => PieceOf(new TinyShape(), format),
-            Small => PieceOf(new SmallShape(), format),
-            Wide => PieceOf(new WideShape(), format),
-            _ => PieceOf(new TableShape(), format),
+            Tiny => PieceOf(RecordKind.Tiny.Shape, format),
+            Small => PieceOf(RecordKind.Small.Shape, format),
+            Wide => PieceOf(RecordKind.Wide.Shape, format),
+            _ => PieceOf(RecordKind.Table.Shape, format),
         };
     }
 

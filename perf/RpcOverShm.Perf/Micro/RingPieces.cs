@@ -5,7 +5,9 @@ using RpcOverShm.Segments;
 
 namespace RpcOverShm.Perf.Micro;
 
-/// <summary>A ring with both its sides on one thread: what a record costs without the way between two caches.</summary>
+/// <summary>
+/// A ring with both its sides on one thread: the cost of a record without the way between two caches.
+/// </summary>
 public class RingPieces
 {
     private const int Capacity = 1 << 20;

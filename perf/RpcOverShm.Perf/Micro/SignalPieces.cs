@@ -4,7 +4,7 @@ using RpcOverShm.Signals;
 
 namespace RpcOverShm.Perf.Micro;
 
-/// <summary>What waiting and waking cost when nobody waits.</summary>
+/// <summary>The cost of waiting and waking when no thread waits.</summary>
 public class SignalPieces
 {
     private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(1);

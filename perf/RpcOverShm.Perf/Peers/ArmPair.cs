@@ -1,8 +1,3 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
@@ -12,7 +7,8 @@ namespace RpcOverShm.Perf.Peers;
 internal sealed class ArmPair(string label, IArm arm, string directory, int clients = 1) : IAsyncDisposable
 {
     // A method gets its next tier after 30 calls and a pause of 100 ms in which nothing else is compiled for the first
-    // time. Taking orders is compiled too, but orders are few: without these it would happen while the clock runs.
+    // time. The code for orders is compiled too, but orders are few: without these it would be compiled while the clock
+    // runs.
     private const int SettlingBursts = 4;
     private const int SamplesPerBurst = 40;
     private static readonly TimeSpan s_betweenBursts = TimeSpan.FromMilliseconds(150);
@@ -25,7 +21,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     private int _starts;
     private ResourceSample _samplingUsed;
 
-    /// <summary>The name in every table: the arm's, or another one for an arm that is there twice.</summary>
+    /// <summary>The name in every table: the arm's, or another name for the second pair of an arm.</summary>
     public string Label => label;
 
     public IArm Arm => arm;
@@ -58,13 +54,13 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         }
     }
 
-    /// <summary>Notes that the processes carry a load of this form from now on; true the first time.</summary>
+    /// <summary>Records that the processes have carried a load of this form; returns true the first time.</summary>
     public bool NoteWarmed((LoadShape Shape, CallerKind Caller) form) => _warmed.Add(form);
 
     /// <summary>Carries out one slice of load.</summary>
     /// <exception cref="PeerException">It failed; the processes are gone and can be started anew.</exception>
-    /// <param name="order">What each client does.</param>
-    /// <param name="clientsUsed">How many of the clients do it, at the same time.</param>
+    /// <param name="order">The work of each client.</param>
+    /// <param name="clientsUsed">The number of clients that do it at the same time.</param>
     public async Task<SliceResult> RunAsync(LoadOrder order, int clientsUsed = 1)
     {
         if (_server is null || !IsRunning)
@@ -93,7 +89,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         }
     }
 
-    /// <summary>What all processes together have used so far.</summary>
+    /// <summary>Returns the resources that all processes together have used so far.</summary>
     public async Task<ResourceSample> SampleAsync()
     {
         ResourceSample used = (await SampleAsync(_server!)).Used;
@@ -105,7 +101,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         return used;
     }
 
-    /// <summary>Has a client open further connections of its own, each with a call on it.</summary>
+    /// <summary>Orders a client to open further connections of its own, each with a call on it.</summary>
     public Task WidenAsync(int connections) =>
         _clients[0].AskAsync(new LineWriter(PeerVerbs.Widen).Add(connections), s_deadline);
 
@@ -145,8 +141,8 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         }
     }
 
-    // What lies between two samples besides the load is the answer to the first and the question for the second. Their
-    // allocations are the same every time and are taken off; the rest is lost in what threads do anyway.
+    // Between two samples there is, besides the load, the answer to the first and the question for the second. Their
+    // allocations are the same every time and are subtracted; their other costs are lost in the noise.
     private static async Task<ResourceSample> CostOfSamplingAsync(PeerProcess server)
     {
         await SampleAsync(server);

@@ -1,10 +1,10 @@
 namespace RpcOverShm.Perf.Peers;
 
-/// <summary>Which arms are measured together.</summary>
+/// <summary>The sets of arms that are measured together.</summary>
 internal static class ArmSets
 {
     /// <summary>
-    /// Every arm that carries messages of a program; the floor and the ceiling of the machine are extra.
+    /// Every arm that carries messages of a program; the floor and the ceiling of the machine are not among them.
     /// </summary>
     public static IReadOnlyList<string> Usual { get; } =
     [
@@ -13,13 +13,13 @@ internal static class ArmSets
         "grpc-dotnet-uds", "grpc-core-uds", "streamjsonrpc-uds",
     ];
 
-    /// <summary>With payloads in pooled memory, which are for messages that are not small.</summary>
+    /// <summary>The usual arms, and payloads in pooled memory, which are for large messages.</summary>
     public static IReadOnlyList<string> UsualLarge { get; } = ["shm-payload", .. Usual];
 
-    /// <summary>With the round trip of one word, which knows no size.</summary>
+    /// <summary>The usual arms, and the round trip of one word, which has no size.</summary>
     public static IReadOnlyList<string> WithFloor { get; } = ["cache-line", .. Usual];
 
-    /// <summary>Where one connection each is what matters: product, baseline and rivals.</summary>
+    /// <summary>Product, baseline and rivals, for scenarios about one connection each.</summary>
     public static IReadOnlyList<string> Calls { get; } =
         ["shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "uds", "grpc-dotnet-uds", "grpc-core-uds"];
 
@@ -27,7 +27,7 @@ internal static class ArmSets
     public static IReadOnlyList<string> Few { get; } =
         ["raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain];
 
-    /// <summary>Every serialiser over the product, and over the pipe.</summary>
+    /// <summary>Every serialiser of one field of bytes, over the product and over the pipe.</summary>
     public static IReadOnlyList<string> Serialisers { get; } =
     [
         "shm-raw", "shm-payload", "shm-object", "shm-protobuf", "shm-protobuf-in-place",
@@ -54,11 +54,11 @@ internal static class ArmSets
         Fleet.Baseline, "uds", "tcp", "fifo", "mmap", "signal", "posix-mq", "zeromq",
     ];
 
-    /// <summary>Blocks through everything that streams, and the copy of memory that none can beat.</summary>
+    /// <summary>Every arm that streams, and the copy of memory, which no arm can beat.</summary>
     public static IReadOnlyList<string> Blocks { get; } =
         ["memcpy", .. Usual, "fifo"];
 
-    /// <summary>Served to, or by, many processes at once.</summary>
+    /// <summary>Arms with one server and many client processes at once.</summary>
     public static IReadOnlyList<string> Crowd { get; } =
         ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "grpc-core-uds"];
 }

@@ -1,11 +1,8 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
-/// Arms at work, started together before anything is measured, and the directory their sockets are in. The baseline
-/// is there twice: a second pair of processes that differs in nothing shows what differs by chance.
+/// The running arms, started together before anything is measured, and the directory of their sockets. The baseline
+/// runs twice: a second, equal pair of processes shows the differences by chance.
 /// </summary>
 internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1) : IAsyncDisposable
 {
@@ -19,7 +16,7 @@ internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1)
     /// <summary>The pairs, in the order of the tables.</summary>
     public IReadOnlyList<ArmPair> Pairs => _pairs;
 
-    /// <summary>Makes a pair of an arm on its own, which the fleet does not start and its user disposes.</summary>
+    /// <summary>Makes a pair of an arm, which the fleet does not start, and which the caller disposes.</summary>
     public ArmPair MakePair(string label, string arm) => new(label, ArmCatalog.Find(arm), _directory, clients);
 
     public async Task StartAsync()
@@ -33,12 +30,12 @@ internal sealed class Fleet(IReadOnlyList<string>? arms = null, int clients = 1)
             }
         }
 
-        // All at once, dozens of processes would share the processors while each has a deadline.
+        // If all started at once, dozens of processes would share the processors while each has a deadline.
         var few = new ParallelOptions { MaxDegreeOfParallelism = StartedAtOnce };
         await Parallel.ForEachAsync(_pairs, few, async (pair, _) => await pair.StartAsync());
     }
 
-    /// <summary>What all processes together use while nobody asks them for anything.</summary>
+    /// <summary>Measures the resources that all processes together use while they have no orders.</summary>
     public async Task<ResourceSample> MeasureParkedAsync(TimeSpan time)
     {
         ResourceSample before = await SampleAsync();

@@ -1,11 +1,10 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
 
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
 /// Starts processes from one thread that lives as long as this process. They ask the kernel to be killed when their
-/// parent ends, and to the kernel that is the thread that started them: a thread of the pool may end at any time.
+/// parent ends, which to the kernel is the thread that started them; a thread of the pool may end at any time.
 /// </summary>
 internal static class PeerLauncher
 {

@@ -1,15 +1,11 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Runtime.InteropServices;
 using System.Text;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
 
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>
-/// One measured process, as the suite sees it: a request line goes in, a reply line comes out within a deadline. What
-/// it writes to stderr is kept for the message of a failure. One request at a time.
+/// One measured process, as the suite sees it: a request line goes in, and a reply line comes out within a deadline.
+/// Its stderr is kept for the message of a failure. One request at a time.
 /// </summary>
 internal sealed class PeerProcess : IAsyncDisposable
 {
@@ -31,7 +27,7 @@ internal sealed class PeerProcess : IAsyncDisposable
     }
 
     /// <summary>Starts a process and waits until it says that it is ready.</summary>
-    /// <param name="name">What it is called in messages.</param>
+    /// <param name="name">The name in messages.</param>
     /// <param name="program">See <see cref="IArm.Program"/>.</param>
     public static async Task<PeerProcess> StartAsync(string name, string program = "")
     {
@@ -40,8 +36,8 @@ internal sealed class PeerProcess : IAsyncDisposable
         return line == PeerVerbs.Ready ? peer : throw peer.Failed($"said '{line}' instead of '{PeerVerbs.Ready}'");
     }
 
-    /// <summary>Has the process do something, and returns its answer.</summary>
-    /// <exception cref="PeerException">It could not, or did not in time.</exception>
+    /// <summary>Orders the process to do something, and returns its answer.</summary>
+    /// <exception cref="PeerException">The process failed, or did not answer in time.</exception>
     public async Task<LineReader> AskAsync(LineWriter request, TimeSpan deadline)
     {
         string verb = new LineReader(request.ToString()).NextText();
@@ -64,7 +60,7 @@ internal sealed class PeerProcess : IAsyncDisposable
         };
     }
 
-    /// <summary>Ends the process: in an orderly way if it can, else by force.</summary>
+    /// <summary>Ends the process: in an orderly way if possible, else by force.</summary>
     public async ValueTask DisposeAsync()
     {
         try
@@ -93,7 +89,7 @@ internal sealed class PeerProcess : IAsyncDisposable
             RedirectStandardError = true,
         };
 
-        // The program finds the runtime that this process runs on, wherever that is installed: three folders above.
+        // The program must find the runtime of this process: its root is three folders above.
         string runtime = Path.TrimEndingDirectorySeparator(RuntimeEnvironment.GetRuntimeDirectory());
         info.Environment["DOTNET_ROOT"] = Path.GetFullPath(Path.Combine(runtime, "..", "..", ".."));
         return info;

@@ -1,20 +1,17 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>One slice of load, as both processes saw it.</summary>
-/// <param name="Client">What the client measured.</param>
-/// <param name="Server">What the server used and served, lead-in included.</param>
+/// <param name="Client">The client's measurements.</param>
+/// <param name="Server">The resources and messages of the server, lead-in included.</param>
 internal sealed record SliceResult(LoadResult Client, PeerSample Server)
 {
-    /// <summary>True when no server took part, so that none has counted.</summary>
+    /// <summary>True if there is no server to count messages.</summary>
     public bool IsLocal { get; init; }
 
     /// <summary>Methods that the compilers of both processes have compiled meanwhile.</summary>
     public long CompiledMethods => Client.Used.CompiledMethods + Server.Used.CompiledMethods;
 
-    /// <summary>Null when every byte and every message is accounted for, else what is wrong.</summary>
+    /// <summary>Returns null if every byte and every message is accounted for, else the problem.</summary>
     public string? Problem()
     {
         long wrong = Client.WrongBytes + Server.WrongBytes;
@@ -26,7 +23,5 @@ internal sealed record SliceResult(LoadResult Client, PeerSample Server)
     }
 }
 
-/// <summary>
-/// A measured process failed, did not answer in time or ended; the message has what it wrote to stderr.
-/// </summary>
+/// <summary>A measured process failed, did not answer in time or ended; the message has its stderr.</summary>
 internal sealed class PeerException(string message) : Exception(message);

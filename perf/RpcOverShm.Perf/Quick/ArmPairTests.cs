@@ -1,15 +1,6 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peer.Records;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Quick;
 
-/// <summary>Every arm in every form carries a few messages, and what fails is said and leaves nothing behind.</summary>
+/// <summary>Every arm in every form carries a few messages; a failure is reported and leaves nothing behind.</summary>
 [TestFixture]
 [Category("Quick")]
 public sealed class ArmPairTests
@@ -22,6 +13,8 @@ public sealed class ArmPairTests
         "grpc-core-uds", "zeromq",
     ];
 
+    private static readonly int[] s_recordSizes = [.. RecordKind.All.Select(kind => kind.SizeBytes)];
+
     private static readonly string[] s_queues = ["posix-mq", "zeromq"];
 
     private static IEnumerable<string> ArmsWithAnswers => s_withAnswers;
@@ -32,17 +25,15 @@ public sealed class ArmPairTests
     public async Task RunAsync_EveryForm_CountsEveryMessageOnBothSides(string name)
     {
         IArm arm = ArmCatalog.Find(name);
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"{name}.quick", name);
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync($"{name}.quick", name);
         foreach (CallerKind caller in Enum.GetValues<CallerKind>())
         {
             foreach (LoadShape shape in Enum.GetValues<LoadShape>().Where(shape => arm.Supports(shape, caller)))
             {
-                // Larger than any buffer on the way, and no multiple of anything; of records all there are.
-                foreach (int size in IsOfRecords(name) ? RecordSizes.All : [Math.Min(300_001, arm.LargestBytes)])
+                // Larger than any buffer on the way, and not a multiple of any; for arms of records all kinds.
+                foreach (int size in IsOfRecords(name) ? s_recordSizes : [Math.Min(300_001, arm.LargestBytes)])
                 {
-                    SliceResult slice = await pair.RunAsync(Order(shape, caller, size));
-                    Assert.That(slice.Problem(), Is.Null, $"{shape} {caller} {size}");
+                    SliceResult slice = await RunAsync(pair, Order(shape, caller, size));
                     Assert.That(slice.Client.Measured, Is.Positive);
                     Assert.That(slice.Client.ElapsedTicks, Is.Positive);
                 }
@@ -53,35 +44,28 @@ public sealed class ArmPairTests
     [Test]
     public async Task RunAsync_SeveralCallers_AddsThemUp()
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("callers.quick", "shm-protobuf");
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync("callers.quick", "shm-protobuf");
         LoadOrder order = Order(LoadShape.Echo, CallerKind.Async, 100) with { Callers = 8 };
-        SliceResult slice = await pair.RunAsync(order);
-        Assert.That(slice.Problem(), Is.Null);
+        SliceResult slice = await RunAsync(pair, order);
         Assert.That(slice.Client.Measured, Is.GreaterThanOrEqualTo(8));
     }
 
     [TestCaseSource(nameof(ArmsWithAnswers))]
     public async Task RunAsync_AnswersOfOtherSizes_AreChecked(string name)
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"{name}.answers.quick", name);
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync($"{name}.answers.quick", name);
         LoadOrder order = Order(LoadShape.Echo, CallerKind.Blocking, 100);
-        SliceResult larger = await pair.RunAsync(order with { ReplyBytes = 100_000, Calls = 5 });
-        Assert.That(larger.Problem(), Is.Null);
-        SliceResult mixed = await pair.RunAsync(order with { SizeBytes = LoadOrder.Mixed, Calls = 50 });
-        Assert.That(mixed.Problem(), Is.Null);
+        await RunAsync(pair, order with { ReplyBytes = 100_000, Calls = 5 });
+        SliceResult mixed = await RunAsync(pair, order with { SizeBytes = LoadOrder.Mixed, Calls = 50 });
         Assert.That(mixed.Client.Measured, Is.InRange(1, 50));
     }
 
     [Test]
     public async Task RunAsync_OnSchedule_TakesTimesFromTheIntendedStart()
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("schedule.quick", "raw-stream");
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync("schedule.quick", "raw-stream");
         LoadOrder order = Order(LoadShape.Echo, CallerKind.Blocking, 100) with { OfferedPerSecond = 1000 };
-        SliceResult slice = await pair.RunAsync(order with { Duration = TimeSpan.FromMilliseconds(200) });
-        Assert.That(slice.Problem(), Is.Null);
+        SliceResult slice = await RunAsync(pair, order with { Duration = TimeSpan.FromMilliseconds(200) });
         Assert.That(slice.Client.Measured, Is.InRange(1, 220));
         Assert.That(slice.Client.Uncorrected.Count, Is.EqualTo(slice.Client.Measured));
         Assert.That(slice.Client.Times.Sum, Is.GreaterThanOrEqualTo(slice.Client.Uncorrected.Sum));
@@ -91,15 +75,13 @@ public sealed class ArmPairTests
     [TestCase(CallerKind.Async)]
     public async Task RunAsync_WithGap_IsSilentBetweenCalls(object caller)
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair($"gap.{caller}.quick", "shm-protobuf");
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync($"gap.{caller}.quick", "shm-protobuf");
         LoadOrder order = Order(LoadShape.Echo, (CallerKind)caller, 100) with
         {
             Gap = TimeSpan.FromMilliseconds(10),
             Duration = TimeSpan.FromMilliseconds(100),
         };
-        SliceResult slice = await pair.RunAsync(order);
-        Assert.That(slice.Problem(), Is.Null);
+        SliceResult slice = await RunAsync(pair, order);
         Assert.That(slice.Client.Measured, Is.InRange(1, 11));
     }
 
@@ -109,8 +91,7 @@ public sealed class ArmPairTests
     {
         await using var crowd = new Fleet(["shm-protobuf"], clients: 3);
         await crowd.StartAsync();
-        SliceResult slice = await crowd.Pairs[0].RunAsync(Order((LoadShape)shape, CallerKind.Async, 1000), 3);
-        Assert.That(slice.Problem(), Is.Null);
+        SliceResult slice = await RunAsync(crowd.Pairs[0], Order((LoadShape)shape, CallerKind.Async, 1000), clients: 3);
         Assert.That(slice.Client.Measured, Is.EqualTo(3 * 2 * PumpSink.GroupOf(1000)));
     }
 
@@ -154,8 +135,7 @@ public sealed class ArmPairTests
     [Test]
     public async Task WidenAsync_FurtherConnections_AreCounted()
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("wide.quick", "shm-protobuf");
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync("wide.quick", "shm-protobuf");
         (FootprintSample before, _) = await pair.FootprintAsync();
         await pair.WidenAsync(5);
         (FootprintSample after, _) = await pair.FootprintAsync();
@@ -166,8 +146,7 @@ public sealed class ArmPairTests
     [Test]
     public async Task RunAsync_WhatTheArmCannot_FailsAndCanBeStartedAnew()
     {
-        await using ArmPair pair = PerfRun.Current.Fleet.MakePair("anew.quick", "raw-ring");
-        await pair.StartAsync();
+        await using ArmPair pair = await StartAsync("anew.quick", "raw-ring");
         Assert.That(
             () => pair.RunAsync(Order(LoadShape.Echo, CallerKind.Async, 100)),
             Throws.TypeOf<PeerException>().With.Message.Contains(nameof(NotSupportedException)));
@@ -176,8 +155,7 @@ public sealed class ArmPairTests
             () => pair.RunAsync(Order(LoadShape.Echo, CallerKind.Blocking, 100)),
             Throws.TypeOf<PeerException>().With.Message.Contains("are gone"));
         await pair.StartAsync();
-        SliceResult slice = await pair.RunAsync(Order(LoadShape.Echo, CallerKind.Blocking, 100));
-        Assert.That(slice.Problem(), Is.Null);
+        await RunAsync(pair, Order(LoadShape.Echo, CallerKind.Blocking, 100));
     }
 
     [Test]
@@ -196,6 +174,20 @@ public sealed class ArmPairTests
         Assert.That(
             () => peer.AskAsync(new LineWriter(PeerVerbs.Facts), TimeSpan.Zero),
             Throws.TypeOf<PeerException>().With.Message.Contains("did not answer"));
+    }
+
+    private static async Task<ArmPair> StartAsync(string label, string arm)
+    {
+        ArmPair pair = PerfRun.Current.Fleet.MakePair(label, arm);
+        await pair.StartAsync();
+        return pair;
+    }
+
+    private static async Task<SliceResult> RunAsync(ArmPair pair, LoadOrder order, int clients = 1)
+    {
+        SliceResult slice = await pair.RunAsync(order, clients);
+        Assert.That(slice.Problem(), Is.Null, $"{order.Shape} {order.Caller} {order.SizeBytes}");
+        return slice;
     }
 
     private static bool IsOfRecords(string name) => name.EndsWith("-record", StringComparison.Ordinal);

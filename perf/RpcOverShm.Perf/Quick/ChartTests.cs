@@ -1,7 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-using RpcOverShm.Perf.Report.Charts;
 using RpcOverShm.Perf.Scenarios;
 
 namespace RpcOverShm.Perf.Quick;
@@ -37,7 +33,7 @@ public sealed class ChartTests
         Assert.That(axis.Ticks, Has.Count.EqualTo(1));
     }
 
-    // A graphical object is to have a contrast of 3 with what is behind it.
+    // A graphical object needs a contrast of 3 with its background.
     [Test]
     public void Of_EveryArm_IsReadableOnALightPageAndADarkOne([Values("#ffffff", "#15171a")] string page) =>
         Assert.That(

@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using RpcOverShm.Perf.Peer.Arms;
 
 namespace RpcOverShm.Perf.Quick;
 

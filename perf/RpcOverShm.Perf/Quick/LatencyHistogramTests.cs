@@ -1,6 +1,3 @@
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Recording;
-
 namespace RpcOverShm.Perf.Quick;
 
 [TestFixture]
@@ -143,7 +140,7 @@ public sealed class LatencyHistogramTests
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
     }
 
-    // The line starts with its first number where others have a verb.
+    // The line starts with its first number instead of a verb.
     private static string Written(LatencyHistogram histogram)
     {
         var line = new LineWriter("");

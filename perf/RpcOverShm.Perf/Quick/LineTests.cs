@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Peer.Control;
-
 namespace RpcOverShm.Perf.Quick;
 
 [TestFixture]

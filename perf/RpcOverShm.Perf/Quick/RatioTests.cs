@@ -1,5 +1,3 @@
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Quick;
 
 [TestFixture]

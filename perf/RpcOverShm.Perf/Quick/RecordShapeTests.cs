@@ -1,10 +1,8 @@
 using Google.Protobuf;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peer.Records;
 
 namespace RpcOverShm.Perf.Quick;
 
-/// <summary>Records give back the pattern they were made from, and a field that is wrong is seen.</summary>
+/// <summary>Records are turned back into the pattern that they were made from, and a wrong field is found.</summary>
 [TestFixture]
 [Category("Quick")]
 public sealed class RecordShapeTests
@@ -12,53 +10,53 @@ public sealed class RecordShapeTests
     private const long Number = 4711;
 
     [Test]
-    public void Flatten_OfWhatWasMade_IsThePattern()
+    public void BytesOf_OfWhatWasMade_AreThePattern()
     {
-        Assert.That(WrongAfter(new TinyShape(), _ => { }), Is.Zero);
-        Assert.That(WrongAfter(new SmallShape(), _ => { }), Is.Zero);
-        Assert.That(WrongAfter(new WideShape(), _ => { }), Is.Zero);
-        Assert.That(WrongAfter(new TableShape(), _ => { }), Is.Zero);
+        Assert.That(WrongAfter(RecordKind.Tiny, _ => { }), Is.Zero);
+        Assert.That(WrongAfter(RecordKind.Small, _ => { }), Is.Zero);
+        Assert.That(WrongAfter(RecordKind.Wide, _ => { }), Is.Zero);
+        Assert.That(WrongAfter(RecordKind.Table, _ => { }), Is.Zero);
     }
 
     [Test]
-    public void Flatten_OfAFieldThatIsWrong_IsNotThePattern()
+    public void BytesOf_OfAFieldThatIsWrong_AreNotThePattern()
     {
-        Assert.That(WrongAfter(new TinyShape(), record => record.Value++), Is.Positive);
-        Assert.That(WrongAfter(new SmallShape(), record => record.Place = new string('0', 36)), Is.Positive);
-        Assert.That(WrongAfter(new WideShape(), record => record.Notes.Remove("owner")), Is.Positive);
-        Assert.That(WrongAfter(new WideShape(), record => record.Last = null), Is.Positive);
-        Assert.That(WrongAfter(new TableShape(), record => record.Rows.RemoveAt(999)), Is.Positive);
-        Assert.That(WrongAfter(new TableShape(), record => record.Rows[500].Kind++), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Tiny, record => record.Value++), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Small, record => record.Place = new string('0', 36)), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Wide, record => record.Notes.Remove("owner")), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Wide, record => record.Last = null), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Wide, record => record.Marks.RemoveAt(15)), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Table, record => record.Rows.RemoveAt(999)), Is.Positive);
+        Assert.That(WrongAfter(RecordKind.Table, record => record.Rows[500].Kind++), Is.Positive);
     }
 
     [Test]
     public void Sizes_AreAboutThoseOfProtobuf()
     {
-        Assert.That(BytesOf(new TinyShape()), Is.EqualTo(RecordSizes.Tiny).Within(20).Percent);
-        Assert.That(BytesOf(new SmallShape()), Is.EqualTo(RecordSizes.Small).Within(20).Percent);
-        Assert.That(BytesOf(new WideShape()), Is.EqualTo(RecordSizes.Wide).Within(20).Percent);
-        Assert.That(BytesOf(new TableShape()), Is.EqualTo(RecordSizes.Table).Within(20).Percent);
+        AssertSize(RecordKind.Tiny);
+        AssertSize(RecordKind.Small);
+        AssertSize(RecordKind.Wide);
+        AssertSize(RecordKind.Table);
     }
 
-    private static long WrongAfter<T>(RecordShape<T> shape, Action<T> change)
-        where T : class, IMessage<T>
+    private static long WrongAfter<T>(RecordKind<T> kind, Action<T> change)
+        where T : class, IMessage<T>, new()
     {
-        T record = Make(shape);
+        T record = Make(kind);
         change(record);
-        byte[] flat = new byte[shape.PatternBytes];
-        shape.Flatten(record, flat);
-        return PayloadPattern.CountWrong(flat, Number, shape.PatternBytes);
+        byte[] flat = [];
+        return PayloadPattern.CountWrong(kind.Shape.BytesOf(record, ref flat), Number, kind.Shape.PatternBytes);
     }
 
-    private static int BytesOf<T>(RecordShape<T> shape)
-        where T : class, IMessage<T> =>
-        Make(shape).CalculateSize();
+    private static void AssertSize<T>(RecordKind<T> kind)
+        where T : class, IMessage<T>, new() =>
+        Assert.That(Make(kind).CalculateSize(), Is.EqualTo(kind.SizeBytes).Within(20).Percent);
 
-    private static T Make<T>(RecordShape<T> shape)
-        where T : class, IMessage<T>
+    private static T Make<T>(RecordKind<T> kind)
+        where T : class, IMessage<T>, new()
     {
-        byte[] pattern = new byte[shape.PatternBytes];
+        byte[] pattern = new byte[kind.Shape.PatternBytes];
         PayloadPattern.Fill(pattern, Number);
-        return shape.Make(pattern);
+        return kind.Shape.Make(pattern);
     }
 }

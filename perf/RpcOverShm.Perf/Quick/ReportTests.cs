@@ -1,10 +1,5 @@
 using System.Text.Json;
 using System.Text.RegularExpressions;
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Quick;
 
@@ -25,7 +20,7 @@ public sealed class ReportTests
     [Test]
     public void Write_Json_HasTheNamesThatOthersRead()
     {
-        using JsonDocument json = JsonDocument.Parse(JsonReport.Write(MakeReport()));
+        using JsonDocument json = JsonDocument.Parse(MakeReport().ToJson());
         Assert.That(Names(json.RootElement), Is.EqualTo(s_reportNames));
         JsonElement row = json.RootElement.GetProperty("rows")[0];
         Assert.That(Names(row), Is.EqualTo(s_rowNames));

@@ -1,7 +1,3 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
@@ -11,7 +7,7 @@ namespace RpcOverShm.Perf.Recording;
 /// <param name="Order">The load; caller and duration are filled in for each arm.</param>
 internal sealed record CellPlan(string Scenario, LoadOrder Order)
 {
-    /// <summary>What tells this cell from another one of the same size; empty for the plain one.</summary>
+    /// <summary>Distinguishes cells of the same size; empty for the plain one.</summary>
     public string Variant { get; init; } = "";
 
     /// <summary>The arms, by their labels in the fleet.</summary>
@@ -25,19 +21,19 @@ internal sealed record CellPlan(string Scenario, LoadOrder Order)
     /// <summary>Client processes that load one server at the same time.</summary>
     public int Clients { get; init; } = 1;
 
-    /// <summary>Above 0: calls on a schedule, at this share of what the arm can do in a closed loop.</summary>
+    /// <summary>Above 0: calls on a schedule, at this share of the arm's rate in a closed loop.</summary>
     public double OfferedShare { get; init; }
 
-    /// <summary>Above 0: beside the callers, batches of so many calls are measured.</summary>
+    /// <summary>Above 0: the calls of a batch, which is measured beside the callers.</summary>
     public int BatchCalls { get; init; }
 
-    /// <summary>How much of the seconds of a row this cell takes.</summary>
+    /// <summary>The share of a row's seconds that this cell takes.</summary>
     public double Weight { get; init; } = 1;
 
-    /// <summary>A slice is at least so long, whatever the seconds of a row are.</summary>
+    /// <summary>The least length of a slice, independent of the seconds of a row.</summary>
     public TimeSpan ShortestSlice { get; init; }
 
-    /// <summary>Above 0: each row sends so many bytes in all its rounds, however long that takes.</summary>
+    /// <summary>Above 0: the bytes that each row sends in all its rounds, regardless of the time.</summary>
     public long VolumeBytes { get; init; }
 
     /// <summary>The largest message, either way.</summary>

@@ -1,19 +1,15 @@
-using RpcOverShm.Perf.Peer.Arms;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
 /// Measures one cell: all its arms with all their callers, each once in every round, in an order that is shuffled anew
-/// for each round. What disturbs the machine for longer than a slice disturbs neighbours
-/// alike, and no arm always follows the same other one.
+/// for each round. A disturbance that is longer than a slice slows neighbours equally, and no arm always follows the
+/// same other one.
 /// </summary>
 internal sealed class CellRecorder
 {
-    // Warm-up goes on until the compilers of both processes stood still for so many slices in a row, but for
-    // stragglers. They also stand still before they start: tiers come with a delay of 100 ms each, so that the first
-    // warm-up of an arm has a least number.
+    // Warm-up continues until the compilers of both processes were idle for this many slices in a row, except for
+    // stragglers. They are idle before they start as well: each tier comes with a delay of 100 ms, so that the first
+    // warm-up of an arm has a minimum number of slices.
     private static readonly TimeSpan s_firstSlice = TimeSpan.FromMilliseconds(80);
     private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan s_capacitySlice = TimeSpan.FromMilliseconds(300);
@@ -33,7 +29,7 @@ internal sealed class CellRecorder
         TimeSpan slice = settings.Slice * plan.Weight;
         _slice = slice > plan.ShortestSlice ? slice : plan.ShortestSlice;
 
-        // A seed of its own: the order is the same whether or not other cells were measured before.
+        // Each cell has its own seed: the order is the same whether or not other cells were measured before.
         string name = plan.Scenario + plan.Name;
         _order = new Random(settings.Seed ^ name.Aggregate(0, (hash, letter) => (hash * 31) + letter));
         ArmPair[] pairs = [.. fleet.Pairs.Where(pair => plan.Arms.Contains(pair.Label))];
@@ -51,7 +47,7 @@ internal sealed class CellRecorder
     /// <summary>Rounds in which the hypervisor took time away; they count like all others.</summary>
     public int RoundsWithSteal { get; private set; }
 
-    /// <summary>Runs every arm until its compilers have settled. A failure is kept with its entrant.</summary>
+    /// <summary>Runs every arm until its compilers have settled. Its entrant keeps a failure.</summary>
     public async Task WarmAsync()
     {
         foreach (Entrant entrant in Entrants)
@@ -93,7 +89,7 @@ internal sealed class CellRecorder
         }
     }
 
-    // An arm whose processes were lost in an earlier cell gets new ones, and they are as cold as any.
+    // An arm that lost its processes in an earlier cell gets new ones, which have to be warmed.
     private async Task ReviveAsync()
     {
         foreach (IGrouping<ArmPair, Entrant> group in Entrants.GroupBy(entrant => entrant.Pair))
@@ -128,7 +124,7 @@ internal sealed class CellRecorder
         }
     }
 
-    // An arm that failed is not asked again in this cell: its processes may be gone, and what it did before is no row.
+    // An arm that failed is not used again in this cell: its processes may be gone, and its earlier rounds make no row.
     private static async Task GuardAsync(Entrant entrant, Func<Task> actAsync)
     {
         if (entrant.Failure is not null)
@@ -163,15 +159,17 @@ internal sealed class CellRecorder
     }
 }
 
-/// <summary>What of a slice is compared from arm to arm.</summary>
+/// <summary>The time of a slice that is compared between arms.</summary>
 internal enum CellTime
 {
-    /// <summary>The median call: what one caller sees.</summary>
+    /// <summary>The median call, as one caller sees it.</summary>
     MedianCall,
 
-    /// <summary>The mean call, where calls differ by design.</summary>
+    /// <summary>The mean call, for calls that differ by design.</summary>
     MeanCall,
 
-    /// <summary>The time on the clock over the calls or messages in it: what all callers together get done.</summary>
+    /// <summary>
+    /// The time on the clock divided by its calls or messages: the throughput of all callers together.
+    /// </summary>
     PerMessage,
 }

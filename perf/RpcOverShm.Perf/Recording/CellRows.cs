@@ -1,20 +1,15 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// Makes the rows of a measured cell. The baseline is the faster form of the pipe, for every kind of caller: under each
-/// kind there is a row for it, and one for its twin; the slower form has a row of its own.
+/// Makes the rows of a measured cell. The baseline is the faster form of the pipe, for every kind of caller: each kind
+/// has a row for it, and one for its twin; the slower form has a row of its own.
 /// </summary>
 internal sealed class CellRows(CellRecorder cell)
 {
     private readonly CellPlan _plan = cell.Plan;
     private readonly Entrant? _baseline = Form(cell, Fleet.Baseline, null);
 
-    /// <summary>How far the baseline's twin came out from the baseline; null when one of them failed.</summary>
+    /// <summary>The interval of the baseline's twin against the baseline; null if one of them failed.</summary>
     public Noise? Noise
     {
         get
@@ -31,7 +26,7 @@ internal sealed class CellRows(CellRecorder cell)
 
     private Entrant? Twin => Form(cell, Fleet.BaselineAgain, _baseline?.Caller);
 
-    /// <summary>The rows, in the order of the arms. None when the baseline failed.</summary>
+    /// <summary>Makes the rows, in the order of the arms. Returns none if the baseline failed.</summary>
     public List<MeasuredRow> Make()
     {
         var rows = new List<MeasuredRow>();
@@ -69,15 +64,13 @@ internal sealed class CellRows(CellRecorder cell)
     }
 
     /// <summary>
-    /// The arm as it was measured with that kind of caller, or in its faster form; of the baseline always the faster
-    /// form. Null when it failed or is not in the cell.
+    /// Returns the arm as measured with a kind of caller, or in its faster form; the baseline always in its faster
+    /// form. Null if it failed or is not in the cell.
     /// </summary>
     public Entrant? Find(string label, CallerKind? caller) =>
         label == Fleet.Baseline ? _baseline : Form(cell, label, caller);
 
-    /// <summary>
-    /// How an arm compares with another one at the same kind of caller; null when one of them failed.
-    /// </summary>
+    /// <summary>Compares an arm with another one at the same kind of caller; null if one of them failed.</summary>
     public Ratio? Compare(string label, string other, CallerKind caller)
     {
         Entrant? one = Find(label, caller);
@@ -85,7 +78,7 @@ internal sealed class CellRows(CellRecorder cell)
         return one is null || against is null ? null : Ratio.Of(one.Times, against.Times);
     }
 
-    // Of the forms of an arm that were measured, that of the caller; or the fastest, when any will do.
+    // Of the measured forms of an arm, that of the caller; or the fastest if the caller does not matter.
     private static Entrant? Form(CellRecorder cell, string label, CallerKind? caller) => cell.Entrants
         .Where(entrant => entrant.Label == label && entrant.Failure is null && entrant.Figures.Count > 0)
         .Where(entrant => caller is null || entrant.Caller == caller)

@@ -1,9 +1,7 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// What all processors together have done since the machine started, in the kernel's ticks; zeros elsewhere.
+/// The time of all processors together since the machine started, in the kernel's ticks; zeros on other systems.
 /// </summary>
 /// <param name="All">Everything, idle time included.</param>
 /// <param name="Steal">Time in which the hypervisor ran something else.</param>

@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>One arm with one kind of caller in one cell: makes its orders, and keeps what its slices came to.</summary>
@@ -43,13 +38,13 @@ internal sealed class Entrant
 
     public CallerKind Caller => _order.Caller;
 
-    /// <summary>What the processes have to compile for this load, whatever its sizes.</summary>
+    /// <summary>The form of the load: sizes do not change the code that the processes compile for it.</summary>
     public (LoadShape Shape, CallerKind Caller) Form => (_order.Shape, _order.Caller);
 
     /// <summary>Null while every slice was carried out and every byte was right.</summary>
     public string? Failure { get; set; }
 
-    /// <summary>What each round came to.</summary>
+    /// <summary>The figures of each round.</summary>
     public IReadOnlyList<RoundFigures> Figures => _figures;
 
     /// <summary>The time of each round that the cell compares, in microseconds.</summary>
@@ -60,7 +55,7 @@ internal sealed class Entrant
     /// <summary>All calls, or times between messages, of all rounds, in ticks.</summary>
     public LatencyHistogram Histogram { get; } = new();
 
-    /// <summary>Of calls on a schedule: from their actual start.</summary>
+    /// <summary>For calls on a schedule: times from their actual start.</summary>
     public LatencyHistogram Uncorrected { get; } = new();
 
     public long ElapsedTicks { get; private set; }
@@ -75,10 +70,12 @@ internal sealed class Entrant
     /// <summary>Calls a second that a schedule asks for; 0 for a closed loop.</summary>
     public long OfferedPerSecond { get; private set; }
 
-    /// <summary>Runs the load for about so long.</summary>
+    /// <summary>Runs the load for about a given time.</summary>
     /// <param name="leadIn">The time before the clock starts.</param>
     /// <param name="duration">The time on the clock.</param>
-    /// <param name="isMeasured">True for a slice that counts: where the cell has a volume, it is sent then.</param>
+    /// <param name="isMeasured">
+    /// True for a slice that counts: only then is the cell's volume sent, if it has one.
+    /// </param>
     /// <exception cref="PeerException">It failed, or bytes were wrong.</exception>
     public async Task<SliceResult> RunAsync(TimeSpan leadIn, TimeSpan duration, bool isMeasured = false)
     {
@@ -89,7 +86,7 @@ internal sealed class Entrant
         return slice.Problem() is { } problem ? throw new PeerException($"In {Label}, {problem}.") : slice;
     }
 
-    /// <summary>Finds out what the arm can do in a closed loop, and sets the schedule's pace by it.</summary>
+    /// <summary>Measures the arm's rate in a closed loop, and sets the schedule's rate by it.</summary>
     public async Task CalibrateAsync(TimeSpan leadIn, TimeSpan duration)
     {
         OfferedPerSecond = 0;
@@ -97,7 +94,7 @@ internal sealed class Entrant
         OfferedPerSecond = Math.Max(1, (long)(_plan.OfferedShare * _messagesPerSecond));
     }
 
-    /// <summary>Counts a slice as the round's.</summary>
+    /// <summary>Records a slice as that of a round.</summary>
     public void Record(SliceResult slice)
     {
         _figures.Add(RoundFigures.Of(slice));

@@ -1,13 +1,9 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Reflection;
 using System.Runtime.InteropServices;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Report;
 
 namespace RpcOverShm.Perf.Recording;
 
-/// <summary>What a run's figures depend on. Where the system does not say, a fact is "unknown".</summary>
+/// <summary>The facts that a run's figures depend on. A fact that the system does not tell is "unknown".</summary>
 internal sealed record MachineFacts
 {
     private const string Unknown = "unknown";
@@ -32,7 +28,9 @@ internal sealed record MachineFacts
 
     public required int Cores { get; init; }
 
-    /// <summary>True in a virtual machine: waking a sleeping processor is then much dearer than on the metal.</summary>
+    /// <summary>
+    /// True in a virtual machine, where waking a sleeping processor costs much more than on the metal.
+    /// </summary>
     public required bool Hypervisor { get; init; }
 
     public required string Clocksource { get; init; }
@@ -47,7 +45,7 @@ internal sealed record MachineFacts
 
     public string LoadAverageAfter { get; init; } = Unknown;
 
-    /// <summary>The share of all processor time that the hypervisor gave to others during the run.</summary>
+    /// <summary>The share of all processor time that the hypervisor took away during the run.</summary>
     public double StealPercent { get; init; }
 
     public int RoundsMeasured { get; init; }
@@ -76,6 +74,27 @@ internal sealed record MachineFacts
     };
 
     public static string LoadAverage() => string.Join(' ', FirstLine("/proc/loadavg").Split(' ').Take(3));
+
+    /// <summary>The facts as rows of a table: a name, and its value.</summary>
+    public IReadOnlyList<string[]> Rows(int seed) =>
+    [
+        ["date", Date],
+        ["commit", Commit],
+        ["SDK, runtime", $"{Sdk}, {Runtime}"],
+        ["garbage collector", GcMode],
+        ["large objects", $"from {LohThresholdBytes} bytes on, set alike in all processes of all arms"],
+        ["tiered compilation", TieredCompilation],
+        ["kernel, system", Kernel],
+        ["processor", $"{CpuModel}, {Cores} {(Hypervisor ? "cores, a virtual machine" : "cores")}"],
+        ["clock", Clocksource],
+        ["load average", $"{LoadAverageBefore} before, {LoadAverageAfter} after"],
+        ["steal", Format.Invariant($"{StealPercent:0.00} % of the time")],
+        ["rounds with steal", $"{RoundsWithSteal} of {RoundsMeasured}; none is left out"],
+        ["ring", $"{RingCapacityBytes} bytes each way"],
+        ["measured", Format.Invariant($"{SecondsPerRow} s a row, in {Rounds} rounds")],
+        ["sizes and counts", PerfSettings.IsFull ? "all" : "the short set"],
+        ["seed", Format.Invariant($"{seed}")],
+    ];
 
     private static string CpuFact(string name)
     {

@@ -5,9 +5,9 @@ using RpcOverShm.Testing.Protos;
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// What the messages of an echo allocate whoever carries them, measured in this process, which runs on the same
-/// runtime: the client makes a request that shares its bytes and parses the answer, the server parses the request and
-/// answers it.
+/// The allocations of an echo's messages with any transport, measured in this process, which runs on the same runtime.
+/// The client makes a request that shares its bytes, and parses the answer; the server parses the request and answers
+/// with it.
 /// </summary>
 internal static class MessageCost
 {

@@ -1,8 +1,6 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Recording;
 
-/// <summary>How long and in which order a run measures: from the environment, else by default.</summary>
+/// <summary>The length and the order of a run's measurements: from the environment, else by default.</summary>
 internal sealed class PerfSettings
 {
     private const string SecondsVariable = "RPCOVERSHM_PERF_SECONDS";
@@ -13,8 +11,8 @@ internal sealed class PerfSettings
     private const double FewestSeconds = 0.1;
     private const double MostSeconds = 3600;
 
-    // Fewer rounds would make the interval of a ratio meaningless; slices of a fifth of a second hold enough calls of
-    // every arm, so longer runs have more rounds instead.
+    // Fewer rounds would make the interval of a ratio meaningless. Slices of a fifth of a second hold enough calls of
+    // every arm, so that longer runs have more rounds instead.
     private const int FewestRounds = 15;
     private const double LongestSlice = 0.2;
 
@@ -40,10 +38,10 @@ internal sealed class PerfSettings
     /// <summary>The time on the clock for one arm in one round.</summary>
     public TimeSpan Slice { get; }
 
-    /// <summary>All sizes and counts, however long they take.</summary>
+    /// <summary>Whether to measure all sizes and counts, regardless of the time.</summary>
     public static bool IsFull { get; } = IsSet(FullVariable);
 
-    /// <summary>A bar that is missed fails its test, instead of being reported only.</summary>
+    /// <summary>Whether a missed bar fails its test, instead of being reported only.</summary>
     public static bool AssertsBars { get; } = IsSet(AssertVariable);
 
     public static PerfSettings FromEnvironment()
@@ -67,7 +65,7 @@ internal sealed class PerfSettings
         return new PerfSettings(seconds, seed);
     }
 
-    /// <summary>A whole number of the environment, for what only one scenario needs.</summary>
+    /// <summary>Reads a whole number from the environment, for a setting of one scenario.</summary>
     public static int NumberOf(string variable, int otherwise) =>
         Environment.GetEnvironmentVariable(variable) is not { Length: > 0 } text ? otherwise
         : int.TryParse(text, CultureInfo.InvariantCulture, out int number) && number > 0 ? number

@@ -1,19 +1,19 @@
 namespace RpcOverShm.Perf.Recording;
 
 /// <summary>
-/// How one arm's time compares with another's: the median over the rounds of the ratio within each round, so that what
-/// slows a whole round down slows both, and a 95 % interval of it by bootstrap.
+/// One arm's time compared with another's: the median of the ratios within each round, because a disturbance of a whole
+/// round slows both arms, and its 95 % interval by bootstrap.
 /// </summary>
 /// <param name="Median">Below 1 is faster.</param>
 /// <param name="Low">The lower end of the interval.</param>
 /// <param name="High">Its upper end.</param>
-/// <param name="Won">In how many rounds the arm was the faster one.</param>
-/// <param name="Rounds">Of how many.</param>
+/// <param name="Won">The number of rounds in which the arm was the faster one.</param>
+/// <param name="Rounds">The number of all rounds.</param>
 internal sealed record Ratio(double Median, double Low, double High, int Won, int Rounds)
 {
     private const int Resamples = 2000;
 
-    // The same every time: the interval is a function of the measurements alone.
+    // A fixed seed: the interval depends on the measurements alone.
     private const int ResamplingSeed = 20_2607;
 
     /// <param name="times">The arm's time of each round.</param>

@@ -1,13 +1,9 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Recording;
 
-/// <summary>What one round of one arm came to.</summary>
+/// <summary>The figures of one round of one arm.</summary>
 /// <param name="MedianCallUs">The median call.</param>
 /// <param name="MeanCallUs">The mean call.</param>
-/// <param name="PerMessageUs">The time on the clock over the calls or messages in it.</param>
+/// <param name="PerMessageUs">The time on the clock divided by its calls or messages.</param>
 /// <param name="CpuUs">Processor time of all processes together, per call or message.</param>
 /// <param name="ClientBytes">Managed bytes that the clients allocated, per call or message.</param>
 /// <param name="ServerBytes">The same of the server.</param>

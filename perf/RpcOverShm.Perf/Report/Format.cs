@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>Numbers as people read them.</summary>
@@ -23,7 +21,7 @@ internal static class Format
         _ => value.ToString("#,0", CultureInfo.InvariantCulture),
     };
 
-    /// <summary>The same with thousands and millions as words of one letter, for axes: 0.1, 10, 1k, 1M.</summary>
+    /// <summary>The same with thousands and millions as letters, for axes: 0.1, 10, 1k, 1M.</summary>
     public static string Short(double value) => value switch
     {
         >= 1e9 => (value / 1e9).ToString("0.#", CultureInfo.InvariantCulture) + "G",
@@ -35,7 +33,8 @@ internal static class Format
     public static string Invariant(FormattableString text) => text.ToString(CultureInfo.InvariantCulture);
 
     /// <summary>
-    /// Four digits of what is small and tenths of what is large: more than a measurement on a shared machine knows.
+    /// Rounds small numbers to four digits and large ones to tenths: more precise than a measurement on a shared
+    /// machine.
     /// </summary>
     public static double Rounded(double value) =>
         value == 0 ? 0 : Math.Round(value, Math.Clamp(3 - (int)Math.Floor(Math.Log10(Math.Abs(value))), 1, 9));

@@ -1,14 +1,12 @@
-using System.Globalization;
 using System.Net;
 using System.Text;
 using System.Text.RegularExpressions;
-using RpcOverShm.Perf.Report.Charts;
 
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// Writes the report as one page that needs nothing beside it: no script, no font, no picture. It is light or dark as
-/// the reader's system is, charts too.
+/// Writes the report as one self-contained page: no script, no font, no picture. The page and its charts follow the
+/// reader's light or dark theme.
 /// </summary>
 internal static partial class HtmlReport
 {
@@ -105,7 +103,7 @@ internal static partial class HtmlReport
             return;
         }
 
-        // A cell between words has the head of its column for screens that are too narrow for columns.
+        // A cell with words repeats the head of its column, for screens that are too narrow for columns.
         bool isWords = part.Texts == part.Columns.Count;
         string Cell(string text, int i) =>
             $"<td{Kind(text, i, part)}{(isWords ? $" data-head=\"{part.Columns[i]}\"" : "")}>{Inline(text)}</td>";

@@ -2,15 +2,15 @@ using System.Text.Json.Serialization;
 
 namespace RpcOverShm.Perf.Report;
 
-/// <summary>A figure that has something to reach, and whether it did.</summary>
-/// <param name="Figure">What was measured.</param>
-/// <param name="Cell">Where.</param>
-/// <param name="Bar">What it has to be, in words.</param>
-/// <param name="Aim">What it would best be, in words.</param>
+/// <summary>A figure with a goal, and whether it reached it.</summary>
+/// <param name="Figure">The name of the figure.</param>
+/// <param name="Cell">The cell in which it was measured.</param>
+/// <param name="Bar">The goal, in words.</param>
+/// <param name="Aim">The better goal, in words.</param>
 /// <param name="Measured">The median over the rounds.</param>
 /// <param name="Low">The lower end of its 95 % interval.</param>
 /// <param name="High">The upper end.</param>
-/// <param name="Unit">What the three numbers are.</param>
+/// <param name="Unit">The unit of the three numbers.</param>
 /// <param name="IsMet">True when the median reaches the bar.</param>
 /// <param name="IsAimMet">True when it reaches the aim.</param>
 internal sealed record ReportBar(
@@ -25,7 +25,7 @@ internal sealed record ReportBar(
     bool IsMet,
     bool IsAimMet)
 {
-    /// <summary>The noise of its cell; null, and left out, for a figure that is no time.</summary>
+    /// <summary>The noise of its cell; null, and left out, for a figure that is not a time.</summary>
     [JsonIgnore(Condition = JsonIgnoreCondition.WhenWritingNull)]
     public Noise? Noise { get; init; }
 

@@ -1,10 +1,8 @@
-using RpcOverShm.Perf.Report.Charts;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// A part of the report for people: a heading, and below it text, bars, charts and a table, as far as it has them. Text
-/// and cells have Markdown's links, code and bold letters; the text is one paragraph, or a list with "- " in each line.
+/// A part of the report for people: a heading, and below it text, bars, charts and a table, all optional. Text and
+/// cells may have Markdown's links, code and bold letters. The text is one paragraph, or a list with "- " in each line.
 /// </summary>
 internal sealed record ReportPart(string Title, string Text = "")
 {
@@ -20,22 +18,22 @@ internal sealed record ReportPart(string Title, string Text = "")
 
     public IReadOnlyList<IReadOnlyList<string>> Rows { get; init; } = [];
 
-    /// <summary>How many columns are text; the others are numbers.</summary>
+    /// <summary>The number of columns with text; the others have numbers.</summary>
     public int Texts { get; init; } = 1;
 
     /// <summary>A paragraph below the table.</summary>
     public string Below { get; init; } = "";
 
-    /// <summary>True for a table that the page shows on a click.</summary>
+    /// <summary>Whether the page shows the part only on a click.</summary>
     public bool IsFolded { get; init; }
 
-    /// <summary>Where links find it: as GitHub makes anchors from headings.</summary>
+    /// <summary>The anchor for links, made from the heading as GitHub makes it.</summary>
     public string Anchor => new(
     [
         .. Title.ToLowerInvariant().Replace(' ', '-')
             .Where(letter => char.IsLetterOrDigit(letter) || letter is '-' or '_'),
     ]);
 
-    /// <summary>True when nothing stands below the heading.</summary>
+    /// <summary>Whether there is nothing below the heading.</summary>
     public bool IsEmpty => Text.Length == 0 && Charts.Count == 0 && Rows.Count == 0;
 }

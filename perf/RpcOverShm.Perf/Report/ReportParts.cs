@@ -1,8 +1,3 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Report.Charts;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>The content of the report for people, for the page and for Markdown alike.</summary>
@@ -25,7 +20,7 @@ internal static class ReportParts
 
     private static readonly string[] s_scheduleColumns = ["offered/s", "as started: p50 µs", "p99 µs", "rate"];
 
-    /// <summary>The parts in their order, those that have content.</summary>
+    /// <summary>Makes the parts with content, in their order.</summary>
     public static IReadOnlyList<ReportPart> Of(PerfReport report, IReadOnlyList<MeasuredRow> rows, bool hasCharts)
     {
         Chart[] charts = [.. ReportCharts.Of(report).Where(chart => hasCharts && chart.Series.Count > 0)];
@@ -40,7 +35,7 @@ internal static class ReportParts
             .. report.Tables.Select(TableOf),
             new("What cannot run here", "See [perf/README.md](../README.md#what-others-do-that-cannot-run-here)."),
             new("Further findings", string.Join('\n', report.Notes.Select(note => "- " + note))),
-            new("Machine and run") { Columns = ["fact", "value"], Texts = 2, Rows = [.. MachineTable.Rows(report)] },
+            new("Machine and run") { Columns = ["fact", "value"], Texts = 2, Rows = report.Machine.Rows(report.Seed) },
         ];
         ReportPart[] full = [.. parts.Where(part => !part.IsEmpty)];
         IEnumerable<string> contents =

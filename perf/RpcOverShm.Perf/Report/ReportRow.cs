@@ -1,10 +1,9 @@
 using System.Text.Json.Serialization;
-using RpcOverShm.Perf.Peer.Loads;
 
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
-/// One row of <c>latest.json</c>. Its names and their meaning are a contract: perf/README.md tells them.
+/// One row of <c>latest.json</c>. Its names and their meaning are a contract, which perf/README.md states.
 /// </summary>
 internal sealed record ReportRow
 {
@@ -42,7 +41,7 @@ internal sealed record ReportRow
 
     public required double RatioHigh { get; init; }
 
-    /// <summary>What tells the cell from another one of the same size; empty for the plain one.</summary>
+    /// <summary>Distinguishes cells of the same size; empty for the plain one.</summary>
     public string Variant { get; init; } = "";
 
     /// <summary>The size of an answer.</summary>
@@ -60,4 +59,26 @@ internal sealed record ReportRow
     /// <summary>Null, and left out, for a closed loop.</summary>
     [JsonIgnore(Condition = JsonIgnoreCondition.WhenWritingNull)]
     public ReportSchedule? Schedule { get; init; }
+}
+
+/// <summary>A row with the figures that only the table for people has.</summary>
+internal sealed record MeasuredRow
+{
+    public required ReportRow Row { get; init; }
+
+    /// <summary>The name of its cell within the scenario.</summary>
+    public required string Cell { get; init; }
+
+    /// <summary>The form of the arm that was measured; for the baseline the faster one, with any caller.</summary>
+    public required CallerKind Form { get; init; }
+
+    public required int RoundsWon { get; init; }
+
+    public required int Rounds { get; init; }
+
+    /// <summary>Voluntary context switches of both processes per call.</summary>
+    public required double SwitchesPerCall { get; init; }
+
+    /// <summary>Methods compiled while the clock ran; more than a few mean that the warm-up was too short.</summary>
+    public required long CompiledMethods { get; init; }
 }

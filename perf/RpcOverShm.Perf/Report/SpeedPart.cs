@@ -1,12 +1,8 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Report;
 
 /// <summary>
 /// The headline: three sentences, and six figures of the product beside those of its rivals. The README of the
-/// repository quotes it from the newest report, and a test compares them.
+/// repository quotes it from the newest report, and a test compares the two.
 /// </summary>
 internal static class SpeedPart
 {
@@ -82,14 +78,14 @@ internal static class SpeedPart
         return value == 0 ? "–" : Format.Number(value < 100 ? value : Math.Round(value / unit) * unit);
     }
 
-    /// <summary>One figure of an arm: calls a second where the name ends so, else the median time.</summary>
+    /// <summary>One figure of an arm: calls a second if the name ends with "/s", else the median time.</summary>
     private sealed record Figure(string Name, string Scenario, int SizeBytes, CallerKind Caller)
     {
         public int Callers { get; init; } = 1;
 
         public string Variant { get; init; } = "";
 
-        /// <summary>0 when the arm was not measured there.</summary>
+        /// <summary>Returns 0 if the arm was not measured there.</summary>
         public double In(PerfReport report, string arm)
         {
             ReportRow? found = report.Rows.FirstOrDefault(row =>

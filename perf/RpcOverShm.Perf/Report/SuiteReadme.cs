@@ -8,7 +8,7 @@ internal static partial class SuiteReadme
     private static readonly Lazy<Dictionary<string, (string, string)>> s_texts = new(Read);
 
     /// <summary>
-    /// The first sentence about a name, and the cell after it; empty for a name that the page does not have.
+    /// Returns the first sentence about a name, and the cell after it; both are empty for an unknown name.
     /// </summary>
     public static (string Sentence, string Next) Of(string name) => s_texts.Value.GetValueOrDefault(name, ("", ""));
 
@@ -33,4 +33,26 @@ internal static partial class SuiteReadme
 
     [GeneratedRegex(@"^.+?\.(?= |$)|^.+")]
     private static partial Regex FirstSentence();
+}
+
+/// <summary>
+/// The folder of the repository, found from the folder of the tests: the working directory may be any.
+/// </summary>
+internal static class RepositoryRoot
+{
+    public static string Path { get; } = Find();
+
+    private static string Find()
+    {
+        string start = System.IO.Path.GetDirectoryName(typeof(RepositoryRoot).Assembly.Location)!;
+        for (DirectoryInfo? folder = new(start); folder is not null; folder = folder.Parent)
+        {
+            if (File.Exists(System.IO.Path.Combine(folder.FullName, "RpcOverShm.sln")))
+            {
+                return folder.FullName;
+            }
+        }
+
+        throw new DirectoryNotFoundException($"No folder above '{start}' holds RpcOverShm.sln.");
+    }
 }

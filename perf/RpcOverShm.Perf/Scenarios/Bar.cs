@@ -1,50 +1,67 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// What a figure of one run has to reach, and would best reach: reported with its interval, asserted on demand only.
+/// A goal for a figure of one run, and a better one to aim at: reported with its interval, asserted on demand only.
 /// </summary>
-/// <param name="Figure">What it is called; one line of the report.</param>
-/// <param name="Kind">How it meets the bar.</param>
+/// <param name="Figure">The name in the report.</param>
+/// <param name="Kind">The way in which a value meets the bar.</param>
 /// <param name="Of">The arm it is about.</param>
 /// <param name="Limit">The bar.</param>
-/// <param name="Aim">What is better still.</param>
+/// <param name="Aim">The better goal.</param>
 internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit, double Aim)
 {
-    /// <summary>The cell it is measured in; null for all of the scenario within these limits.</summary>
+    /// <summary>The cell in which it is measured; null for all cells of the scenario within the limits below.</summary>
     public string? Cell { get; init; }
 
-    /// <summary>The smallest message that it is for; null for any, and for mixed sizes.</summary>
+    /// <summary>The smallest message that it applies to; null for any, and for mixed sizes.</summary>
     public int? SmallestBytes { get; init; }
 
-    /// <summary>The largest message that it is for; null for any.</summary>
+    /// <summary>The largest message that it applies to; null for any.</summary>
     public int? LargestBytes { get; init; }
 
-    /// <summary>The most callers that it is for; null for any.</summary>
+    /// <summary>The most callers that it applies to; null for any.</summary>
     public int? MostCallers { get; init; }
 
     /// <summary>The arm it is compared with.</summary>
     public BarArm? Against { get; init; }
 
-    /// <summary>What of a round counts; null for the time that the cell compares.</summary>
+    /// <summary>Selects the value of a round; null for the time that the cell compares.</summary>
     public Func<RoundFigures, double>? Measure { get; init; }
 
-    /// <summary>What the value includes that is not meant.</summary>
+    /// <summary>The part of the value that does not count.</summary>
     public double Offset { get; init; }
 
-    /// <summary>What a value without a comparison is.</summary>
+    /// <summary>The unit of a value without a comparison.</summary>
     public string Unit { get; init; } = "";
 
     public BarAcross Across { get; init; }
+
+    /// <summary>A cost that is at most so many times another arm's.</summary>
+    public static Bar AtMostTimes(double limit, double aim, string figure, BarArm of, BarArm against) =>
+        new(figure, BarKind.AtMostTimes, of, limit, aim) { Against = against };
+
+    /// <summary>A cost that another arm's exceeds at least so many times.</summary>
+    public static Bar TimesBetter(double limit, double aim, string figure, BarArm of, BarArm against) =>
+        new(figure, BarKind.TimesBetter, of, limit, aim) { Against = against };
+
+    /// <summary>Managed bytes of a call that are at most so many.</summary>
+    public static Bar AtMostBytes(
+        double limit, double aim, string figure, BarArm of, Func<RoundFigures, double> measure, double offset = 0) =>
+        new(figure, BarKind.AtMost, of, limit, aim) { Measure = measure, Offset = offset, Unit = "B" };
+
+    /// <summary>Calls or messages a second that are at least so many.</summary>
+    public static Bar AtLeastPerSecond(double limit, double aim, string figure, BarArm of, string unit) =>
+        new(figure, BarKind.AtLeast, of, limit, aim) { Measure = round => 1e6 / round.PerMessageUs, Unit = unit };
+
+    /// <summary>The same bars, measured in one cell.</summary>
+    public static IEnumerable<Bar> In(string cell, params IEnumerable<Bar> bars) =>
+        bars.Select(bar => bar with { Cell = cell });
 
     private bool IsUpperLimit => Kind is BarKind.AtMost or BarKind.AtMostTimes;
 
     private bool IsComparison => Kind is BarKind.AtMostTimes or BarKind.TimesBetter;
 
-    /// <summary>True for a cell that has a say in it.</summary>
+    /// <summary>Whether the bar applies to a cell.</summary>
     public bool IsFor(CellPlan plan) =>
         Cell is null
             ? !(plan.Order.SizeBytes < SmallestBytes)
@@ -52,7 +69,7 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
                 && !(plan.Order.Callers > MostCallers)
             : Cell == plan.Name;
 
-    /// <summary>What came of it in a measured cell; null when one of its arms was not measured.</summary>
+    /// <summary>Returns its result in a measured cell; null if one of its arms was not measured.</summary>
     public ReportBar? Evaluate(CellRows rows, CellPlan plan)
     {
         Entrant? of = rows.Find(Of.Label, Of.Caller);
@@ -81,7 +98,7 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
         };
     }
 
-    /// <summary>Of two cells' results, the one that speaks for the figure.</summary>
+    /// <summary>Returns which of two cells' results stands for the figure.</summary>
     public ReportBar Choose(ReportBar? known, ReportBar found)
     {
         if (known is null || Across == BarAcross.OneCell)
@@ -102,16 +119,16 @@ internal sealed record Bar(string Figure, BarKind Kind, BarArm Of, double Limit,
         $"{(IsUpperLimit ? "at most" : "at least")} {Format.Number(limit)} {(IsComparison ? "times" : Unit)}";
 }
 
-/// <summary>Which cell speaks for a figure that is measured in several.</summary>
+/// <summary>The choice of the cell that stands for a figure measured in several cells.</summary>
 internal enum BarAcross
 {
-    /// <summary>It is measured in one.</summary>
+    /// <summary>It is measured in one cell.</summary>
     OneCell,
 
-    /// <summary>The one that comes out worst: the bar is for all.</summary>
+    /// <summary>The worst cell: the bar is for all.</summary>
     Worst,
 
-    /// <summary>The one that comes out best.</summary>
+    /// <summary>The best cell.</summary>
     Best,
 }
 
@@ -123,29 +140,29 @@ internal readonly record struct BarArm(string Label, CallerKind? Caller = null)
     public static BarArm Async(string label) => new(label, CallerKind.Async);
 }
 
-/// <summary>How a figure meets its bar.</summary>
+/// <summary>The way in which a figure meets its bar.</summary>
 internal enum BarKind
 {
-    /// <summary>Its cost over the other's is at most so many times.</summary>
+    /// <summary>Its cost divided by the other's is at most the limit.</summary>
     AtMostTimes,
 
-    /// <summary>The other's cost over its own is at least so many times.</summary>
+    /// <summary>The other's cost divided by its own is at least the limit.</summary>
     TimesBetter,
 
-    /// <summary>The value itself is at most so much.</summary>
+    /// <summary>The value itself is at most the limit.</summary>
     AtMost,
 
-    /// <summary>The value itself is at least so much.</summary>
+    /// <summary>The value itself is at least the limit.</summary>
     AtLeast,
 }
 
 /// <summary>
-/// What a scenario asserts of its figures: a generous bound on the upper end of a ratio's interval. Never on a time: a
-/// slow machine is no fault.
+/// An assertion on a figure of a scenario: a generous bound on the upper end of a ratio's interval. Never on a time,
+/// because a slow machine is no fault.
 /// </summary>
-/// <param name="Arm">The arm that is to be fast.</param>
+/// <param name="Arm">The arm that must be fast.</param>
 /// <param name="Against">The arm it is compared with.</param>
 /// <param name="Caller">The kind of caller.</param>
 /// <param name="Cell">The cell in which it is asserted.</param>
-/// <param name="TimesFaster">How many times faster it is to be.</param>
+/// <param name="TimesFaster">The factor by which it must be faster.</param>
 internal sealed record RatioBound(string Arm, string Against, CallerKind Caller, string Cell, double TimesFaster);

@@ -1,9 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Control;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
@@ -72,7 +66,7 @@ public sealed class ColdStart
         var order = new Random(settings.Seed);
         string[] shuffled = [.. s_programs];
 
-        // The first round brings the files into memory and counts for nothing.
+        // The first round only brings the files into memory.
         for (int round = 0; round <= settings.Rounds; round++)
         {
             order.Shuffle(shuffled);

@@ -1,13 +1,6 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
-/// <summary>What a connection costs that nobody uses: two processes of its own, which were busy just before.</summary>
+/// <summary>The cost of an unused connection between two processes of its own, which were busy just before.</summary>
 [TestFixture]
 [NonParallelizable]
 [Order(9)]
@@ -18,7 +11,7 @@ public sealed class Idle
     private static readonly TimeSpan s_busy = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_settling = TimeSpan.FromSeconds(5);
 
-    // Longer than a busy connection keeps anything at the ready.
+    // Longer than a connection stays prepared for the next call.
     private static readonly TimeSpan s_settlingOfMany = TimeSpan.FromSeconds(8);
     private static readonly TimeSpan s_measured = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan s_mostCpu = TimeSpan.FromMilliseconds(10);
@@ -45,12 +38,12 @@ public sealed class Idle
 
         await Task.Delay(s_settling);
 
-        // The first sample is for the compiler, whose work would fall into the time that is measured.
+        // The first sample lets the compiler finish, whose work would otherwise be measured.
         await pair.SampleAsync();
         ResourceSample used = await MeasureAsync(pair);
         for (int again = 0; again < MostRepeats && Cpu(used) >= s_mostCpu; again++)
         {
-            // What the runtime does once, a collection for example, is not what the connection costs all the time.
+            // One-off work of the runtime, a collection for example, is not a cost of the connection.
             PerfRun.Say($"{used.CpuMicroseconds} µs; once more.");
             used = await MeasureAsync(pair);
         }
@@ -73,7 +66,7 @@ public sealed class Idle
         await pair.StartAsync();
         await run.LearnFactsAsync(pair);
 
-        // What the first connection brings along is the runtime's, not the connections'.
+        // The first connection's cost is mostly that of the runtime.
         await pair.WidenAsync(1);
         await Task.Delay(s_settling);
         (FootprintSample Server, FootprintSample Client) before = await pair.FootprintAsync();

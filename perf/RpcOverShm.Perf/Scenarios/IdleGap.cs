@@ -1,19 +1,13 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// A call after a silence: threads are asleep and processors too, caches hold something else. What a program sees that
-/// calls now and then.
+/// A call after a silence, as in a program that calls now and then: threads and processors are asleep, caches hold
+/// other data.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(2)]
 [Category(nameof(PingPong))]
 [Category(nameof(IdleGap))]
-public sealed class IdleGap
+public sealed class IdleGap() : Scenario(s_plan)
 {
     private const int SizeBytes = 100;
     private const int CallsPerSlice = 12;
@@ -23,16 +17,6 @@ public sealed class IdleGap
     {
         Bars = [MakeBar(1), MakeBar(10)],
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Echo_AfterSilence_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static CellPlan MakeCell(int milliseconds)
     {
@@ -50,11 +34,8 @@ public sealed class IdleGap
     private static Bar MakeBar(int milliseconds)
     {
         string figure = $"Unary {VariantOf(milliseconds)}, against the named pipe";
-        return new Bar(figure, BarKind.TimesBetter, BarArm.Blocking("shm-protobuf"), 1, 1.5)
-        {
-            Cell = MakeCell(milliseconds).Name,
-            Against = new BarArm(Fleet.Baseline),
-        };
+        Bar bar = Bar.TimesBetter(1, 1.5, figure, BarArm.Blocking("shm-protobuf"), new BarArm(Fleet.Baseline));
+        return bar with { Cell = MakeCell(milliseconds).Name };
     }
 
     private static string VariantOf(int milliseconds) => $"after {milliseconds} ms of silence";

@@ -1,15 +1,8 @@
-using System.Diagnostics;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Recording;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using RpcOverShm.Perf.Report;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// So many round trips of so many bytes by every local mechanism, once each, as the well-known C benchmarks do it:
-/// total, mean, shortest, longest, deviation and rate. No rounds, no ratios: read the other scenarios for a comparison.
+/// A given number of round trips of a given size by every local mechanism, once each, as the well-known C benchmarks do
+/// it: total, mean, shortest, longest, deviation and rate. No rounds, no ratios: the other scenarios compare.
 /// </summary>
 [TestFixture]
 [NonParallelizable]

@@ -1,18 +1,12 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Several processes, with a connection each, send messages one way to one server, which says when it has all: what a
-/// collector of logs or samples takes in.
+/// Several processes, with a connection each, send messages one way to one server, which confirms that it has received
+/// all, as a collector of logs or samples does.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(11)]
 [Category(nameof(OneWayPump))]
-public sealed class OneWayPump
+public sealed class OneWayPump() : Scenario(s_plan)
 {
     private const int Kibibyte = 1 << 10;
     private const int Megabyte = 1_000_000;
@@ -21,18 +15,8 @@ public sealed class OneWayPump
 
     private static readonly ScenarioPlan s_plan = new(nameof(OneWayPump), [.. MakeCells()])
     {
-        FleetAsync = static run => run.StartCrowdAsync(),
+        IsForCrowd = true,
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Drain_ManyClients_ArrivesAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells()
     {

@@ -1,41 +1,23 @@
-using System.Globalization;
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Calls on a schedule that is fixed beforehand, at a share of what the same arm can do in a closed loop. A time counts
-/// from when the call should have started, so that a stall is charged with all calls that would have been made
-/// meanwhile.
+/// Calls on a schedule that is fixed beforehand, at a share of the arm's rate in a closed loop. A time counts from the
+/// intended start of the call, so that a stall delays all calls that were due meanwhile.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(3)]
 [Category(nameof(PingPong))]
 [Category(nameof(OpenLoop))]
-public sealed class OpenLoop
+public sealed class OpenLoop() : Scenario(s_plan)
 {
     private const int SizeBytes = 100;
 
     private static readonly ScenarioPlan s_plan =
         new(nameof(OpenLoop), [MakeCell(0.25), MakeCell(0.5), MakeCell(0.75)]);
 
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Echo_OnSchedule_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
-
     private static CellPlan MakeCell(double share) =>
         new(nameof(OpenLoop), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, SizeBytes))
         {
-            Variant = string.Create(CultureInfo.InvariantCulture, $"{share * 100:0} % of capacity"),
+            Variant = Format.Invariant($"{share * 100:0} % of capacity"),
             Arms = [.. ArmSets.Few, "uds", "grpc-dotnet-uds", "grpc-core-uds"],
             Callers = [CallerKind.Blocking],
             OfferedShare = share,

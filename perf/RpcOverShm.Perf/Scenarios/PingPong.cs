@@ -1,26 +1,27 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
+using static RpcOverShm.Perf.Scenarios.Bar;
 using static RpcOverShm.Perf.Scenarios.BarArm;
-using static RpcOverShm.Perf.Scenarios.BarKind;
 
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Callers send a message and wait until it comes back: the time of a round trip, in a closed loop. Every call of a
-/// program that waits for its answer is this.
+/// Callers send a message and wait until it comes back: the time of a round trip in a closed loop, as in every program
+/// that waits for the answer to a call.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(1)]
 [Category(nameof(PingPong))]
-public sealed class PingPong
+public sealed class PingPong() : Scenario(s_plan)
 {
     private const int Tiny = 100;
     private const int Kibibyte = 1 << 10;
     private const int LargeBytes = 100 * Kibibyte;
     private const string TinyCell = "100 B";
-    private const string CrowdedCell = "1 KiB, 64 callers";
+
+    private static readonly BarArm s_pipe = new(Fleet.Baseline);
+    private static readonly BarArm s_ring = Blocking("raw-ring");
+    private static readonly BarArm s_blocking = Blocking("shm-protobuf");
+    private static readonly BarArm s_awaited = Async("shm-protobuf");
+    private static readonly BarArm s_raw = Blocking("shm-raw");
+    private static readonly BarArm s_payload = Blocking("shm-payload");
 
     private static readonly int[] s_extremes = [0, 4 << 20];
     private static readonly int[] s_further =
@@ -33,18 +34,8 @@ public sealed class PingPong
             new RatioBound("shm-protobuf", "pipe", CallerKind.Blocking, TinyCell, TimesFaster: 3),
             new RatioBound("shm-protobuf", "grpc-core-uds", CallerKind.Blocking, TinyCell, TimesFaster: 12),
         ],
-        Bars = [.. TinyBars(), .. AllocationBars(), .. LargeBars(), .. CrowdedBars()],
+        Bars = [.. TinyBars(), .. LargeBars(), .. CrowdedBars()],
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Echo_EveryArm_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells()
     {
@@ -78,124 +69,63 @@ public sealed class PingPong
 
     private static CellPlan Echo(int size) => CellPlan.Sizes(nameof(PingPong), LoadShape.Echo, size).Single();
 
-    private static Bar[] TinyBars() =>
-    [
-        new("Raw ring, against a bare cache-line round trip", AtMostTimes, Blocking("raw-ring"), 4, 2)
-        {
-            Cell = TinyCell,
-            Against = Blocking("cache-line"),
-        },
-        new("Blocking unary, against the raw ring", AtMostTimes, Blocking("shm-protobuf"), 4, 2.2)
-        {
-            Cell = TinyCell,
-            Against = Blocking("raw-ring"),
-        },
-        new("Blocking unary, faster than the named pipe", TimesBetter, Blocking("shm-protobuf"), 30, 70)
-        {
-            Cell = TinyCell,
-            Against = new BarArm(Fleet.Baseline),
-        },
-        new("Blocking unary, faster than Grpc.Core", TimesBetter, Blocking("shm-protobuf"), 120, 250)
-        {
-            Cell = TinyCell,
-            Against = Blocking("grpc-core-uds"),
-        },
-        new("Awaited unary, against blocking", AtMostTimes, Async("shm-protobuf"), 1.5, 1.15)
-        {
-            Cell = TinyCell,
-            Against = Blocking("shm-protobuf"),
-        },
-    ];
+    private static IEnumerable<Bar> TinyBars() => In(
+        TinyCell,
+        AtMostTimes(4, 2, "Raw ring, against a bare cache-line round trip", s_ring, Blocking("cache-line")),
+        AtMostTimes(4, 2.2, "Blocking unary, against the raw ring", s_blocking, s_ring),
+        TimesBetter(30, 70, "Blocking unary, faster than the named pipe", s_blocking, s_pipe),
+        TimesBetter(120, 250, "Blocking unary, faster than Grpc.Core", s_blocking, Blocking("grpc-core-uds")),
+        AtMostTimes(1.5, 1.15, "Awaited unary, against blocking", s_awaited, s_blocking),
+        ClientBytes(128, 0, "Blocking unary, client, allocated beyond the messages", s_blocking),
+        AtMostBytes(
+            400,
+            250,
+            "Blocking unary, server, allocated beyond the messages",
+            s_blocking,
+            round => round.ServerBytes,
+            MessageCost.ServerBytes(Tiny)),
+        ClientBytes(400, 250, "Awaited unary, client, allocated beyond the messages", s_awaited));
 
-    private static Bar[] AllocationBars() =>
-    [
-        new("Blocking unary, client, allocated beyond the messages", AtMost, Blocking("shm-protobuf"), 128, 0)
-        {
-            Cell = TinyCell,
-            Measure = round => round.ClientBytes,
-            Offset = MessageCost.ClientBytes(Tiny),
-            Unit = "B",
-        },
-        new("Blocking unary, server, allocated beyond the messages", AtMost, Blocking("shm-protobuf"), 400, 250)
-        {
-            Cell = TinyCell,
-            Measure = round => round.ServerBytes,
-            Offset = MessageCost.ServerBytes(Tiny),
-            Unit = "B",
-        },
-        new("Awaited unary, client, allocated beyond the messages", AtMost, Async("shm-protobuf"), 400, 250)
-        {
-            Cell = TinyCell,
-            Measure = round => round.ClientBytes,
-            Offset = MessageCost.ClientBytes(Tiny),
-            Unit = "B",
-        },
-    ];
+    private static Bar ClientBytes(double limit, double aim, string figure, BarArm of) =>
+        AtMostBytes(limit, aim, figure, of, round => round.ClientBytes, MessageCost.ClientBytes(Tiny));
 
-    private static Bar[] LargeBars() =>
+    private static IEnumerable<Bar> LargeBars() =>
     [
-        new("100 KiB unary, faster than the named pipe", TimesBetter, Blocking("shm-protobuf"), 1.5, 3)
-        {
-            Cell = "100 KiB",
-            Against = new BarArm(Fleet.Baseline),
-        },
-        new("1 MiB unary, Protobuf, faster than the named pipe", TimesBetter, Blocking("shm-protobuf"), 2, 4)
-        {
-            Cell = "1 MiB",
-            Against = new BarArm(Fleet.Baseline),
-        },
-        new("1 MiB unary, raw codec, faster than the named pipe", TimesBetter, Blocking("shm-raw"), 4, 8)
-        {
-            Cell = "1 MiB",
-            Against = new BarArm(Fleet.Baseline),
-        },
-        new("1 MiB unary, raw payload, against the raw ring", AtMostTimes, Blocking("shm-payload"), 1.5, 1.5)
-        {
-            Cell = "1 MiB",
-            Against = Blocking("raw-ring"),
-        },
+        .. In("100 KiB", TimesBetter(1.5, 3, "100 KiB unary, faster than the named pipe", s_blocking, s_pipe)),
+        .. In(
+            "1 MiB",
+            TimesBetter(2, 4, "1 MiB unary, Protobuf, faster than the named pipe", s_blocking, s_pipe),
+            TimesBetter(4, 8, "1 MiB unary, raw codec, faster than the named pipe", s_raw, s_pipe),
+            AtMostTimes(1.5, 1.5, "1 MiB unary, raw payload, against the raw ring", s_payload, s_ring)),
 
-        // Arrays beyond that are large objects, whose fresh memory is most of either arm's time: see the README. And of
-        // 64 threads that block on two processors the scheduler decides.
-        new("Raw codec, arrays to 1 MiB, against Protobuf", AtMostTimes, Blocking("shm-raw"), 1, 1)
+        // Larger arrays are large objects, whose fresh memory takes most of either arm's time: see the README. With 64
+        // blocking threads on two processors the scheduler decides.
+        AtMostTimes(1, 1, "Raw codec, arrays to 1 MiB, against Protobuf", s_raw, s_blocking) with
         {
             LargestBytes = Kibibyte * Kibibyte,
             MostCallers = 1,
-            Against = Blocking("shm-protobuf"),
             Across = BarAcross.Worst,
         },
-        new("Raw codec, payloads from 100 KiB, against Protobuf", AtMostTimes, Blocking("shm-payload"), 1, 1)
+        AtMostTimes(1, 1, "Raw codec, payloads from 100 KiB, against Protobuf", s_payload, s_blocking) with
         {
             SmallestBytes = LargeBytes,
-            Against = Blocking("shm-protobuf"),
             Across = BarAcross.Worst,
         },
-        new("1 MiB unary, raw payload, allocated a call, both sides", AtMost, Blocking("shm-payload"), 4096, 0)
-        {
-            Cell = "1 MiB",
-            Measure = round => round.ClientBytes + round.ServerBytes,
-            Unit = "B",
-        },
+        .. In("1 MiB", AtMostBytes(
+            4096,
+            0,
+            "1 MiB unary, raw payload, allocated a call, both sides",
+            s_payload,
+            round => round.ClientBytes + round.ServerBytes)),
     ];
 
-    private static Bar[] CrowdedBars() =>
-    [
-        new("64 async callers, 1 KiB, one connection", AtLeast, Async("shm-protobuf"), 700_000, 1_500_000)
+    private static IEnumerable<Bar> CrowdedBars() => In(
+        "1 KiB, 64 callers",
+        AtLeastPerSecond(700_000, 1_500_000, "64 async callers, 1 KiB, one connection", s_awaited, "calls/s"),
+        TimesBetter(20, 50, "64 async callers, 1 KiB, more calls than Grpc.Core", s_awaited, Async("grpc-core-uds")),
+        TimesBetter(
+            10, 30, "64 async callers, 1 KiB, less CPU a call than Grpc.Core", s_awaited, Async("grpc-core-uds")) with
         {
-            Cell = CrowdedCell,
-            Measure = round => 1e6 / round.PerMessageUs,
-            Unit = "calls/s",
-        },
-        new("64 async callers, 1 KiB, more calls than Grpc.Core", TimesBetter, Async("shm-protobuf"), 20, 50)
-        {
-            Cell = CrowdedCell,
-            Against = Async("grpc-core-uds"),
-        },
-        new("64 async callers, 1 KiB, less CPU a call than Grpc.Core", TimesBetter, Async("shm-protobuf"), 10, 30)
-        {
-            Cell = CrowdedCell,
-            Against = Async("grpc-core-uds"),
             Measure = round => round.CpuUs,
-        },
-    ];
+        });
 }

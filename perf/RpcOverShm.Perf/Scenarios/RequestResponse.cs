@@ -1,18 +1,12 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// Answers ten times as large as their requests, as real services have them; the same sizes in a shuffled order, half
-/// of them turned round; many small calls one by one, and in batches.
+/// Answers ten times as large as their requests, as in real services; the same sizes in a shuffled order, with request
+/// and answer swapped in half of the calls; many small calls one by one, and in batches.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(4)]
 [Category(nameof(RequestResponse))]
-public sealed class RequestResponse
+public sealed class RequestResponse() : Scenario(s_plan)
 {
     private const int AnswerTimes = 10;
     private const int BatchCalls = 2000;
@@ -31,28 +25,14 @@ public sealed class RequestResponse
     {
         Bars =
         [
-            new(
-                "Batch of 2000 (100 B to 1 KB), faster than one by one",
-                BarKind.TimesBetter,
-                BarArm.Async("shm-protobuf-batch"),
+            .. Bar.In(s_many.Name, Bar.TimesBetter(
                 1.5,
-                3)
-            {
-                Cell = s_many.Name,
-                Against = BarArm.Blocking("shm-protobuf"),
-            },
+                3,
+                "Batch of 2000 (100 B to 1 KB), faster than one by one",
+                BarArm.Async("shm-protobuf-batch"),
+                BarArm.Blocking("shm-protobuf"))),
         ],
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Exchange_EveryArm_ComesBackAsAsked(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells()
     {
@@ -67,12 +47,12 @@ public sealed class RequestResponse
         {
             Order = mixed.Order with { ReplyBytes = LoadOrder.SameAsRequest },
 
-            // Every arm carries the whole sequence, or their calls would not be the same.
+            // Every arm carries the whole sequence: otherwise the arms' calls would differ.
             ShortestSlice = TimeSpan.FromSeconds(1),
         };
     }
 
-    // A slice ends with the calls that belong to the size, or with its time, whichever is first.
+    // A slice ends after the number of calls for its size, or after its time, whichever comes first.
     private static CellPlan MakeCell(int requestBytes, int calls) =>
         new(nameof(RequestResponse), new LoadOrder(LoadShape.Echo, CallerKind.Blocking, requestBytes)
         {

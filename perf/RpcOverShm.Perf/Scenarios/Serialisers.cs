@@ -1,46 +1,26 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peer.Records;
-using RpcOverShm.Perf.Peers;
-using RpcOverShm.Perf.Recording;
-using static RpcOverShm.Perf.Scenarios.BarArm;
-using static RpcOverShm.Perf.Scenarios.BarKind;
-
 namespace RpcOverShm.Perf.Scenarios;
 
 /// <summary>
-/// The same echo with each serialiser, over the product, the pipe and the Unix socket: what a serialiser costs, and
-/// what a transport. First messages of one field of bytes, then records of four kinds; the arms of raw bytes carry as
-/// many bytes as the record has as Protobuf, about.
+/// The same echo with each serialiser, over the product, the pipe and the Unix socket: the cost of a serialiser, and of
+/// a transport. First messages of one field of bytes, then records of four kinds. The arms of raw bytes carry about as
+/// many bytes as the record has in Protobuf.
 /// </summary>
-[TestFixture]
-[NonParallelizable]
 [Order(7)]
 [Category(nameof(Serialisers))]
-public sealed class Serialisers
+public sealed class Serialisers() : Scenario(s_plan)
 {
-    private const string SmallCell = "100 B, small record";
-
     private static readonly ScenarioPlan s_plan = new(nameof(Serialisers), [.. MakeCells()])
     {
         Bars =
         [
-            new("MessagePack unary, against Protobuf", AtMostTimes, Blocking("shm-msgpack-record"), 1.5, 1)
-            {
-                Cell = SmallCell,
-                Against = Blocking("shm-protobuf-record"),
-            },
+            .. Bar.In("100 B, small record", Bar.AtMostTimes(
+                1.5,
+                1,
+                "MessagePack unary, against Protobuf",
+                BarArm.Blocking("shm-msgpack-record"),
+                BarArm.Blocking("shm-protobuf-record"))),
         ],
     };
-
-    private readonly ScenarioRunner _runner = new(s_plan);
-
-    private static IEnumerable<string> Cells => s_plan.CellNames;
-
-    [OneTimeSetUp]
-    public Task WarmAsync() => _runner.WarmAsync();
-
-    [TestCaseSource(nameof(Cells))]
-    public Task Echo_EverySerialiser_ComesBackAsSent(string cell) => _runner.MeasureAsync(cell);
 
     private static IEnumerable<CellPlan> MakeCells()
     {
@@ -49,10 +29,11 @@ public sealed class Serialisers
             yield return Echo(size) with { Arms = ArmSets.Serialisers, Weight = 0.5 };
         }
 
-        yield return Echo(RecordSizes.Tiny) with { Arms = ArmSets.Records, Variant = "three scalars", Weight = 0.5 };
-        yield return Echo(RecordSizes.Small) with { Arms = ArmSets.Records, Variant = "small record", Weight = 0.5 };
-        yield return Echo(RecordSizes.Wide) with { Arms = ArmSets.Records, Variant = "strings, map", Weight = 0.5 };
-        yield return Echo(RecordSizes.Table) with { Arms = ArmSets.Records, Variant = "1000 records", Weight = 0.5 };
+        string[] variants = ["three scalars", "small record", "strings, map", "1000 records"];
+        foreach ((RecordKind kind, string variant) in RecordKind.All.Zip(variants))
+        {
+            yield return Echo(kind.SizeBytes) with { Arms = ArmSets.Records, Variant = variant, Weight = 0.5 };
+        }
     }
 
     private static CellPlan Echo(int size) => CellPlan.Sizes(nameof(Serialisers), LoadShape.Echo, size).Single();

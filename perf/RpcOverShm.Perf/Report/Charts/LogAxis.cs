@@ -16,7 +16,7 @@ internal sealed class LogAxis
         _end = end;
     }
 
-    /// <summary>Where lines and numbers stand.</summary>
+    /// <summary>The values with a line and a number.</summary>
     public required IReadOnlyList<double> Ticks { get; init; }
 
     /// <summary>An axis that ends at powers of ten, one tick each.</summary>

@@ -1,9 +1,6 @@
-using RpcOverShm.Perf.Peer.Loads;
-using RpcOverShm.Perf.Peers;
-
 namespace RpcOverShm.Perf.Report.Charts;
 
-/// <summary>Makes the charts of a report out of its rows; those that have rows.</summary>
+/// <summary>Makes the charts of a report from its rows.</summary>
 internal static class ReportCharts
 {
     private const string SizeAxis = "bytes of a message";
@@ -52,7 +49,7 @@ internal static class ReportCharts
         }
     }
 
-    // A twin and a slower form would only draw the same line again; a logarithm has no place for 0 bytes.
+    // A twin and a slower form would only draw the same line again, and a logarithmic axis has no 0 bytes.
     private static IEnumerable<ReportRow> Plain(PerfReport report, string scenario) => report.Rows.Where(row =>
         row.Scenario == scenario && row.Variant.Length == 0 && row.SizeBytes > 0 && row.P50Us > 0
         && row.Arm is not (Fleet.BaselineAgain or "pipe-sync" or "pipe-async" or "cache-line"));
@@ -73,7 +70,7 @@ internal static class ReportCharts
         return new Chart(title, note, SizeAxis, yName, bytes => Format.Size((int)bytes), [.. series]);
     }
 
-    // Of two forms of an arm at one place the faster one.
+    // If there are two forms of an arm at one place, the faster one.
     private static IEnumerable<(double X, double Y)> PointsOf(
         IEnumerable<ReportRow> arm, Func<ReportRow, double> x, Func<ReportRow, double> y) =>
         from row in arm

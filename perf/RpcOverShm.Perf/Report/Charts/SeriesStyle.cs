@@ -1,8 +1,8 @@
 namespace RpcOverShm.Perf.Report.Charts;
 
 /// <summary>
-/// How an arm is drawn, the same in every chart: no two have the same dashes and marker, so that paper without colours
-/// tells them apart. The product is drawn thick.
+/// The drawing style of an arm, the same in every chart. No two have the same dashes and marker, so that they differ on
+/// paper without colours. The product is drawn thick.
 /// </summary>
 /// <param name="Colour">A CSS colour that is readable on a light page and on a dark one.</param>
 /// <param name="Dashes">An SVG dash array; empty for a whole line.</param>

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Net;
 using System.Text;
 
@@ -113,3 +112,23 @@ internal static class SvgChart
 
     private static string Text(string text) => WebUtility.HtmlEncode(text);
 }
+
+/// <summary>Lines over two logarithmic axes.</summary>
+/// <param name="Title">The heading.</param>
+/// <param name="Note">The explanation for the reader.</param>
+/// <param name="XName">The name of the horizontal axis.</param>
+/// <param name="YName">The name of the vertical axis.</param>
+/// <param name="XLabel">Formats a value of the horizontal axis.</param>
+/// <param name="Series">The lines.</param>
+internal sealed record Chart(
+    string Title,
+    string Note,
+    string XName,
+    string YName,
+    Func<double, string> XLabel,
+    IReadOnlyList<ChartSeries> Series);
+
+/// <summary>One line of a chart.</summary>
+/// <param name="Name">The arm.</param>
+/// <param name="Points">From left to right, all above 0.</param>
+internal sealed record ChartSeries(string Name, IReadOnlyList<(double X, double Y)> Points);

@@ -1,0 +1,42 @@
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>The service of generated code, with Protobuf messages.</summary>
+internal sealed class GeneratedCalls : CallsService
+{
+    public override bool HasStreams => true;
+
+    public override ServerServiceDefinition Bind() => Conformance.BindService(new CheckedService());
+
+    public override Task<string> ServeByKestrelAsync(string place) =>
+        GrpcDotnetTransport.StartServerAsync<CheckedService>(place);
+
+    public override IEcho OpenEcho(ChannelBase channel)
+    {
+        var client = new Conformance.ConformanceClient(channel);
+        return new MessageEcho<Payload>(
+            CheckedService.Form,
+            request => client.Echo(request),
+            request => new(client.EchoAsync(request).ResponseAsync));
+    }
+
+    public override IPump OpenPump(ChannelBase channel) =>
+        new CallsPump<Payload>(CheckedService.Form, order => new Conformance.ConformanceClient(channel).Pump(order));
+
+    public override IDrain OpenDrain(ChannelBase channel) =>
+        new CallsDrain<Payload>(CheckedService.Form, () => new Conformance.ConformanceClient(channel).Drain());
+}
+
+/// <summary>The generated service: incoming messages are checked, outgoing ones can be.</summary>
+internal sealed class CheckedService : Conformance.ConformanceBase
+{
+    public static ProtobufForm Form { get; } = new();
+
+    public override Task<Payload> Echo(Payload request, ServerCallContext context) => Form.EchoAsync(request);
+
+    public override Task Pump(
+        PumpRequest request, IServerStreamWriter<Payload> responseStream, ServerCallContext context) =>
+        Form.PumpAsync(request, responseStream);
+
+    public override Task<DrainReply> Drain(IAsyncStreamReader<Payload> requestStream, ServerCallContext context) =>
+        Form.DrainAsync(requestStream);
+}

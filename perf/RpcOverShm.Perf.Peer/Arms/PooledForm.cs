@@ -1,0 +1,32 @@
+using System.Buffers;
+
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>Raw bytes in pooled memory, as a proxy or a file server would send them.</summary>
+internal sealed class PooledForm : MessageForm<ShmPayload>
+{
+    public override Marshaller<ShmPayload> Marshaller => ShmPayload.Marshaller;
+
+    public override ShmPayload Make(byte[] bytes) => ShmPayload.Wrap(bytes);
+
+    public override ReadOnlySpan<byte> BytesOf(ShmPayload message, ref byte[] scratch)
+    {
+        ReadOnlySequence<byte> bytes = message.Bytes;
+        scratch = scratch.Length < bytes.Length ? new byte[bytes.Length] : scratch;
+        bytes.CopyTo(scratch);
+        return scratch.AsSpan(0, (int)bytes.Length);
+    }
+
+    /// <summary>Checks the request where it lies, in pieces: a copy would be on the clock.</summary>
+    public override Task<ShmPayload> EchoAsync(ShmPayload request)
+    {
+        ServedTally.CountRequest(request.Bytes);
+        if (EchoAnswer.MakeOther(request.Bytes.FirstSpan, isCounted: true) is not { } reply)
+        {
+            return Task.FromResult(request);
+        }
+
+        request.Dispose();
+        return Task.FromResult(ShmPayload.Wrap(reply));
+    }
+}

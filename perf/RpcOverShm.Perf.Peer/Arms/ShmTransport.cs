@@ -1,0 +1,26 @@
+namespace RpcOverShm.Perf.Peer.Arms;
+
+/// <summary>The product, with default options but for a codec or parsing in place.</summary>
+internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? format = null) : CallsTransport
+{
+    public override async Task<string> ServeAsync(CallsService service, string place)
+    {
+        var options = new ShmServerOptions { MaxReceiveMessageSize = null, AllowInPlaceParsing = parsesInPlace };
+        if (format?.Codec is { } codec)
+        {
+            options.Codecs.Add(codec);
+        }
+
+        var server = new ShmServer("shm://" + place, options);
+        server.Services.Add(service.Bind());
+        await server.StartAsync();
+        return server.Address;
+    }
+
+    public override ChannelBase OpenChannel(string place) => ShmChannel.ForAddress(place, new ShmChannelOptions
+    {
+        MaxReceiveMessageSize = null,
+        AllowInPlaceParsing = parsesInPlace,
+        Codec = format?.Codec,
+    });
+}
