@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Retries;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Retries;
 
@@ -202,4 +203,25 @@ public class RetriedCallTests
         _made++;
         return _attempts.Dequeue()();
     }
+}
+
+/// <summary>A method without a channel: its calls are never sent, and the test ends them.</summary>
+internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose/method", Marshallers.StringMarshaller)
+{
+    private static readonly ClientSettings s_settings = new()
+    {
+        MaxReceiveMessageBytes = null,
+        MaxSendMessageBytes = null,
+        CallWindow = 1 << 16,
+        Codec = null,
+        AllowInPlaceParsing = false,
+        ThrowsOperationCanceled = false,
+        Credentials = [],
+        Authority = "",
+        Scheduling = SchedulingMode.ThreadPool,
+        Logger = new LogGuard(),
+    };
+
+    public override void Start(ClientCall call, object snapshot) =>
+        throw new InvalidOperationException("A call of no channel can't be started.");
 }
