@@ -39,7 +39,7 @@ internal sealed class AllocationTests
     private static void AssertNothing<T>(T message)
         where T : class
     {
-        Marshaller<T> marshaller = Codec.Marshaller<T>(Way.Compiled);
+        Marshaller<T> marshaller = Codec.Marshaller<T>();
         var context = new MemorySerializationContext();
 
         long allocated = LeastAllocated(() =>
@@ -54,7 +54,7 @@ internal sealed class AllocationTests
     private static void AssertNoMoreThanProtobuf<T>(T message)
         where T : class, IMessage<T>
     {
-        Marshaller<T> marshaller = Codec.Marshaller<T>(Way.Compiled);
+        Marshaller<T> marshaller = Codec.Marshaller<T>();
         var context = new MemoryDeserializationContext(new ReadOnlySequence<byte>(Way.Compiled.Write(message)));
         var protobuf = new ReadOnlySequence<byte>(message.ToByteArray());
         MessageParser parser = message.Descriptor.Parser;

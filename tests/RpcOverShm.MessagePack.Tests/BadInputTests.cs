@@ -174,49 +174,25 @@ internal sealed class BadInputTests(Way way)
     [Test]
     public void Depth_OfMessages_IsThatOfProtobuf([Values(99, 100, 101, 150)] int depth)
     {
-        var root = new Node();
-        for (int i = 0; i < depth; i++)
-        {
-            root = new Node { Next = root };
-        }
-
-        AssertSameAsProtobuf(root);
+        AssertSameAsProtobuf(Nested(depth, new Node(), inner => new Node { Next = inner }));
     }
 
     [Test]
     public void Depth_OfMessagesInMaps_IsThatOfProtobuf([Values(49, 50, 51, 75)] int depth)
     {
-        var root = new Node();
-        for (int i = 0; i < depth; i++)
-        {
-            root = new Node { ByName = { ["x"] = root } };
-        }
-
-        AssertSameAsProtobuf(root);
+        AssertSameAsProtobuf(Nested(depth, new Node(), inner => new Node { ByName = { ["x"] = inner } }));
     }
 
     [Test]
     public void Depth_OfAWrapperInTheDeepestMessage_IsThatOfProtobuf([Values(100, 101)] int depth)
     {
-        var root = new Node { Weight = 5 };
-        for (int i = 0; i < depth; i++)
-        {
-            root = new Node { Children = { root } };
-        }
-
-        AssertSameAsProtobuf(root);
+        AssertSameAsProtobuf(Nested(depth, new Node { Weight = 5 }, inner => new Node { Children = { inner } }));
     }
 
     [Test]
     public void Depth_OfValues_IsThatOfProtobuf([Values(30, 49, 50, 51)] int depth)
     {
-        var value = Value.ForNull();
-        for (int i = 0; i < depth; i++)
-        {
-            value = Value.ForList(value);
-        }
-
-        AssertSameAsProtobuf(value);
+        AssertSameAsProtobuf(Nested(depth, Value.ForNull(), inner => Value.ForList(inner)));
     }
 
     [Test]
@@ -237,6 +213,9 @@ internal sealed class BadInputTests(Way way)
         Assert.That(way.Read<Nothing>(bomb), Is.EqualTo(new Nothing()));
     }
 
+    private static T Nested<T>(int depth, T innermost, Func<T, T> around) =>
+        Enumerable.Range(0, depth).Aggregate(innermost, (inner, _) => around(inner));
+
     private static string FormatNameOf(string hex) =>
         MessagePackCode.ToFormatName(Convert.ToByte(hex.Split(' ')[1][..2], 16));
 
@@ -254,15 +233,10 @@ internal sealed class BadInputTests(Way way)
             isAccepted = false;
         }
 
-        if (isAccepted)
-        {
-            Assert.That(way.Read<T>(bytes), Is.EqualTo(message));
-        }
-        else
-        {
-            Assert.That(
-                () => way.Read<T>(bytes),
-                Throws.InstanceOf<MessagePackSerializationException>().With.Message.Contains("100 deep"));
-        }
+        Assert.That(
+            () => way.Read<T>(bytes),
+            isAccepted
+                ? Is.EqualTo(message)
+                : Throws.InstanceOf<MessagePackSerializationException>().With.Message.Contains("100 deep"));
     }
 }

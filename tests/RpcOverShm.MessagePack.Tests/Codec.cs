@@ -9,7 +9,7 @@ namespace RpcOverShm.MessagePack.Tests;
 internal static class Codec
 {
     /// <summary>Returns the marshaller of a generated type.</summary>
-    public static Marshaller<T> Marshaller<T>(Way way)
+    public static Marshaller<T> Marshaller<T>(Way way = Way.Compiled)
         where T : class => way == Way.Compiled
             ? ShmMessagePackCodec.Instance.CreateMarshaller<T>(null!)!
             : MessageMarshaller<T>.CreateByDescriptor();
@@ -44,4 +44,14 @@ internal static class Codec
     /// <summary>Copies a message through the generated code for Protobuf.</summary>
     public static T ThroughProtobuf<T>(T message)
         where T : IMessage<T> => (T)message.Descriptor.Parser.ParseFrom(message.ToByteArray());
+}
+
+/// <summary>The implementation that reads and writes messages. Every rule holds for both.</summary>
+public enum Way
+{
+    /// <summary>Code compiled for the message's type.</summary>
+    Compiled,
+
+    /// <summary>The message's descriptor, for platforms that cannot compile code at run time.</summary>
+    Described,
 }

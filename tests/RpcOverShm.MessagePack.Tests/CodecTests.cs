@@ -13,56 +13,32 @@ internal sealed class CodecTests
     [Test]
     public void Name_OfTheCodec_IsMsgpack() => Assert.That(ShmMessagePackCodec.Instance.Name, Is.EqualTo("msgpack"));
 
-    [Test]
-    public void Groups_AreRefusedWhenTheMarshallerIsMade()
-    {
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<WithGroup>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("WithGroup.part"));
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<WithGroupInside>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("WithGroup.part"));
-    }
+    [TestCase(@"WithGroup\.part", TypeArgs = [typeof(WithGroup)])]
+    [TestCase(@"WithGroup\.part", TypeArgs = [typeof(WithGroupInside)])]
+    [TestCase("Extendable", TypeArgs = [typeof(Extendable)])]
+    [TestCase(@"^google\.protobuf\.\w+ can be extended", TypeArgs = [typeof(FileDescriptorProto)])]
+    [TestCase(nameof(Handmade), TypeArgs = [typeof(Handmade)])]
+    [TestCase(nameof(HandmadeFrom), TypeArgs = [typeof(HandmadeFrom)])]
+    public void GroupsExtensionsAndHandwrittenMessages_AreRefusedWhenTheMarshallerIsMade<T>(string pattern)
+        where T : class => Assert.That(
+            () => Codec.Marshaller<T>(), Throws.InstanceOf<NotSupportedException>().With.Message.Match(pattern));
 
-    [Test]
-    public void Extensions_AreRefusedWhenTheMarshallerIsMade()
-    {
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<Extendable>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Contains("Extendable"));
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<FileDescriptorProto>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Match(@"^google\.protobuf\.\w+ can be extended"));
-    }
-
-    [Test]
-    public void Messages_WrittenByHand_AreRefusedWhenTheMarshallerIsMade()
-    {
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<Handmade>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Contains(nameof(Handmade)));
-        Assert.That(
-            () => ShmMessagePackCodec.Instance.CreateMarshaller<HandmadeFrom>(null!),
-            Throws.InstanceOf<NotSupportedException>().With.Message.Contains(nameof(HandmadeFrom)));
-    }
-
-    [Test]
-    public void Types_AllOfThem_AreCompiled()
-    {
-        AssertCompiled<Everything>();
-        AssertCompiled<Scalars>();
-        AssertCompiled<Optionals>();
-        AssertCompiled<Lists>();
-        AssertCompiled<Maps>();
-        AssertCompiled<Choice>();
-        AssertCompiled<Node>();
-        AssertCompiled<WellKnown>();
-        AssertCompiled<Sparse>();
-        AssertCompiled<Nothing>();
-        AssertCompiled<Second>();
-        AssertCompiled<Value>();
-        AssertCompiled<StringValue>();
-    }
+    [TestCase(TypeArgs = [typeof(Everything)])]
+    [TestCase(TypeArgs = [typeof(Scalars)])]
+    [TestCase(TypeArgs = [typeof(Optionals)])]
+    [TestCase(TypeArgs = [typeof(Lists)])]
+    [TestCase(TypeArgs = [typeof(Maps)])]
+    [TestCase(TypeArgs = [typeof(Choice)])]
+    [TestCase(TypeArgs = [typeof(Node)])]
+    [TestCase(TypeArgs = [typeof(WellKnown)])]
+    [TestCase(TypeArgs = [typeof(Sparse)])]
+    [TestCase(TypeArgs = [typeof(Nothing)])]
+    [TestCase(TypeArgs = [typeof(Second)])]
+    [TestCase(TypeArgs = [typeof(Value)])]
+    [TestCase(TypeArgs = [typeof(StringValue)])]
+    public void Type_OfAnyKind_IsCompiled<T>()
+        where T : class, IMessage<T>, new() =>
+        Assert.That(MessageCompiler.TryCompile<T>(new T().Descriptor), Is.Not.Null);
 
     [Test]
     public async Task Type_FirstUsedByManyThreads_IsTheSameToAll()
@@ -123,8 +99,4 @@ internal sealed class CodecTests
     {
         public override string ToString() => text;
     }
-
-    private static void AssertCompiled<T>()
-        where T : class, IMessage<T>, new() => Assert.That(
-            MessageCompiler.TryCompile<T>(new T().Descriptor), Is.Not.Null, typeof(T).Name);
 }

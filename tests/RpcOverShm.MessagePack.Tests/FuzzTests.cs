@@ -43,7 +43,7 @@ internal sealed class FuzzTests
     public void Objects_TamperedWith_AreReadOrRefused()
     {
         Random random = TestSeed.NewRandom();
-        Marshaller<Order> marshaller = ShmMessagePackCodec.Instance.CreateMarshaller<Order>(null!)!;
+        Marshaller<Order> marshaller = Codec.Marshaller<Order>();
         byte[] whole = Codec.Write(marshaller, Order.Sample);
         int readable = 0;
         foreach (int _ in FuzzInputs.Numbers(UsualCount))
@@ -59,7 +59,7 @@ internal sealed class FuzzTests
         where T : class, IMessage<T>, new()
     {
         Random random = TestSeed.NewRandom();
-        Marshaller<T> compiled = Codec.Marshaller<T>(Way.Compiled);
+        Marshaller<T> compiled = Codec.Marshaller<T>();
         Marshaller<T> described = Codec.Marshaller<T>(Way.Described);
         byte[][] corpus =
         [

@@ -1,5 +1,13 @@
+using MessagePack.Internal;
 using NUnit.Framework.Interfaces;
+using RpcOverShm.MessagePack.Tests;
+using RpcOverShm.MessagePack.Tests.Objects;
 using RpcOverShm.Testing;
+
+// A new instance for each test, because fixtures keep the objects of a test in fields.
+[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[assembly: HangGuard]
+[assembly: GeneratedAssemblyMessagePackResolver(typeof(AnnouncedResolver), 3, 1)]
 
 namespace RpcOverShm.MessagePack.Tests;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Globalization;
 using RpcOverShm.Testing;
 
@@ -29,13 +28,10 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),
         ["stream-read"] = words => _stream.ReadAsync(Number(words[1])),
-        ["stream-echo"] = _ => _stream.EchoAsync(),
-        ["stream-close"] = _ => _stream.CloseAsync(),
         ["hello"] = words => HelloCommands.GreetAsync(words[1], Number(words[2]), Number(words[3])),
         ["answer"] = words => HelloCommands.AnswerAsync(words[1], Number(words[2])),
         ["facts"] = _ => Task.FromResult(Facts()),
         ["memory"] = _ => Task.FromResult(Environment.WorkingSet.ToString(CultureInfo.InvariantCulture)),
-        ["crash"] = _ => Crash(),
     };
 
     public Task<string> RunAsync(string[] words) =>
@@ -60,12 +56,5 @@ internal sealed class PeerCommands : IAsyncDisposable
         var facts = ProcessFacts.OfSelf();
         return string.Create(
             CultureInfo.InvariantCulture, $"{facts.Sockets} {facts.MemoryFiles} {facts.Mappings} {facts.Threads}");
-    }
-
-    private static Task<string> Crash()
-    {
-        using var self = Process.GetCurrentProcess();
-        self.Kill();
-        return Task.FromResult("");
     }
 }

@@ -40,7 +40,7 @@ internal sealed class StreamCommands : IAsyncDisposable
         _ = Task.Run(async () =>
         {
             await WriteAsync(bytes);
-            await CloseAsync();
+            await Stream.DisposeAsync();
         });
         return Task.FromResult("");
     }
@@ -78,24 +78,6 @@ internal sealed class StreamCommands : IAsyncDisposable
         }
 
         return wrong.ToString(CultureInfo.InvariantCulture);
-    }
-
-    /// <summary>Writes back all bytes that it reads, until the other side closes.</summary>
-    public async Task<string> EchoAsync()
-    {
-        byte[] piece = new byte[PieceBytes];
-        while (await Stream.ReadAsync(piece) is > 0 and int read)
-        {
-            await Stream.WriteAsync(piece.AsMemory(0, read));
-        }
-
-        return "";
-    }
-
-    public async Task<string> CloseAsync()
-    {
-        await Stream.DisposeAsync();
-        return "";
     }
 
     public async ValueTask DisposeAsync()

@@ -11,6 +11,14 @@ public sealed class BytePattern(ulong seed)
 {
     private ulong _position;
 
+    /// <summary>Returns the first bytes of a sequence.</summary>
+    public static byte[] Of(int length, ulong seed = 1)
+    {
+        byte[] bytes = new byte[length];
+        new BytePattern(seed).Fill(bytes);
+        return bytes;
+    }
+
     /// <summary>Fills the buffer with the next bytes of the sequence.</summary>
     public void Fill(Span<byte> bytes)
     {

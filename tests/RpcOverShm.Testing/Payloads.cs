@@ -12,12 +12,8 @@ public static class Payloads
     public static Payload Of(string text) => new() { Data = ByteString.CopyFromUtf8(text) };
 
     /// <summary>Returns a payload of this size, in which each byte depends on its position.</summary>
-    public static Payload OfSize(int bytes, ulong seed = 0)
-    {
-        byte[] data = new byte[bytes];
-        new BytePattern(seed).Fill(data);
-        return new Payload { Data = UnsafeByteOperations.UnsafeWrap(data) };
-    }
+    public static Payload OfSize(int bytes, ulong seed = 0) =>
+        new() { Data = UnsafeByteOperations.UnsafeWrap(BytePattern.Of(bytes, seed)) };
 
     public static string Text(this Payload payload) => payload.Data.ToStringUtf8();
 

@@ -12,7 +12,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 {
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
-    private const string SentinelName = "RpcOverShm sent";
+    private const string WatchdogName = "RpcOverShm sent";
     private const string SpareName = "RpcOverShm spar";
 
     /// <summary>
@@ -56,6 +56,6 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     // took over from the standby reader. Without a connection a spare thread is a leak.
     private static bool IsOurs(string thread, bool hasConnections) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
-        && !thread.StartsWith(SentinelName, StringComparison.Ordinal)
+        && !thread.StartsWith(WatchdogName, StringComparison.Ordinal)
         && !(hasConnections && thread.StartsWith(SpareName, StringComparison.Ordinal));
 }

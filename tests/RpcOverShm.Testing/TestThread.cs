@@ -16,6 +16,13 @@ public sealed class TestThread
 
     public static TestThread Start(string name, Action body) => new(name, body);
 
+    /// <summary>Runs a body on several threads at the same time, with the thread's number, and joins them.</summary>
+    public static void RunAll(string name, int count, Action<int> body)
+    {
+        TestThread[] threads = [.. Enumerable.Range(0, count).Select(i => Start(name, () => body(i)))];
+        Array.ForEach(threads, thread => thread.Join());
+    }
+
     /// <exception cref="TimeoutException">The thread has not ended within <see cref="Timeouts.Wait"/>.</exception>
     public void Join()
     {

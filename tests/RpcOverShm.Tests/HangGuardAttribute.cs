@@ -1,4 +1,11 @@
+using System.Runtime.Versioning;
 using NUnit.Framework.Interfaces;
+using RpcOverShm.Tests;
+
+// A new instance for each test, because fixtures keep the objects of a test in fields.
+[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+[assembly: HangGuard]
+[assembly: SupportedOSPlatform("linux")]
 
 namespace RpcOverShm.Tests;
 

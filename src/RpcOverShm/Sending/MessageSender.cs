@@ -14,8 +14,8 @@ internal sealed class MessageSender(
 
     /// <summary>
     /// Sends a message of any size, as far as credit and space allow, and queues the rest. If parts of the message were
-    /// sent already, <paramref name="message"/> is the rest of it, with the same flags. The sender takes over bytes that
-    /// it cannot send at once.
+    /// sent already, <paramref name="message"/> is the rest of it, with the same flags. The sender takes over the bytes
+    /// if it cannot send them at once.
     /// </summary>
     public void Send(ConnectionCall call, FrameFlags flags, PooledBufferWriter message) =>
         SendOrQueue(call, flags, message, out _);

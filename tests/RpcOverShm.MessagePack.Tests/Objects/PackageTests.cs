@@ -7,9 +7,9 @@ namespace RpcOverShm.MessagePack.Tests.Objects;
 /// <summary>The behaviour of the MessagePack package that the codec relies on.</summary>
 internal sealed class PackageTests
 {
-    private static readonly Marshaller<Order> s_orders = Make<Order>();
-    private static readonly Marshaller<Holder<object>> s_objects = Make<Holder<object>>();
-    private static readonly Marshaller<Holder<DateTime>> s_times = Make<Holder<DateTime>>();
+    private static readonly Marshaller<Order> s_orders = Codec.Marshaller<Order>();
+    private static readonly Marshaller<Holder<object>> s_objects = Codec.Marshaller<Holder<object>>();
+    private static readonly Marshaller<Holder<DateTime>> s_times = Codec.Marshaller<Holder<DateTime>>();
 
     [TestCase("9f00")]
     [TestCase("dd7fffffff00")]
@@ -72,9 +72,6 @@ internal sealed class PackageTests
     }
 
     private static byte[] Bomb(int depth) => [.. Enumerable.Repeat((byte)0x91, depth), MessagePackCode.Nil];
-
-    private static Marshaller<T> Make<T>()
-        where T : class => ShmMessagePackCodec.Instance.CreateMarshaller<T>(null!)!;
 
     private static void AssertRefused<T>(Marshaller<T> marshaller, string hex) => Assert.That(
         () => Codec.Read(marshaller, Convert.FromHexString(hex)), Throws.TypeOf<MessagePackSerializationException>());

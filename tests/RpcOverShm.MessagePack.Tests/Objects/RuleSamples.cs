@@ -135,3 +135,30 @@ public static class RuleSamples
         public Plain? Deserialize(ref MessagePackReader reader, MessagePackSerializerOptions options) => null;
     }
 }
+
+/// <summary>A resolver as the package's source generator makes it, named by an attribute of the assembly.</summary>
+internal sealed class AnnouncedResolver : IFormatterResolver
+{
+    // MessagePack finds the field by its name.
+    public static readonly IFormatterResolver Instance = new AnnouncedResolver();
+
+    public IMessagePackFormatter<T>? GetFormatter<T>() =>
+        typeof(T) == typeof(RuleSamples.Sourced) ? (IMessagePackFormatter<T>)(object)new SourcedFormatter() : null;
+
+    private sealed class SourcedFormatter : RuleSamples.NilFormatter<RuleSamples.Sourced>;
+}
+
+/// <summary>A user's formatter for a class without attributes.</summary>
+internal sealed class PlainFormatter : IMessagePackFormatter<Plain?>
+{
+    public void Serialize(ref MessagePackWriter writer, Plain? value, MessagePackSerializerOptions options) =>
+        writer.Write(value!.Number);
+
+    public Plain? Deserialize(ref MessagePackReader reader, MessagePackSerializerOptions options) =>
+        new() { Number = reader.ReadInt32() };
+}
+
+public sealed class Plain
+{
+    public int Number { get; set; }
+}

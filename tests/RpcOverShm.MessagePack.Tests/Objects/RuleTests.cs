@@ -77,7 +77,7 @@ internal sealed class RuleTests
     [Test]
     public void FormatterOfOnesOwn_ForAMember_IsTaken()
     {
-        Marshaller<Named> marshaller = Make<Named>();
+        Marshaller<Named> marshaller = Codec.Marshaller<Named>();
 
         Named read = Codec.Read(marshaller, Codec.Write(marshaller, new Named(typeof(int))));
 
@@ -101,13 +101,14 @@ internal sealed class RuleTests
     }
 
     [Test]
-    public void FormatterOfTheTypesAuthor_InsideTheType_IsTaken() => Assert.That(Make<Authored>(), Is.Not.Null);
+    public void FormatterOfTheTypesAuthor_InsideTheType_IsTaken() =>
+        Assert.That(Codec.Marshaller<Authored>(), Is.Not.Null);
 
     [Test]
     public void Members_ThatAreNotPublic_CountWhereTheyAreWrittenOrRead()
     {
         var all = MessagePackSerializerOptions.Standard.WithResolver(StandardResolverAllowPrivate.Instance);
-        Marshaller<Unseen> unseen = Make<Unseen>();
+        Marshaller<Unseen> unseen = Codec.Marshaller<Unseen>();
 
         Assert.That(RefusalOf<Unwritten>(), Does.Contain("Unwritten.Given holds System.Type"));
         Assert.That(RefusalOf<Private>(), Does.Contain("Private.Type holds System.Type"));
@@ -120,7 +121,7 @@ internal sealed class RuleTests
     [Test]
     public void Override_ByNames_StandsForWhatItOverrides()
     {
-        Marshaller<Overriding> marshaller = Make<Overriding>();
+        Marshaller<Overriding> marshaller = Codec.Marshaller<Overriding>();
 
         byte[] bytes = Codec.Write(marshaller, new Overriding { Type = typeof(int), Name = "n" });
 
@@ -130,7 +131,7 @@ internal sealed class RuleTests
 
     [Test]
     public void Null_OfAMemberWithItsOwnFormatter_IsCarried() =>
-        Assert.That(Codec.Hex(Codec.Write(Make<OwnNull>(), new OwnNull(null!))), Is.EqualTo("91c0"));
+        Assert.That(Codec.Hex(Codec.Write(Codec.Marshaller<OwnNull>(), new OwnNull(null!))), Is.EqualTo("91c0"));
 
     [Test]
     public void ObjectsInObjects_AreEachLookedAtByTheirOwnType()
@@ -169,7 +170,7 @@ internal sealed class RuleTests
     [Test]
     public void ClassThatAUnionDoesNotName_IsRefusedAndOthersAreRead()
     {
-        Marshaller<Holder<IShape>> marshaller = Make<Holder<IShape>>();
+        Marshaller<Holder<IShape>> marshaller = Codec.Marshaller<Holder<IShape>>();
         byte[] circle = Codec.Write(marshaller, new Holder<IShape>(new Circle(5)));
 
         Assert.That(((Circle)Codec.Read(marshaller, circle).Held!).Radius, Is.EqualTo(5));
@@ -203,21 +204,18 @@ internal sealed class RuleTests
     [Test]
     public void Null_WhereItsDeclarationAllowsIt_IsCarried()
     {
-        Marshaller<Dog> dogs = Make<Dog>();
+        Marshaller<Dog> dogs = Codec.Marshaller<Dog>();
 
         Assert.That(Codec.Read(dogs, Codec.Write(dogs, new Dog(4, "n"))).Owner, Is.Null);
         AssertTaken<string?>(null);
         AssertTaken<Dog?>(null);
         AssertTaken<IShape?>(null);
         AssertTaken<List<string?>>([null, "a"]);
-        Marshaller<Late> late = Make<Late>();
+        Marshaller<Late> late = Codec.Marshaller<Late>();
         Assert.That(Codec.Read(late, Codec.Write(late, new Late())).Text, Is.EqualTo("late"));
     }
 
     private static Dictionary<string, T> Map<T>(T value) => new() { ["a"] = value };
-
-    private static Marshaller<T> Make<T>()
-        where T : class => ShmMessagePackCodec.Instance.CreateMarshaller<T>(null!)!;
 
     private static TestCaseData Case<T>(string advice)
         where T : class
@@ -233,14 +231,14 @@ internal sealed class RuleTests
     private static string RefusalOf<T>()
         where T : class
     {
-        NotSupportedException refusal = Assert.Throws<NotSupportedException>(() => Make<T>())!;
+        NotSupportedException refusal = Assert.Throws<NotSupportedException>(() => Codec.Marshaller<T>())!;
         Assert.That(refusal.InnerException, Is.Null);
         return refusal.Message;
     }
 
     private static void AssertTaken<T>(T value)
     {
-        Marshaller<Holder<T>> marshaller = Make<Holder<T>>();
+        Marshaller<Holder<T>> marshaller = Codec.Marshaller<Holder<T>>();
 
         Holder<T> read = Codec.Read(marshaller, Codec.Write(marshaller, new Holder<T>(value)));
 

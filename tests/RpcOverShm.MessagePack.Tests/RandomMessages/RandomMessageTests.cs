@@ -13,37 +13,17 @@ internal sealed class RandomMessageTests
 {
     private const int Messages = 500;
 
-    [Test]
-    public void Everything_AtRandom_IsTheSameBehindBoth() => CheckAll<Everything>();
-
-    [Test]
-    public void Scalars_AtRandom_AreTheSameBehindBoth() => CheckAll<Scalars>();
-
-    [Test]
-    public void Optionals_AtRandom_AreTheSameBehindBoth() => CheckAll<Optionals>();
-
-    [Test]
-    public void Lists_AtRandom_AreTheSameBehindBoth() => CheckAll<Lists>();
-
-    [Test]
-    public void Maps_AtRandom_AreTheSameBehindBoth() => CheckAll<Maps>();
-
-    [Test]
-    public void Choices_AtRandom_AreTheSameBehindBoth() => CheckAll<Choice>();
-
-    [Test]
-    public void Nodes_AtRandom_AreTheSameBehindBoth() => CheckAll<Node>();
-
-    [Test]
-    public void WellKnown_AtRandom_AreTheSameBehindBoth() => CheckAll<WellKnown>();
-
-    [Test]
-    public void Second_AtRandom_IsTheSameBehindBoth() => CheckAll<Second>();
-
-    [Test]
-    public void Values_AtRandom_AreTheSameBehindBoth() => CheckAll<Value>();
-
-    private static void CheckAll<T>()
+    [TestCase(TypeArgs = [typeof(Everything)])]
+    [TestCase(TypeArgs = [typeof(Scalars)])]
+    [TestCase(TypeArgs = [typeof(Optionals)])]
+    [TestCase(TypeArgs = [typeof(Lists)])]
+    [TestCase(TypeArgs = [typeof(Maps)])]
+    [TestCase(TypeArgs = [typeof(Choice)])]
+    [TestCase(TypeArgs = [typeof(Node)])]
+    [TestCase(TypeArgs = [typeof(WellKnown)])]
+    [TestCase(TypeArgs = [typeof(Second)])]
+    [TestCase(TypeArgs = [typeof(Value)])]
+    public void Message_AtRandom_IsTheSameBehindBoth<T>()
         where T : class, IMessage<T>, new()
     {
         var seed = new Replay(new Rnd((ulong)TestSeed.Next(), 1), FSharpOption<int>.None);

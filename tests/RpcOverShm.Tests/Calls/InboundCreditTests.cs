@@ -9,68 +9,44 @@ public class InboundCreditTests
     private const int Window = 1000;
     private const int Record = 16;
 
-    [Test]
-    public void Add_UpToTheWindow_IsTakenAndBeyondIsTheProtocolsFault()
-    {
-        QueuedMessages messages = New();
-        Assert.That(Add(messages, Window - Record));
+    private readonly QueuedMessages _messages = new(null, Window);
 
-        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>().With.Message.Contains("allowed"));
-    }
-
-    [Test]
-    public void Add_OfEmptyMessages_IsBoundedToo()
+    [TestCase(Window - Record, 1)]
+    [TestCase(0, Window / Record)]
+    public void Add_UpToTheWindow_IsTakenAndBeyondIsTheProtocolsFault(int length, int count)
     {
-        QueuedMessages messages = New();
-        for (int i = 0; i < Window / Record; i++)
+        for (int i = 0; i < count; i++)
         {
-            Assert.That(Add(messages, 0));
+            Assert.That(Add(length));
         }
 
-        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>());
+        Assert.That(() => Add(0), Throws.TypeOf<ProtocolException>().With.Message.Contains("allowed"));
     }
 
     [Test]
     public void AddChunk_BeyondTheWindow_IsTheProtocolsFault()
     {
-        QueuedMessages messages = New();
-        messages.Add(5000, new byte[500], 0);
+        _messages.Add(5000, new byte[500], 0);
 
-        Assert.That(() => messages.AddChunk(new byte[500], 0), Throws.TypeOf<ProtocolException>());
+        Assert.That(() => _messages.AddChunk(new byte[500], 0), Throws.TypeOf<ProtocolException>());
     }
 
-    [Test]
-    public void TryTake_OfLessThanHalfAWindow_GivesNothingBackYet()
+    [TestCase(4, new uint[0])]
+    [TestCase(5, new uint[] { Window / 2 })]
+    public void TryTake_OfMessages_GivesAllBackAtHalfAWindow(int count, uint[] grants)
     {
-        QueuedMessages messages = New();
-        Add(messages, 100);
-
-        Take(messages);
-
-        Assert.That(messages.Grants, Is.Empty);
-    }
-
-    [Test]
-    public void TryTake_OfHalfAWindow_GivesAllOfItBack()
-    {
-        QueuedMessages messages = New();
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < count; i++)
         {
-            Add(messages, 100 - Record);
+            Add(100 - Record);
+            Take();
         }
 
-        for (int i = 0; i < 5; i++)
-        {
-            Take(messages);
-        }
-
-        Assert.That(messages.Grants, Is.EqualTo((uint[])[500]));
+        Assert.That(_messages.Grants, Is.EqualTo(grants));
     }
 
     [Test]
     public void Messages_OfAnEndlessStream_NeverNeedMoreThanTheWindow()
     {
-        QueuedMessages messages = New();
         long allowed = Window;
         var random = new Random(1);
         for (int i = 0; i < 10_000; i++)
@@ -79,36 +55,47 @@ public class InboundCreditTests
             if (allowed >= length + Record)
             {
                 allowed -= length + Record;
-                Assert.That(Add(messages, length));
+                Assert.That(Add(length));
             }
             else
             {
-                Take(messages);
-                allowed += messages.Grants.Sum(grant => grant);
-                messages.Grants.Clear();
+                Assert.That(Take());
+                TakeGrants();
             }
+        }
+
+        while (Take())
+        {
+            TakeGrants();
+        }
+
+        Assert.That(Window - allowed, Is.InRange(0, Window / 2), "Exactly what the messages cost comes back.");
+
+        void TakeGrants()
+        {
+            allowed += _messages.Grants.Sum(grant => grant);
+            _messages.Grants.Clear();
         }
     }
 
     [Test]
     public async Task WaitAsync_ForAMessageLargerThanTheWindow_GivesItsPartsBack()
     {
-        QueuedMessages messages = New();
-        messages.Add(5000, new byte[Window - Record], 0);
-        Assert.That(messages.Grants, Is.Empty, "Nobody reads yet: the peer waits.");
+        _messages.Add(5000, new byte[Window - Record], 0);
+        Assert.That(_messages.Grants, Is.Empty, "Nobody reads yet: the peer waits.");
 
-        ValueTask wait = messages.WaitAsync();
-        Assert.That(messages.Grants, Is.EqualTo((uint[])[Window]));
+        ValueTask wait = _messages.WaitAsync();
+        Assert.That(_messages.Grants, Is.EqualTo((uint[])[Window]));
         int rest = 5000 - (Window - Record);
         while (rest > 0)
         {
             int part = Math.Min(rest, (Window / 2) - Record);
-            messages.AddChunk(new byte[part], 0);
+            _messages.AddChunk(new byte[part], 0);
             rest -= part;
         }
 
         await wait.Bounded();
-        Assert.That(messages.TryTake(out ReceivedMessage bytes));
+        Assert.That(_messages.TryTake(out ReceivedMessage bytes));
         Assert.That(bytes.Length, Is.EqualTo(5000));
         bytes.Release();
     }
@@ -116,17 +103,16 @@ public class InboundCreditTests
     [Test]
     public void AddChunk_WithoutAReader_GivesNothingBack()
     {
-        QueuedMessages messages = New();
-        messages.Add(900, new byte[400], 0);
-        messages.AddChunk(new byte[400], 0);
+        _messages.Add(900, new byte[400], 0);
+        _messages.AddChunk(new byte[400], 0);
 
-        Assert.That(messages.Grants, Is.Empty, "A reader that pauses stalls its own call.");
+        Assert.That(_messages.Grants, Is.Empty, "A reader that pauses stalls its own call.");
     }
 
     [Test]
-    public void Add_WhereOneMessageIsAlwaysWanted_GivesBackAtOnce()
+    public void Add_WhereOneMessageIsAlwaysRequested_GivesBackAtOnce()
     {
-        QueuedMessages messages = New(isAlwaysRequested: true);
+        var messages = new QueuedMessages(null, Window, isAlwaysRequested: true);
         messages.Add(5000, new byte[500], 0);
 
         Assert.That(messages.Grants, Is.EqualTo((uint[])[500 + Record]));
@@ -135,65 +121,42 @@ public class InboundCreditTests
     [Test]
     public void Add_OfASingleMessage_CostsNothing()
     {
-        QueuedMessages messages = New();
-        messages.Add(5 * Window, new byte[Window], FrameFlags.Single);
-        messages.AddChunk(new byte[4 * Window], 0);
-        Take(messages);
-        Assert.That(messages.Grants, Is.Empty, "Nothing was paid.");
+        _messages.Add(5 * Window, new byte[Window], FrameFlags.Single);
+        _messages.AddChunk(new byte[4 * Window], 0);
+        Take();
+        Assert.That(_messages.Grants, Is.Empty, "Nothing was paid.");
 
-        Assert.That(Add(messages, Window - Record), "The whole window is left.");
-        Assert.That(() => Add(messages, 0), Throws.TypeOf<ProtocolException>());
+        Assert.That(Add(Window - Record), "The whole window is left.");
+        Assert.That(() => Add(0), Throws.TypeOf<ProtocolException>());
     }
 
     [Test]
     public void Add_OfASecondMessageThatIsSaidToBeSingle_CostsCredit()
     {
-        QueuedMessages messages = New();
-        messages.Add(Window, new byte[Window], FrameFlags.Single);
+        _messages.Add(Window, new byte[Window], FrameFlags.Single);
 
         Assert.That(
-            () => messages.Add(2 * Window, new byte[Window], FrameFlags.Single), Throws.TypeOf<ProtocolException>());
+            () => _messages.Add(2 * Window, new byte[Window], FrameFlags.Single), Throws.TypeOf<ProtocolException>());
     }
 
     [Test]
     public void TryTake_AfterTheEnd_GivesNothingBack()
     {
-        QueuedMessages messages = New();
-        Add(messages, 900);
-        messages.End();
+        Add(900);
+        _messages.End();
 
-        Take(messages);
+        Take();
 
-        Assert.That(messages.Grants, Is.Empty, "Nothing more is sent.");
+        Assert.That(_messages.Grants, Is.Empty, "Nothing more is sent.");
     }
 
-    [Test]
-    public void TryTake_OfEverything_GivesBackExactlyWhatItCost()
+    private bool Add(int length) =>
+        _messages.Add((uint)length, new byte[length], 0) is null;
+
+    private bool Take()
     {
-        QueuedMessages messages = New();
-        long sent = 0;
-        var random = new Random(2);
-        for (int i = 0; i < 1000; i++)
-        {
-            int length = random.Next(200);
-            Assert.That(Add(messages, length));
-            sent += length + Record;
-            Take(messages);
-        }
-
-        Assert.That(sent - messages.Grants.Sum(grant => (long)grant), Is.InRange(0, Window / 2));
-    }
-
-    private static QueuedMessages New(bool isAlwaysRequested = false) => new(null, Window, isAlwaysRequested);
-
-    private static bool Add(QueuedMessages messages, int length) =>
-        messages.Add((uint)length, new byte[length], 0) is null;
-
-    private static void Take(QueuedMessages messages)
-    {
-        if (messages.TryTake(out ReceivedMessage bytes))
-        {
-            bytes.Release();
-        }
+        bool isTaken = _messages.TryTake(out ReceivedMessage bytes);
+        bytes.Release();
+        return isTaken;
     }
 }

@@ -1,3 +1,4 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
@@ -9,7 +10,21 @@ public class InboundMessagesTests
 {
     private const uint Window = 1 << 20;
 
+    private static readonly Dictionary<string, (Action<QueuedMessages> Before, Action<QueuedMessages> Wrong)>
+        s_wrongOrders = new()
+        {
+            ["message in a message"] = (messages => messages.Add(5, "ab"u8, 0), messages => messages.Add(1, "c"u8, 0)),
+            ["part of no message"] = (_ => { }, messages => messages.AddChunk("c"u8, 0)),
+            ["part after a message"] = (messages => messages.Add(1, "x"u8, 0), messages => messages.AddChunk("c"u8, 0)),
+            ["part too long"] = (messages => messages.Add(3, "ab"u8, 0), messages => messages.AddChunk("cd"u8, 0)),
+            ["half-close in a message"] = (_ => { }, messages => messages.Add(3, "ab"u8, FrameFlags.HalfClose)),
+            ["end in a message"] = (messages => messages.Add(3, "ab"u8, 0), messages => messages.End()),
+            ["message after the end"] = (messages => messages.End(), messages => messages.Add(1, "x"u8, 0)),
+        };
+
     private QueuedMessages _messages = new(maxMessageBytes: 100_000, Window);
+
+    private static IEnumerable<string> WrongOrders => s_wrongOrders.Keys;
 
     [Test]
     public void TryTake_OfMessages_TakesThemInTheirOrder()
@@ -48,20 +63,15 @@ public class InboundMessagesTests
         Assert.That(_messages.IsAtEnd);
     }
 
-    [Test]
-    public void Add_WithTheHalfClose_EndsTheMessages()
+    [TestCase("xy", "")]
+    [TestCase("x", "y")]
+    public void HalfClose_WithTheEndOfAMessage_EndsTheMessages(string first, string rest)
     {
-        Assert.That(_messages.Add(1, "x"u8, FrameFlags.HalfClose), Is.Null);
-
-        Assert.That(Take(), Is.EqualTo("x"));
-        Assert.That(_messages.IsAtEnd);
-    }
-
-    [Test]
-    public void AddChunk_WithTheHalfClose_EndsTheMessages()
-    {
-        _messages.Add(2, "x"u8, 0);
-        _messages.AddChunk("y"u8, FrameFlags.HalfClose);
+        _messages.Add(2, Encoding.ASCII.GetBytes(first), rest == "" ? FrameFlags.HalfClose : 0);
+        if (rest != "")
+        {
+            _messages.AddChunk(Encoding.ASCII.GetBytes(rest), FrameFlags.HalfClose);
+        }
 
         Assert.That(Take(), Is.EqualTo("xy"));
         Assert.That(_messages.IsAtEnd);
@@ -114,7 +124,7 @@ public class InboundMessagesTests
     }
 
     [Test]
-    public void Add_OfASecondMessageWhereOneIsWanted_EndsTheCallAndDropsIt()
+    public void Add_OfASecondMessageWhereOneIsRequested_EndsTheCallAndDropsIt()
     {
         _messages = new QueuedMessages(null, Window, isAlwaysRequested: true);
         Assert.That(_messages.Add(4, "ab"u8, 0), Is.Null);
@@ -126,50 +136,13 @@ public class InboundMessagesTests
         Assert.That(_messages.TryTake(out _), Is.False);
     }
 
-    [Test]
-    public void Add_BeforeTheLastMessageIsWhole_IsTheProtocolsFault()
+    [TestCaseSource(nameof(WrongOrders))]
+    public void Parts_InAWrongOrder_AreTheProtocolsFault(string order)
     {
-        _messages.Add(5, "ab"u8, 0);
+        (Action<QueuedMessages> before, Action<QueuedMessages> wrong) = s_wrongOrders[order];
+        before(_messages);
 
-        AssertWrong(() => _messages.Add(1, "c"u8, 0));
-    }
-
-    [Test]
-    public void AddChunk_OfNoMessage_IsTheProtocolsFault()
-    {
-        AssertWrong(() => _messages.AddChunk("c"u8, 0));
-        Add("x"u8);
-        AssertWrong(() => _messages.AddChunk("c"u8, 0));
-    }
-
-    [Test]
-    public void AddChunk_BeyondTheAnnouncedLength_IsTheProtocolsFault()
-    {
-        _messages.Add(3, "ab"u8, 0);
-
-        AssertWrong(() => _messages.AddChunk("cd"u8, 0));
-    }
-
-    [Test]
-    public void HalfClose_InTheMiddleOfAMessage_IsTheProtocolsFault()
-    {
-        AssertWrong(() => _messages.Add(3, "ab"u8, FrameFlags.HalfClose));
-    }
-
-    [Test]
-    public void End_InTheMiddleOfAMessage_IsTheProtocolsFault()
-    {
-        _messages.Add(3, "ab"u8, 0);
-
-        AssertWrong(() => _messages.End());
-    }
-
-    [Test]
-    public void Add_AfterTheEnd_IsTheProtocolsFault()
-    {
-        _messages.End();
-
-        AssertWrong(() => _messages.Add(1, "x"u8, 0));
+        Assert.That(() => wrong(_messages), Throws.TypeOf<ProtocolException>());
     }
 
     [Test]
@@ -202,11 +175,11 @@ public class InboundMessagesTests
     }
 
     [Test]
-    public async Task WaitAsync_WithAMessageThere_IsCompleted()
+    public void WaitAsync_WithAMessageThere_IsCompleted()
     {
         Add("x"u8);
 
-        await _messages.WaitAsync().Bounded();
+        Assert.That(_messages.WaitAsync().AsTask().IsCompletedSuccessfully);
     }
 
     [Test]
@@ -336,15 +309,13 @@ public class InboundMessagesTests
         }
     }
 
-    private static void AssertWrong(Action action) => Assert.That(() => action(), Throws.TypeOf<ProtocolException>());
-
     private void Add(ReadOnlySpan<byte> message) =>
         Assert.That(_messages.Add((uint)message.Length, message, 0), Is.Null);
 
     private string Take()
     {
         Assert.That(_messages.TryTake(out ReceivedMessage bytes));
-        string text = System.Text.Encoding.ASCII.GetString(bytes.TakeArray());
+        string text = Encoding.ASCII.GetString(bytes.TakeArray());
         bytes.Release();
         return text;
     }

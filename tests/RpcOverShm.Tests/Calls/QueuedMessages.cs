@@ -53,9 +53,7 @@ internal sealed class QueuedMessages
 
     public bool TryTake(out ReceivedMessage bytes) => _messages.TryTake(out bytes);
 
-    public ValueTask WaitAsync() => _messages.WaitAsync(CancellationToken.None);
-
-    public ValueTask WaitAsync(CancellationToken cancellationToken) => _messages.WaitAsync(cancellationToken);
+    public ValueTask WaitAsync(CancellationToken cancellationToken = default) => _messages.WaitAsync(cancellationToken);
 
     private void QueueUserCode()
     {

@@ -11,30 +11,27 @@ public class SerializationInPartsTests
     private const int Chunk = FrameWriter.ChunkBytes;
     private const int Large = 300_000;
 
-    private readonly byte[] _message = Pattern(Large);
+    private readonly byte[] _message = BytePattern.Of(Large);
+    private readonly RecordingParts _parts = new(int.MaxValue);
 
     [Test]
     public void Serialize_OfALargeMessage_SendsAllButItsEnd()
     {
-        var parts = new RecordingParts(int.MaxValue);
+        byte[] rest = Serialize(Writing(Large, Large));
 
-        byte[] rest = Serialize(WriteAnnounced, parts);
-
-        Assert.That(parts.WholeLength, Is.EqualTo(Large));
+        Assert.That(_parts.WholeLength, Is.EqualTo(Large));
         Assert.That(rest, Has.Length.InRange(1, Chunk));
-        Assert.That(parts.Bytes.Concat(rest), Is.EqualTo(_message));
+        Assert.That(_parts.Bytes.Concat(rest), Is.EqualTo(_message));
     }
 
     [Test]
     public void Serialize_OfAnArray_SendsAllButItsLastByte()
     {
-        var parts = new RecordingParts(int.MaxValue);
+        byte[] rest = Serialize((_, context) => context.Complete(_message));
 
-        byte[] rest = Serialize((_, context) => context.Complete(_message), parts);
-
-        Assert.That(parts.Calls, Is.EqualTo(1), "From where it lies.");
+        Assert.That(_parts.Calls, Is.EqualTo(1), "From where it lies.");
         Assert.That(rest, Has.Length.EqualTo(1));
-        Assert.That(parts.Bytes.Concat(rest), Is.EqualTo(_message));
+        Assert.That(_parts.Bytes.Concat(rest), Is.EqualTo(_message));
     }
 
     [TestCase(0)]
@@ -45,7 +42,7 @@ public class SerializationInPartsTests
     {
         var parts = new RecordingParts(room);
 
-        byte[] rest = Serialize(WriteAnnounced, parts);
+        byte[] rest = Serialize(Writing(Large, Large), parts);
 
         Assert.That(parts.Bytes, Has.Length.EqualTo(room));
         Assert.That(parts.Bytes.Concat(rest), Is.EqualTo(_message));
@@ -58,7 +55,7 @@ public class SerializationInPartsTests
         Random random = TestSeed.NewRandom();
         for (int round = 0; round < 300; round++)
         {
-            byte[] message = Pattern(random.Next(2 * Chunk, 6 * Chunk));
+            byte[] message = BytePattern.Of(random.Next(2 * Chunk, 6 * Chunk));
             var parts = new RecordingParts(random.Next(2) == 0 ? int.MaxValue : random.Next(message.Length));
             byte[] rest = Serialize(
                 (_, context) =>
@@ -76,28 +73,17 @@ public class SerializationInPartsTests
     [Test]
     public void Serialize_OfASmallMessage_SendsNothing()
     {
-        var parts = new RecordingParts(int.MaxValue);
-        byte[] small = Pattern((2 * Chunk) - 1);
+        byte[] small = BytePattern.Of((2 * Chunk) - 1);
 
-        Assert.That(Serialize((_, context) => context.Complete(small), parts), Is.EqualTo(small));
-        Assert.That(parts.Calls, Is.Zero);
+        Assert.That(Serialize((_, context) => context.Complete(small)), Is.EqualTo(small));
+        Assert.That(_parts.Calls, Is.Zero);
     }
 
     [Test]
     public void Serialize_OfAnUnannouncedLength_SendsNothing()
     {
-        var parts = new RecordingParts(int.MaxValue);
-
-        byte[] whole = Serialize(
-            (_, context) =>
-            {
-                context.GetBufferWriter().Write(_message);
-                context.Complete();
-            },
-            parts);
-
-        Assert.That(parts.Calls, Is.Zero);
-        Assert.That(whole, Is.EqualTo(_message));
+        Assert.That(Serialize(Writing(null, Large)), Is.EqualTo(_message));
+        Assert.That(_parts.Calls, Is.Zero);
     }
 
     [TestCase(Large - 1)]
@@ -106,114 +92,77 @@ public class SerializationInPartsTests
     [TestCase(Large + (2 * Chunk))]
     public void Serialize_OfAnotherLengthThanAnnounced_ThrowsAndSendsNoMore(int announced)
     {
-        var parts = new RecordingParts(int.MaxValue);
-
         Assert.That(
-            () => Serialize(
-                (_, context) =>
-                {
-                    context.SetPayloadLength(announced);
-                    context.GetBufferWriter().Write(_message);
-                    context.Complete();
-                },
-                parts),
+            () => Serialize(Writing(announced, Large)),
             Throws.InvalidOperationException.With.Message.Contains($"announced a message of {announced} bytes"));
-        Assert.That(parts.Bytes, Has.Length.LessThan(announced));
+        Assert.That(_parts.Bytes, Has.Length.LessThan(announced));
     }
 
     [Test]
     public void Serialize_OfAnArrayOfAnotherLengthThanAnnounced_ThrowsAndSendsNothing()
     {
-        var parts = new RecordingParts(int.MaxValue);
+        Action<string, SerializationContext> serializer = (_, context) =>
+        {
+            context.SetPayloadLength(Large + 1);
+            context.Complete(_message);
+        };
 
-        Assert.That(
-            () => Serialize(
-                (_, context) =>
-                {
-                    context.SetPayloadLength(Large + 1);
-                    context.Complete(_message);
-                },
-                parts),
-            Throws.InvalidOperationException);
-        Assert.That(parts.Calls, Is.Zero);
+        Assert.That(() => Serialize(serializer), Throws.InvalidOperationException);
+        Assert.That(_parts.Calls, Is.Zero);
     }
 
     [Test]
     public void Serialize_OfALengthThatIsSaidAnew_BelievesTheLast()
     {
-        var parts = new RecordingParts(int.MaxValue);
+        Action<string, SerializationContext> serializer = (_, context) => context.SetPayloadLength(Large);
 
-        byte[] small = Serialize(
-            (_, context) =>
-            {
-                context.SetPayloadLength(Large);
-                context.SetPayloadLength(Chunk + 10);
-                context.GetBufferWriter().Write(_message.AsSpan(0, Chunk + 10));
-                context.Complete();
-            },
-            parts);
+        byte[] small = Serialize(serializer + Writing(Chunk + 10, Chunk + 10));
 
-        Assert.That(parts.Calls, Is.Zero);
+        Assert.That(_parts.Calls, Is.Zero);
         Assert.That(small, Is.EqualTo(_message[..(Chunk + 10)]));
     }
 
     [Test]
     public void Serialize_BeyondTheLimit_SendsNothing()
     {
-        var parts = new RecordingParts(int.MaxValue);
-
         Assert.That(
-            () => Serialize(WriteAnnounced, parts, limit: Large - 1), Throws.TypeOf<MessageTooLargeException>());
-        Assert.That(parts.Calls, Is.Zero);
+            () => Serialize(Writing(Large, Large), limit: Large - 1), Throws.TypeOf<MessageTooLargeException>());
+        Assert.That(_parts.Calls, Is.Zero);
     }
 
     [Test]
     public void Serialize_AfterOneThatFailedHalfWay_StartsAfresh()
     {
-        var failing = new RecordingParts(int.MaxValue);
-        Assert.That(
-            () => Serialize(
-                (_, context) =>
-                {
-                    context.SetPayloadLength(Large);
-                    context.GetBufferWriter().Write(_message.AsSpan(0, Large / 2));
-                    throw new FormatException("half-way");
-                },
-                failing),
-            Throws.TypeOf<FormatException>());
-        Assert.That(failing.Bytes, Is.Not.Empty);
+        Action<string, SerializationContext> failing = (_, context) =>
+        {
+            context.SetPayloadLength(Large);
+            context.GetBufferWriter().Write(_message.AsSpan(0, Large / 2));
+            throw new FormatException("half-way");
+        };
+        Assert.That(() => Serialize(failing), Throws.TypeOf<FormatException>());
+        Assert.That(_parts.Bytes, Is.Not.Empty);
 
-        byte[] next = Serialize((_, context) => context.Complete([1, 2, 3]), parts: null);
+        byte[] next = Serialize((_, context) => context.Complete([1, 2, 3]), new RecordingParts(int.MaxValue));
         Assert.That(next, Is.EqualTo(new byte[] { 1, 2, 3 }));
     }
 
     [Test]
     public void Serialize_WhileAnotherIsHalfWay_MixesNothing()
     {
-        var outer = new RecordingParts(int.MaxValue);
         var inner = new RecordingParts(int.MaxValue);
         byte[] innerRest = [];
 
-        byte[] outerRest = Serialize(
-            (_, context) =>
-            {
-                context.SetPayloadLength(Large);
-                context.GetBufferWriter().Write(_message.AsSpan(0, Large / 2));
-                innerRest = Serialize(WriteAnnounced, inner);
-                context.GetBufferWriter().Write(_message.AsSpan(Large / 2));
-                context.Complete();
-            },
-            outer);
+        byte[] outerRest = Serialize((_, context) =>
+        {
+            context.SetPayloadLength(Large);
+            context.GetBufferWriter().Write(_message.AsSpan(0, Large / 2));
+            innerRest = Serialize(Writing(Large, Large), inner);
+            context.GetBufferWriter().Write(_message.AsSpan(Large / 2));
+            context.Complete();
+        });
 
-        Assert.That(outer.Bytes.Concat(outerRest), Is.EqualTo(_message));
+        Assert.That(_parts.Bytes.Concat(outerRest), Is.EqualTo(_message));
         Assert.That(inner.Bytes.Concat(innerRest), Is.EqualTo(_message));
-    }
-
-    private static byte[] Pattern(int length)
-    {
-        byte[] bytes = new byte[length];
-        new BytePattern(3).Fill(bytes);
-        return bytes;
     }
 
     private static void WriteInPieces(IBufferWriter<byte> to, ReadOnlySpan<byte> message, Random random)
@@ -230,20 +179,26 @@ public class SerializationInPartsTests
         }
     }
 
-    private static byte[] Serialize(
-        Action<string, SerializationContext> serializer, IMessageChunkSink? parts, int? limit = null)
+    /// <summary>Returns a serializer that announces a length, if any, and writes that much of the message.</summary>
+    private Action<string, SerializationContext> Writing(int? announced, int written) => (_, context) =>
     {
+        if (announced is not null)
+        {
+            context.SetPayloadLength(announced.Value);
+        }
+
+        context.GetBufferWriter().Write(_message.AsSpan(0, written));
+        context.Complete();
+    };
+
+    private byte[] Serialize(
+        Action<string, SerializationContext> serializer, RecordingParts? parts = null, int? limit = null)
+    {
+        parts ??= _parts;
         var marshaller = new Marshaller<string>(serializer, static _ => "");
         using FrameSerializationContext context =
             FrameSerializationContext.Serialize(marshaller, "message", limit, parts);
-        Assert.That(context.HasSentParts, Is.EqualTo(parts is RecordingParts { Bytes.Length: > 0 }));
+        Assert.That(context.HasSentParts, Is.EqualTo(parts.Bytes.Length > 0));
         return context.Bytes.WrittenSpan.ToArray();
-    }
-
-    private void WriteAnnounced(string message, SerializationContext context)
-    {
-        context.SetPayloadLength(Large);
-        context.GetBufferWriter().Write(_message);
-        context.Complete();
     }
 }

@@ -50,37 +50,6 @@ public class StatusMappingTests
         Assert.That(Enum.GetNames<ConnectFailure>(), Is.EqualTo(Enum.GetNames<ShmTransportError>()));
 
     [Test]
-    public void FromRequestFailure_OfTooLargeAMessage_IsResourceExhausted()
-    {
-        Status status = StatusMapping.FromRequestFailure(new MessageTooLargeException(5, 3, "That"));
-
-        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(status.Detail, Is.EqualTo("Sending message exceeds the maximum configured message size."));
-    }
-
-    [Test]
-    public void FromRequestFailure_OfAnythingElse_IsInternalWithTypesAndMessages()
-    {
-        var exception = new InvalidOperationException("outer", new FormatException("inner"));
-
-        Status status = StatusMapping.FromRequestFailure(exception);
-
-        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.Internal));
-        Assert.That(
-            status.Detail,
-            Is.EqualTo("Error starting gRPC call. InvalidOperationException: outer FormatException: inner"));
-    }
-
-    [Test]
-    public void FromUnreadableResponse_OfAnException_BeginsAsOthersDo()
-    {
-        Status status = StatusMapping.FromUnreadableResponse(new FormatException("odd"));
-
-        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.Internal));
-        Assert.That(status.Detail, Is.EqualTo("Failed to deserialize response message. FormatException: odd"));
-    }
-
-    [Test]
     public void FromHandlerException_OfAnRpcException_IsItsStatus()
     {
         var status = new Status(StatusCode.NotFound, "gone");
@@ -127,16 +96,11 @@ public class StatusMappingTests
     }
 
     [Test]
-    public void FromHandlerException_OfTooLargeAResponse_IsResourceExhausted()
-    {
-        Assert.That(
-            StatusMapping.FromHandlerException(new MessageTooLargeException(5, 3, "That"), false).StatusCode,
-            Is.EqualTo(StatusCode.ResourceExhausted));
-    }
-
-    [Test]
     public void Statuses_ThatProgramsCompare_AreThoseOfGrpcDotnet()
     {
+        var tooLarge = new MessageTooLargeException(5, 3, "That");
+        var inner = new FormatException("inner");
+        var outer = new InvalidOperationException("outer", inner);
         (Status, StatusCode, string)[] expected =
         [
             (StatusMapping.ClientCancelled, StatusCode.Cancelled, "Call canceled by the client."),
@@ -145,6 +109,14 @@ public class StatusMappingTests
             (StatusMapping.ServerDeadline, StatusCode.DeadlineExceeded, "Deadline Exceeded"),
             (StatusMapping.ReceivedTooLarge(5, 3), StatusCode.ResourceExhausted,
                 "Received message exceeds the maximum configured message size."),
+            (StatusMapping.FromRequestFailure(tooLarge), StatusCode.ResourceExhausted,
+                "Sending message exceeds the maximum configured message size."),
+            (StatusMapping.FromHandlerException(tooLarge, isDetailed: false), StatusCode.ResourceExhausted,
+                "Sending message exceeds the maximum configured message size."),
+            (StatusMapping.FromRequestFailure(outer), StatusCode.Internal,
+                "Error starting gRPC call. InvalidOperationException: outer FormatException: inner"),
+            (StatusMapping.FromUnreadableResponse(inner), StatusCode.Internal,
+                "Failed to deserialize response message. FormatException: inner"),
         ];
 
         foreach ((Status status, StatusCode code, string detail) in expected)

@@ -11,23 +11,18 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>A connection that makes calls, and a server driven by hand.</summary>
 internal sealed class CallingRig : IDisposable
 {
-    private readonly LinkPair _links;
-
-    public CallingRig(uint maxCalls = 100)
+    public CallingRig()
     {
-        _links = new LinkPair(maxCalls: maxCalls);
-        Peer = new RawPeer(_links.Server);
-        Connection = new Connection(_links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
+        Peer = new RawPeer(Links.Server);
+        Connection = new Connection(Links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
         Connection.Start();
     }
-
-    public LogGuard Logger => _links.Logger;
 
     public RawPeer Peer { get; }
 
     public Connection Connection { get; }
 
-    public LinkPair Links => _links;
+    public LinkPair Links { get; } = new();
 
     /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
     public RecordingCall Start()
@@ -38,11 +33,22 @@ internal sealed class CallingRig : IDisposable
         return call;
     }
 
+    /// <summary>Starts threads that block in a call each.</summary>
+    public TestThread[] Block(out RecordingCall[] calls, int count)
+    {
+        calls = [.. Enumerable.Range(0, count).Select(_ => new RecordingCall(waiter: new AutoResetLatch()))];
+        return
+        [
+            .. calls.Select(call => TestThread.Start(
+                "caller", () => Connection.RunCall(call, FrameFlags.None, default, default, null))),
+        ];
+    }
+
     public void Dispose()
     {
         Connection.Close(new CloseReason(CloseKind.Local, "The test is over."));
         Assert.That(Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
         Peer.Dispose();
-        _links.Dispose();
+        Links.Dispose();
     }
 }

@@ -8,19 +8,15 @@ using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
 
-/// <summary>
-/// Two connections in this process. The server answers each call with the call's own head and message.
-/// </summary>
+/// <summary>Two connections in this process. The server answers each call with its own head and message.</summary>
 internal sealed class ConnectionPair : IDisposable
 {
-    private readonly LinkPair _links;
-
     public ConnectionPair(uint maxCalls = 100, Action<RecordingCall, string>? onEvent = null)
     {
-        _links = new LinkPair(maxCalls: maxCalls);
-        Client = new Connection(_links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
+        Links = new LinkPair(maxCalls: maxCalls);
+        Client = new Connection(Links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
         Server = new Connection(
-            _links.Server,
+            Links.Server,
             SchedulingMode.Adaptive,
             _ => new RecordingCall(isServed: true) { OnEvent = onEvent ?? Answer },
             onGoAway: null);
@@ -32,7 +28,7 @@ internal sealed class ConnectionPair : IDisposable
 
     public Connection Server { get; }
 
-    public LinkPair Links => _links;
+    public LinkPair Links { get; }
 
     /// <summary>Runs a call on this thread and checks its answer.</summary>
     public void Run(byte mark)
@@ -57,7 +53,7 @@ internal sealed class ConnectionPair : IDisposable
             : Task.FromException<RecordingCall>(new InvalidOperationException($"The call was not started: {outcome}."));
     }
 
-    public void AssertNoBackstop() =>
+    public void AssertNoLostWakeup() =>
         Assert.That((Client.LostWakeups, Server.LostWakeups), Is.EqualTo((0L, 0L)));
 
     public void Dispose()
@@ -66,7 +62,7 @@ internal sealed class ConnectionPair : IDisposable
         Client.Close(reason);
         Server.Close(reason);
         Assert.That(Task.WhenAll(Client.Closed, Server.Closed).Wait(Timeouts.Wait), "The connections end.");
-        _links.Dispose();
+        Links.Dispose();
     }
 
     private void Answer(RecordingCall call, string what)

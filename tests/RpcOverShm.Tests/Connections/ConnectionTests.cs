@@ -55,7 +55,7 @@ public class ConnectionTests
             await pair.RunAsync((byte)i).Bounded();
         }
 
-        pair.AssertNoBackstop();
+        pair.AssertNoLostWakeup();
     }
 
     [Test]
@@ -81,7 +81,7 @@ public class ConnectionTests
         await Task.WhenAll(awaiting);
         Array.ForEach(blocking, thread => thread.Join());
 
-        pair.AssertNoBackstop();
+        pair.AssertNoLostWakeup();
         Assert.That(pair.Client.OutgoingCount, Is.Zero);
     }
 
@@ -113,7 +113,7 @@ public class ConnectionTests
             }
         }
 
-        pair.AssertNoBackstop();
+        pair.AssertNoLostWakeup();
     }
 
     [Test]
@@ -138,14 +138,14 @@ public class ConnectionTests
         using (pair)
         {
             var message = new PooledBufferWriter();
-            message.Write(SenderRig.Pattern(1_000_000));
+            message.Write(BytePattern.Of(1_000_000));
             var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
 
             pair.Client.RunCall(call, FrameFlags.None, "h"u8, default, message);
 
             Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
             Assert.That(received, Is.EqualTo(1_000_000));
-            pair.AssertNoBackstop();
+            pair.AssertNoLostWakeup();
         }
     }
 
@@ -163,9 +163,10 @@ public class ConnectionTests
     public async Task RunCall_OfACallThatIsFinishedElsewhere_Returns()
     {
         using var rig = new CallingRig();
-        using var started = new ManualResetEventSlim();
         var call = new RecordingCall(waiter: new AutoResetLatch());
-        TestThread caller = TestThread.Start("caller", () => rig.Connection.RunCall(call, 0, default, default, null));
+        StartResult? outcome = null;
+        TestThread caller = TestThread.Start(
+            "caller", () => outcome = rig.Connection.RunCall(call, 0, default, default, null));
         rig.Peer.Receive();
 
         // As a deadline does it: the call is done, its waiter is signalled, and all readers that sleep on the ring
@@ -178,6 +179,8 @@ public class ConnectionTests
         });
 
         caller.Join();
+        Assert.That(outcome, Is.EqualTo(StartResult.Started));
+        Assert.That(call.Events, Is.Empty);
     }
 
     [Test]
@@ -207,12 +210,7 @@ public class ConnectionTests
     public void Close_WithCallersThatBlock_EndsThemAll()
     {
         using var rig = new CallingRig();
-        RecordingCall[] calls =
-        [
-            .. Enumerable.Range(0, 4).Select(_ => new RecordingCall(waiter: new AutoResetLatch())),
-        ];
-        TestThread[] callers = [.. calls.Select(call => TestThread.Start(
-            "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
+        TestThread[] callers = rig.Block(out RecordingCall[] calls, 4);
         Array.ForEach(calls, _ => rig.Peer.Receive());
 
         rig.Connection.Close(new CloseReason(CloseKind.Local, "enough"));
@@ -288,12 +286,7 @@ public class ConnectionTests
         for (int i = 0; i < 50; i++)
         {
             using var rig = new CallingRig();
-            RecordingCall[] calls =
-            [
-                .. Enumerable.Range(0, 3).Select(_ => new RecordingCall(waiter: new AutoResetLatch())),
-            ];
-            TestThread[] callers = [.. calls.Select(call => TestThread.Start(
-                "caller", () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null)))];
+            TestThread[] callers = rig.Block(out RecordingCall[] calls, 3);
             for (int n = 0; n <= i % 4 && n < 3; n++)
             {
                 rig.Peer.Receive();
@@ -302,11 +295,12 @@ public class ConnectionTests
             rig.Links.Sockets.Server.Dispose();
 
             Array.ForEach(callers, caller => caller.Join());
+            Assert.That(calls.SelectMany(call => call.Events), Is.All.EqualTo("closed: PeerLost"));
         }
     }
 
     [Test]
-    public async Task WhenStartedCallsEndAsync_WithCalls_CompletesWithTheLast()
+    public async Task WhenOutgoingCallsEndAsync_WithCalls_CompletesWithTheLast()
     {
         using var rig = new CallingRig();
         RecordingCall call = rig.Start();
@@ -319,7 +313,7 @@ public class ConnectionTests
     }
 
     [Test]
-    public async Task WhenServedCallsEndAsync_OfAConnectionThatCloses_Completes()
+    public async Task WhenIncomingCallsEndAsync_OfAConnectionThatCloses_Completes()
     {
         using var rig = new ServingRig();
         rig.Start();

@@ -12,23 +12,19 @@ namespace RpcOverShm.Tests.Connections;
 internal sealed class ServingRig : IDisposable
 {
     private readonly BlockingCollection<RecordingCall> _accepted = [];
-    private readonly LinkPair _links;
 
-    public ServingRig(uint maxCalls = 100)
+    public ServingRig()
     {
-        _links = new LinkPair(maxCalls: maxCalls);
-        Peer = new RawPeer(_links.Client);
-        Connection = new Connection(_links.Server, SchedulingMode.Adaptive, _ => Accept(), null);
+        Peer = new RawPeer(Links.Client);
+        Connection = new Connection(Links.Server, SchedulingMode.Adaptive, _ => Accept(), null);
         Connection.Start();
     }
-
-    public LogGuard Logger => _links.Logger;
 
     public RawPeer Peer { get; }
 
     public Connection Connection { get; }
 
-    public LinkPair Links => _links;
+    public LinkPair Links { get; } = new();
 
     /// <summary>The action for each event of a call; must be set before the call arrives.</summary>
     public Action<RecordingCall, string>? OnEvent { get; set; }
@@ -52,14 +48,14 @@ internal sealed class ServingRig : IDisposable
     }
 
     /// <summary>Waits until the calls have received everything that the peer sent.</summary>
-    public void Settle() => Assert.That(() => _links.Server.Reader.HasData, Is.False.After(20_000, 2));
+    public void Settle() => Assert.That(() => Links.Server.Reader.HasData, Is.False.After(20_000, 2));
 
     public void Dispose()
     {
         Connection.Close(new CloseReason(CloseKind.Local, "The test is over."));
         Assert.That(Connection.Closed.Wait(Timeouts.Wait), "The connection ends.");
         Peer.Dispose();
-        _links.Dispose();
+        Links.Dispose();
         _accepted.Dispose();
     }
 

@@ -80,7 +80,7 @@ public class ViolationTests
             rig.Peer.Send(new RawFrame(FrameKind.HeadChunk, s_living));
         }
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, s_byClients[name].Text);
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, s_byClients[name].Text);
         Assert.That(living.Events[^1], Is.EqualTo("closed: PeerViolation"));
         Assert.That(living.Events.Count(what => what.StartsWith("closed", StringComparison.Ordinal)), Is.EqualTo(1));
     }
@@ -93,7 +93,7 @@ public class ViolationTests
 
         rig.Peer.Send(s_byServers[name].Frame);
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Logger, s_byServers[name].Text);
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, s_byServers[name].Text);
         Assert.That(call.Events, Is.EqualTo((string[])["closed: PeerViolation"]));
     }
 
@@ -105,7 +105,7 @@ public class ViolationTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Logger, "not open");
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Server, rig.Links.Logger, "not open");
         Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
     }
 
@@ -123,7 +123,7 @@ public class ViolationTests
             ref rig.Links.ClientSegment.Own.Tail, tail < 0 ? tail : unchecked(position + tail));
         rig.Links.Client.WakePeerForData();
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, "corrupted");
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, "corrupted");
         Assert.That(call.CloseReason!.Exception, Is.TypeOf<RingCorruptedException>());
     }
 
@@ -135,7 +135,7 @@ public class ViolationTests
 
         rig.Peer.SendRecord(new RecordHeader(5000, (byte)FrameKind.HalfClose, 0, 0, s_living.Value, 0), []);
 
-        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Logger, "corrupted");
+        await AssertClosedAsync(rig.Connection, rig.Links.Sockets.Client, rig.Links.Logger, "corrupted");
     }
 
     [Test]

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Clients;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -20,27 +19,37 @@ public partial class ClientHandshakeTests
     private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
     private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
 
-    private static Dictionary<string, (string Failure, string Text, Func<Hello, Hello> Spoil)> Answers => new()
+    private static Dictionary<string, (string Failure, string Text, Action<Socket, Hello> Answer)> Answers => new()
     {
-        ["purpose"] = ("NotThisProtocol", "answer to another hello", hello => hello with
+        ["purpose"] = ("NotThisProtocol", "answer to another hello", Spoilt(hello => hello with
         {
             Purpose = ConnectionPurpose.ByteStream,
-        }),
+        })),
         ["connection"] = (
-            "NotThisProtocol", "answer to another hello", hello => hello with { ConnectionId = Guid.NewGuid() }),
-        ["client's hello"] = ("NotThisProtocol", "refused", hello => hello with { Type = HelloType.Client }),
-        ["window"] = ("NotThisProtocol", "a call window of 1 bytes", hello => hello with
+            "NotThisProtocol",
+            "answer to another hello",
+            Spoilt(hello => hello with { ConnectionId = Guid.NewGuid() })),
+        ["client's hello"] = ("NotThisProtocol", "refused", Spoilt(hello => hello with { Type = HelloType.Client })),
+        ["window"] = ("NotThisProtocol", "a call window of 1 bytes", Spoilt(hello => hello with
         {
             Limits = hello.Limits with { CallWindow = 1 },
-        }),
-        ["ring"] = ("NotThisProtocol", "a ring of 5 bytes", hello => hello with
+        })),
+        ["ring"] = ("NotThisProtocol", "a ring of 5 bytes", Spoilt(hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 5 },
-        }),
-        ["size"] = ("SystemError", "it announced", hello => hello with
+        })),
+        ["size"] = ("SystemError", "it announced", Spoilt(hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 128 << 10 },
-        }),
+        })),
+        ["no memory file"] = (
+            "SystemError",
+            "not a memory file",
+            (socket, hello) => Hellos.Send(socket, AnswerTo(hello).Encode(), Descriptors.Pipe())),
+        ["another protocol"] = (
+            "NotThisProtocol", "no RpcOverShm server", (socket, _) => socket.Send("HTTP/1.1 400 Bad Request\r\n"u8)),
+        ["close at once"] = ("Refused", "closed the connection without an answer", (socket, _) => socket.Dispose()),
+        ["close in the middle"] = ("NotThisProtocol", "closed after 10 bytes", SendTenBytesAndClose),
     };
 
     private static IEnumerable<string> AnswerNames => Answers.Keys;
@@ -70,12 +79,9 @@ public partial class ClientHandshakeTests
     [TestCaseSource(nameof(AnswerNames))]
     public async Task ConnectAsync_ToAServerWithABadAnswer_SaysWhatIsWrong(string name)
     {
-        (string failure, string text, Func<Hello, Hello> spoil) = Answers[name];
+        (string failure, string text, Action<Socket, Hello> answer) = Answers[name];
 
-        await AssertFailsAsync(
-            failure,
-            text,
-            (socket, hello) => Hellos.Send(socket, spoil(AnswerTo(hello)).Encode(), Hellos.GoodDescriptor()));
+        await AssertFailsAsync(failure, text, answer);
     }
 
     [TestCase(1, "VersionMismatch")]
@@ -93,25 +99,14 @@ public partial class ClientHandshakeTests
             (socket, _) => Handshake.TrySendRefusal(socket, default, (RefusalReason)reason, "not you"));
     }
 
-    [Test]
-    public async Task ConnectAsync_ToAServerThatPassesNoMemoryFile_IsRefused()
-    {
-        await AssertFailsAsync(
-            "SystemError",
-            "not a memory file",
-            (socket, hello) => Hellos.Send(socket, AnswerTo(hello).Encode(), Descriptors.Pipe()));
-    }
-
     [TestCase(0)]
     [TestCase(2)]
     public async Task ConnectAsync_ToAServerThatPassesAnotherNumberOfDescriptors_IsRefused(int count)
     {
-        await AssertFailsAsync("NotThisProtocol", $"{count} descriptors came", (socket, hello) =>
-        {
-            SafeFileHandle file = Hellos.GoodDescriptor();
-            RawDescriptorSender.Send(socket, AnswerTo(hello).Encode(), [.. Enumerable.Repeat<SafeHandle>(file, count)]);
-            file.Dispose();
-        });
+        await AssertFailsAsync(
+            "NotThisProtocol",
+            $"{count} descriptors came",
+            (socket, hello) => Hellos.SendWith(socket, AnswerTo(hello).Encode(), count));
     }
 
     [TestCase(0)]
@@ -119,12 +114,11 @@ public partial class ClientHandshakeTests
     [TestCase(2)]
     public async Task ConnectAsync_ToAServerOfALaterVersion_SaysThat_WhateverElseCame(int count)
     {
-        await AssertFailsAsync("VersionMismatch", "Update the client.", (socket, hello) =>
-        {
-            using SafeFileHandle file = Hellos.GoodDescriptor();
-            Hello answer = AnswerTo(hello) with { LowestVersion = 2, HighestVersion = 2 };
-            RawDescriptorSender.Send(socket, answer.Encode(), [.. Enumerable.Repeat<SafeHandle>(file, count)]);
-        });
+        await AssertFailsAsync(
+            "VersionMismatch",
+            "Update the client.",
+            (socket, hello) => Hellos.SendWith(
+                socket, (AnswerTo(hello) with { LowestVersion = 2, HighestVersion = 2 }).Encode(), count));
     }
 
     [Test]
@@ -148,14 +142,11 @@ public partial class ClientHandshakeTests
             Throws.TypeOf<PlatformNotSupportedException>().With.Message.StartsWith(text));
     }
 
-    [TestCase(true)]
-    [TestCase(false)]
-    public void ConnectAsync_ByAUserWhoMayNot_SaysWhoMay(bool isDirectoryOpen)
+    [Test]
+    public void ConnectAsync_ByAUserWhoMayNot_SaysWhoMay([Values] bool isDirectoryOpen)
     {
         using var directory = new TestDirectory();
-        using Socket bound = SocketPair.NewSocket();
-        bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
-        bound.Listen(1);
+        using Socket bound = SocketPair.Listen(directory.Combine("s"), backlog: 1);
         if (isDirectoryOpen)
         {
             File.SetUnixFileMode(directory.Path, OpenToAll);
@@ -206,19 +197,6 @@ public partial class ClientHandshakeTests
     }
 
     [Test]
-    public async Task ConnectAsync_ToAServerOfAnotherProtocol_SaysSo()
-    {
-        await AssertFailsAsync(
-            "NotThisProtocol", "no RpcOverShm server", (socket, _) => socket.Send("HTTP/1.1 400 Bad Request\r\n"u8));
-    }
-
-    [Test]
-    public async Task ConnectAsync_ToAServerThatClosesAtOnce_SaysSo()
-    {
-        await AssertFailsAsync("Refused", "closed the connection without an answer", (socket, _) => socket.Dispose());
-    }
-
-    [Test]
     public async Task ConnectAsync_ToAServerThatDiesBeforeItReadsTheHello_SaysSo()
     {
         // If data is unread at the close, the socket reports an error instead of its end.
@@ -231,16 +209,6 @@ public partial class ClientHandshakeTests
         ConnectException exception = await FailAsync(connecting);
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.Refused));
         Assert.That(exception.Message, Does.Contain("closed in the handshake"));
-    }
-
-    [Test]
-    public async Task ConnectAsync_ToAServerThatClosesInTheMiddle_SaysSo()
-    {
-        await AssertFailsAsync("NotThisProtocol", "closed after 10 bytes", (socket, hello) =>
-        {
-            socket.Send(AnswerTo(hello).Encode().AsSpan(0, 10));
-            socket.Dispose();
-        });
     }
 
     [Test]
@@ -273,8 +241,7 @@ public partial class ClientHandshakeTests
     {
         var address = RendezvousAddress.Parse("shm:///nowhere/at/all", null);
 
-        ConnectException exception = await FailAsync(
-            ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None));
+        ConnectException exception = await FailAsync(ConnectAsync(address));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(exception.Message, Is.EqualTo(
@@ -290,8 +257,7 @@ public partial class ClientHandshakeTests
         bound.Bind(new UnixDomainSocketEndPoint(directory.Combine("s")));
         var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
 
-        ConnectException exception = await FailAsync(
-            ClientHandshake.ConnectAsync(address, Settings(), CancellationToken.None));
+        ConnectException exception = await FailAsync(ConnectAsync(address));
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(exception.Message, Does.EndWith(
@@ -304,7 +270,7 @@ public partial class ClientHandshakeTests
         using var server = new FakeServer(backlog: 1);
         List<Socket> waiting = server.FillQueue();
 
-        Task<PeerLink> connecting = ClientHandshake.ConnectAsync(server.Address, Settings(), CancellationToken.None);
+        Task<PeerLink> connecting = ConnectAsync(server.Address);
         for (int i = 0; i < waiting.Count - 1; i++)
         {
             (await server.AcceptAsync()).Dispose();
@@ -355,16 +321,25 @@ public partial class ClientHandshakeTests
     [LibraryImport("libc", EntryPoint = "syscall")]
     private static partial long SetUser(long setresuid, int real, int effective, int saved);
 
-    private Task<PeerLink> ConnectAsync() =>
-        ClientHandshake.ConnectAsync(_server.Address, Settings(), CancellationToken.None);
+    private static void SendTenBytesAndClose(Socket socket, Hello hello)
+    {
+        socket.Send(AnswerTo(hello).Encode().AsSpan(0, 10));
+        socket.Dispose();
+    }
+
+    private static Action<Socket, Hello> Spoilt(Func<Hello, Hello> spoil) => (socket, hello) =>
+        Hellos.Send(socket, spoil(AnswerTo(hello)).Encode(), Hellos.GoodDescriptor());
+
+    private Task<PeerLink> ConnectAsync(RendezvousAddress? address = null) =>
+        ClientHandshake.ConnectAsync(address ?? _server.Address, Settings(), CancellationToken.None);
 
     private async Task AssertFailsAsync(string failure, string text, Action<Socket, Hello> answer)
     {
         Task<PeerLink> connecting = ConnectAsync();
         using (Socket socket = await _server.AcceptAsync())
         {
-            using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(
-                socket, CancellationToken.None).Bounded();
+            using Handshake.ReceivedHello? hello =
+                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
             answer(socket, hello!.Hello);
             ConnectException exception = await FailAsync(connecting);
             Assert.That(exception.Failure.ToString(), Is.EqualTo(failure), exception.Message);

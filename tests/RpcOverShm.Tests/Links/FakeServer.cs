@@ -8,13 +8,12 @@ namespace RpcOverShm.Tests.Links;
 internal sealed class FakeServer : IDisposable
 {
     private readonly TestDirectory _directory = new();
-    private readonly Socket _listener = SocketPair.NewSocket();
+    private readonly Socket _listener;
 
     public FakeServer(int backlog = 8)
     {
         Address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
-        _listener.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
-        _listener.Listen(backlog);
+        _listener = SocketPair.Listen(Address.SocketPath, backlog);
     }
 
     public RendezvousAddress Address { get; }

@@ -91,12 +91,7 @@ public class HandshakeTests
     [TestCase(8)]
     public void ReceiveAsync_OfAHelloWithAnotherNumberOfDescriptors_ClosesThemAll(int count)
     {
-        using var file = Hellos.GoodDescriptor();
-        RawDescriptorSender.Send(
-            _sockets.Client,
-            Hellos.Client.Encode(),
-            [.. Enumerable.Repeat<System.Runtime.InteropServices.SafeHandle>(file, count)]);
-        file.Dispose();
+        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), count);
 
         AssertRefused($"{count} descriptors came");
     }
@@ -104,12 +99,7 @@ public class HandshakeTests
     [Test]
     public void ReceiveAsync_OfMoreDescriptorsThanAnybodySends_IsRefusedAndLeaksNothing()
     {
-        using var file = Hellos.GoodDescriptor();
-        RawDescriptorSender.Send(
-            _sockets.Client,
-            Hellos.Client.Encode(),
-            [.. Enumerable.Repeat<System.Runtime.InteropServices.SafeHandle>(file, 9)]);
-        file.Dispose();
+        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), 9);
 
         Assert.That(async () => await ReceiveAsync(), Throws.TypeOf<SegmentException>());
         Assert.That(ProcessResources.CountDescriptors(DescriptorName), Is.EqualTo(_descriptorsBefore));

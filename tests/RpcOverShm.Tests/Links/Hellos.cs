@@ -26,6 +26,13 @@ internal static class Hellos
     public static SafeFileHandle GoodDescriptor() =>
         Descriptors.MemoryFile(SegmentLayout.SizeBytes(Ring), Descriptors.AllRequired);
 
+    /// <summary>Sends a message with this number of good descriptors.</summary>
+    public static void SendWith(Socket socket, byte[] message, int count)
+    {
+        using SafeFileHandle file = GoodDescriptor();
+        RawDescriptorSender.Send(socket, message, [.. Enumerable.Repeat<SafeHandle>(file, count)]);
+    }
+
     /// <summary>Sends a message with any number of descriptors, and closes them on this side.</summary>
     public static void Send(Socket socket, byte[] message, params ReadOnlySpan<SafeHandle> descriptors)
     {

@@ -1,6 +1,7 @@
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
@@ -12,8 +13,6 @@ namespace RpcOverShm.Tests.Links;
 internal sealed class LinkPair : IDisposable
 {
     public const int SmallRing = 64 << 10;
-
-    private readonly SocketPair _sockets = new();
 
     public LinkPair(
         long clientRing = SmallRing,
@@ -28,19 +27,19 @@ internal sealed class LinkPair : IDisposable
         var serverLimits = new PeerLimits(serverRing, callWindow, maxCalls, 64 << 10);
         var id = Guid.NewGuid();
         Client = new PeerLink(
-            _sockets.Client,
+            Sockets.Client,
             ClientSegment.Own,
             ServerSegment.View,
-            PeerIdentity.Of(_sockets.Client),
+            PeerIdentity.Of(Sockets.Client),
             id,
             Settings(purpose, clientLimits, Logger),
             serverLimits,
             isAcceptor: false);
         Server = new PeerLink(
-            _sockets.Server,
+            Sockets.Server,
             ServerSegment.Own,
             ClientSegment.View,
-            PeerIdentity.Of(_sockets.Server),
+            PeerIdentity.Of(Sockets.Server),
             id,
             Settings(purpose, serverLimits, Logger),
             clientLimits,
@@ -60,7 +59,7 @@ internal sealed class LinkPair : IDisposable
     /// <summary>The segment that the server writes, for tests that corrupt it.</summary>
     public MappedSegment ServerSegment { get; }
 
-    public SocketPair Sockets => _sockets;
+    public SocketPair Sockets { get; } = new();
 
     public static ConnectionSettings Settings(
         ConnectionPurpose purpose, PeerLimits limits, ILogger? logger = null) =>
@@ -72,12 +71,24 @@ internal sealed class LinkPair : IDisposable
             Logger = logger ?? new LogGuard(),
         };
 
+    /// <summary>Alternates the server's head between a wrong and a right one, until the client closes.</summary>
+    public TestThread FlickerHead() => TestThread.Start("flicker", () =>
+    {
+        while (!Client.IsClosed)
+        {
+            SharedMemoryOrder.WriteFenced(ref ServerSegment.Own.Head, 8);
+            Thread.SpinWait(20);
+            SharedMemoryOrder.WriteFenced(ref ServerSegment.Own.Head, 0);
+            Server.WakePeerForSpace();
+        }
+    });
+
     /// <summary>Closes both ends. The memory is freed once the users of both ends have left.</summary>
     public void Dispose()
     {
         var reason = new CloseReason(CloseKind.Local, "The test is over.");
         Client.Close(reason);
         Server.Close(reason);
-        _sockets.Dispose();
+        Sockets.Dispose();
     }
 }

@@ -43,13 +43,10 @@ public class ListenerTests
     {
         await using Listener first = Start();
 
-        Assert.That(
-            Start,
-            Throws.TypeOf<ConnectException>()
-                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.AddressInUse)
-                .And.Message.EqualTo(
-                    $"A server of this process already listens at '{Address.SocketPath}' ({Address.Text}): "
-                    + "stop that one first, or take another address."));
+        AssertFails(
+            ConnectFailure.AddressInUse,
+            $"A server of this process already listens at '{Address.SocketPath}' ({Address.Text}): "
+                + "stop that one first, or take another address.");
         await ConnectAsync();
     }
 
@@ -76,11 +73,9 @@ public class ListenerTests
     public void Start_WhereAnotherProgramListens_LeavesItAlone()
     {
         Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
-        using Socket other = SocketPair.NewSocket();
-        other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
-        other.Listen(1);
+        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 1);
 
-        AssertInUse("Another program");
+        AssertFails(ConnectFailure.AddressInUse, "Another program");
         Assert.That(File.Exists(Address.LockPath), Is.False);
     }
 
@@ -88,13 +83,10 @@ public class ListenerTests
     public void Start_WhereAnotherProgramIsTooBusy_LeavesItAlone()
     {
         Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
-        using Socket other = SocketPair.NewSocket();
-        other.Bind(new UnixDomainSocketEndPoint(Address.SocketPath));
-        other.Listen(0);
-        using Socket waiting = SocketPair.NewSocket();
-        waiting.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 0);
+        using Socket waiting = SocketPair.Connect(Address.SocketPath);
 
-        AssertInUse("Another program");
+        AssertFails(ConnectFailure.AddressInUse, "Another program");
     }
 
     [Test]
@@ -103,7 +95,7 @@ public class ListenerTests
         Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
         File.WriteAllText(Address.SocketPath, "precious");
 
-        AssertInUse("is no socket");
+        AssertFails(ConnectFailure.AddressInUse, "is no socket");
         Assert.That(File.ReadAllText(Address.SocketPath), Is.EqualTo("precious"));
     }
 
@@ -113,11 +105,7 @@ public class ListenerTests
         Directory.CreateDirectory(_directory.Combine("run"));
         File.SetUnixFileMode(_directory.Combine("run"), (UnixFileMode)0x1FF);
 
-        Assert.That(
-            Start,
-            Throws.TypeOf<ConnectException>()
-                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.SystemError)
-                .And.Message.Contains("mode 0700"));
+        AssertFails(ConnectFailure.SystemError, "mode 0700");
     }
 
     [Test]
@@ -145,11 +133,7 @@ public class ListenerTests
     public async Task Accept_BesideSilentClients_GoesOn()
     {
         await using Listener listener = Start();
-        Socket[] silent = [.. Enumerable.Range(0, 20).Select(_ => SocketPair.NewSocket())];
-        foreach (Socket socket in silent)
-        {
-            socket.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
-        }
+        Socket[] silent = [.. Enumerable.Range(0, 20).Select(_ => SocketPair.Connect(Address.SocketPath))];
 
         await ConnectAsync();
 
@@ -182,8 +166,7 @@ public class ListenerTests
     public async Task DisposeAsync_WithHandshakesUnderWay_TellsTheClientsAndEnds()
     {
         Listener listener = Start();
-        using Socket silent = SocketPair.NewSocket();
-        silent.Connect(new UnixDomainSocketEndPoint(Address.SocketPath));
+        using Socket silent = SocketPair.Connect(Address.SocketPath);
         await ConnectAsync();
 
         await listener.DisposeAsync().Bounded();
@@ -245,12 +228,12 @@ public class ListenerTests
         return link;
     }
 
-    private void AssertInUse(string why)
+    private void AssertFails(ConnectFailure failure, string why)
     {
         Assert.That(
             Start,
             Throws.TypeOf<ConnectException>()
-                .With.Property(nameof(ConnectException.Failure)).EqualTo(ConnectFailure.AddressInUse)
+                .With.Property(nameof(ConnectException.Failure)).EqualTo(failure)
                 .And.Message.Contains(why));
     }
 }

@@ -1,5 +1,4 @@
 using System.Runtime.InteropServices;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Tests.Segments;
@@ -66,8 +65,7 @@ public class ServerHandshakeTests
     public async Task ShakeHandsAsync_WithAGoodClient_AnswersAndMakesTheLink()
     {
         Hello hello = Hellos.Client;
-        using SafeFileHandle file = Hellos.GoodDescriptor();
-        RawDescriptorSender.Send(_sockets.Client, hello.Encode(), file);
+        Hellos.Send(_sockets.Client, hello.Encode(), Hellos.GoodDescriptor());
 
         PeerLink? link = await ShakeHandsAsync();
         using Handshake.ReceivedHello? answer = await ReceiveAnswerAsync();
@@ -105,16 +103,12 @@ public class ServerHandshakeTests
     [TestCase(9)]
     public async Task ShakeHandsAsync_WithAnotherNumberOfDescriptors_Refuses(int count)
     {
-        SafeFileHandle file = Hellos.GoodDescriptor();
-        RawDescriptorSender.Send(
-            _sockets.Client, Hellos.Client.Encode(), [.. Enumerable.Repeat<SafeHandle>(file, count)]);
-        file.Dispose();
+        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), count);
 
         await AssertRefusedAsync(RefusalReason.BadHello, "descriptors");
     }
 
-    // All versions share the first 24 bytes. Only the later version knows the rest, and the descriptors that belong to
-    // it.
+    // All versions share the first 24 bytes. Only the later version knows the rest and its descriptors.
     [TestCase(0, 24)]
     [TestCase(0, 64)]
     [TestCase(2, 64)]
@@ -124,9 +118,7 @@ public class ServerHandshakeTests
         byte[] hello = new byte[bytes];
         (Hellos.Client with { LowestVersion = 9, HighestVersion = 9 }).Encode().AsSpan(0, 24).CopyTo(hello);
         BitConverter.TryWriteBytes(hello.AsSpan(16), bytes);
-        SafeFileHandle file = Hellos.GoodDescriptor();
-        RawDescriptorSender.Send(_sockets.Client, hello, [.. Enumerable.Repeat<SafeHandle>(file, count)]);
-        file.Dispose();
+        Hellos.SendWith(_sockets.Client, hello, count);
 
         await AssertRefusedAsync(
             RefusalReason.Version,

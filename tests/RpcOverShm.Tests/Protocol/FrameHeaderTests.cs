@@ -30,6 +30,15 @@ public class FrameHeaderTests
 
     private static readonly int[] s_lengths = [0, 1, 16, 65535];
 
+    private static readonly (uint Call, uint Argument, int Head, int Payload)[] s_shapes =
+    [
+        .. from call in new uint[] { 0, 0x0002_0000 }
+           from argument in new uint[] { 0, 1, 16, uint.MaxValue }
+           from head in s_lengths
+           from payload in s_lengths
+           select (call, argument, head, payload),
+    ];
+
     [Test]
     public void Check_OfEveryFrame_IsTheTable()
     {
@@ -76,24 +85,15 @@ public class FrameHeaderTests
     private static int CheckAll(byte kind, byte flags)
     {
         int legal = 0;
-        foreach (uint call in (uint[])[0, 0x0002_0000])
+        foreach ((uint call, uint argument, int head, int payload) in s_shapes)
         {
-            foreach (uint argument in (uint[])[0, 1, 16, uint.MaxValue])
+            bool isLegal = IsLegal(kind, flags, call, argument, head, payload);
+            if (Check(kind, flags, call, argument, head, payload) is null != isLegal)
             {
-                foreach (int head in s_lengths)
-                {
-                    foreach (int payload in s_lengths)
-                    {
-                        bool isLegal = IsLegal(kind, flags, call, argument, head, payload);
-                        if (Check(kind, flags, call, argument, head, payload) is null != isLegal)
-                        {
-                            Assert.Fail($"{kind} {flags} {call} {argument} {head} {payload}: legal {isLegal}");
-                        }
-
-                        legal += isLegal ? 1 : 0;
-                    }
-                }
+                Assert.Fail($"{kind} {flags} {call} {argument} {head} {payload}: legal {isLegal}");
             }
+
+            legal += isLegal ? 1 : 0;
         }
 
         return legal;

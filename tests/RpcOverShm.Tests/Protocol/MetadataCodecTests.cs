@@ -47,40 +47,16 @@ public class MetadataCodecTests
     }
 
     [Test]
-    public void Decode_OfEveryByteInAKey_TakesOnlyThoseOfKeys()
-    {
-        const string Allowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
-        for (int value = 0; value < 256; value++)
-        {
-            byte[] block = [1, 0, 2, 0, (byte)'k', (byte)value, 0, 0, 0, 0];
-            bool isAllowed = value < 128 && Allowed.Contains((char)value);
-            if (isAllowed)
-            {
-                Assert.That(SampleMetadata.Decode(block)[0].Key, Is.EqualTo($"k{(char)value}"));
-            }
-            else
-            {
-                Assert.That(() => SampleMetadata.Decode(block), Throws.TypeOf<ProtocolException>(), $"byte {value}");
-            }
-        }
-    }
+    public void Decode_OfEveryByteInAKey_TakesOnlyThoseOfKeys() => AssertTaken(
+        value => "abcdefghijklmnopqrstuvwxyz0123456789._-".Contains((char)value),
+        value => [1, 0, 1, 0, value, 0, 0, 0, 0],
+        entry => entry.Key);
 
     [Test]
-    public void Decode_OfEveryByteInAText_TakesOnlyPrintableAscii()
-    {
-        for (int value = 0; value < 256; value++)
-        {
-            byte[] block = [1, 0, 1, 0, (byte)'k', 1, 0, 0, 0, (byte)value];
-            if (value is >= 0x20 and <= 0x7E)
-            {
-                Assert.That(SampleMetadata.Decode(block)[0].Value, Is.EqualTo($"{(char)value}"));
-            }
-            else
-            {
-                Assert.That(() => SampleMetadata.Decode(block), Throws.TypeOf<ProtocolException>(), $"byte {value}");
-            }
-        }
-    }
+    public void Decode_OfEveryByteInAText_TakesOnlyPrintableAscii() => AssertTaken(
+        value => value is >= 0x20 and <= 0x7E,
+        value => [1, 0, 1, 0, (byte)'k', 1, 0, 0, 0, value],
+        entry => entry.Value);
 
     [Test]
     public void Decode_OfAnEmptyKey_IsTheProtocolsFault()
@@ -137,11 +113,7 @@ public class MetadataCodecTests
     [Test]
     public void Check_OfTooManyEntries_SaysSo()
     {
-        var metadata = new Metadata();
-        for (int i = 0; i < 65536; i++)
-        {
-            metadata.Add("k", "v");
-        }
+        Metadata metadata = [.. Enumerable.Repeat(new Metadata.Entry("k", "v"), 65536)];
 
         Assert.That(MetadataCodec.Check(metadata), Does.Contain("65536"));
     }
@@ -153,5 +125,17 @@ public class MetadataCodecTests
         Assert.That(
             MetadataCodec.MeasureBytes([new("key", "value"), new("a-bin", [1, 2])]),
             Is.EqualTo(3 + 5 + 32 + 5 + 2 + 32));
+    }
+
+    private static void AssertTaken(
+        Func<byte, bool> isTaken, Func<byte, byte[]> block, Func<Metadata.Entry, string> shown)
+    {
+        foreach (byte value in Enumerable.Range(0, 256).Select(value => (byte)value))
+        {
+            Assert.That(
+                () => shown(SampleMetadata.Decode(block(value))[0]),
+                isTaken(value) ? Is.EqualTo($"{(char)value}") : Throws.TypeOf<ProtocolException>(),
+                $"byte {value}");
+        }
     }
 }

@@ -19,19 +19,11 @@ public class ProtocolVersionTests
     }
 
     [Test]
-    public void Negotiate_OfAnyOffer_IsSpokenByBoth()
+    public void Negotiate_OfAnyOffer_IsSpokenByBoth([Range(0, 4)] int lowest, [Range(0, 4)] int highest)
     {
-        for (ushort lowest = 0; lowest < 5; lowest++)
-        {
-            for (ushort highest = 0; highest < 5; highest++)
-            {
-                ushort? version = ProtocolVersion.Negotiate(lowest, highest);
-                if (version is { } chosen)
-                {
-                    Assert.That(chosen, Is.InRange(lowest, highest));
-                    Assert.That(chosen, Is.InRange(ProtocolVersion.Lowest, ProtocolVersion.Highest));
-                }
-            }
-        }
+        int? version = ProtocolVersion.Negotiate((ushort)lowest, (ushort)highest);
+
+        Assert.That(version, Is.Null.Or.InRange(lowest, highest));
+        Assert.That(version, Is.Null.Or.InRange((int)ProtocolVersion.Lowest, (int)ProtocolVersion.Highest));
     }
 }

@@ -9,8 +9,8 @@ internal sealed class RingModel(long capacity)
     private readonly Queue<Record> _records = new();
     private long _tail;
     private long _head;
-    private long _rungForData;
-    private long _rungForSpace;
+    private long _wokenForData;
+    private long _wokenForSpace;
 
     public long PublishedTail { get; private set; }
 
@@ -48,12 +48,12 @@ internal sealed class RingModel(long capacity)
     {
         PublishedTail = _tail;
         bool isAsleepBefore = ParkedForData != 0 && PublishedTail > ParkedForData - 1;
-        if (!isAsleepBefore || _rungForData == ParkedForData)
+        if (!isAsleepBefore || _wokenForData == ParkedForData)
         {
             return false;
         }
 
-        _rungForData = ParkedForData;
+        _wokenForData = ParkedForData;
         return true;
     }
 
@@ -72,12 +72,12 @@ internal sealed class RingModel(long capacity)
         bool isAsleepBefore = ParkedForSpace != 0 && _head > ParkedForSpace - 1;
         bool isEmpty = PublishedTail == _head;
         bool isEnough = capacity - (PublishedTail - _head) >= capacity * 3 / 8;
-        if (!isAsleepBefore || _rungForSpace == ParkedForSpace || !(isEmpty || isEnough))
+        if (!isAsleepBefore || _wokenForSpace == ParkedForSpace || !(isEmpty || isEnough))
         {
             return false;
         }
 
-        _rungForSpace = ParkedForSpace;
+        _wokenForSpace = ParkedForSpace;
         return true;
     }
 

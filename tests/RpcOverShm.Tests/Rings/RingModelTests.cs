@@ -22,10 +22,10 @@ public class RingModelTests
             run.Step();
         }
 
-        TestContext.Out.WriteLine($"{run.Written} records written, {run.Full} times full, {run.Rung} rings.");
+        TestContext.Out.WriteLine($"{run.Written} records written, {run.Full} times full, {run.Wakes} wakes.");
         Assert.That(run.Written, Is.GreaterThan(Operations / 10), "The run was not stuck.");
         Assert.That(run.Full, Is.Positive);
-        Assert.That(run.Rung, Is.Positive);
+        Assert.That(run.Wakes, Is.Positive);
     }
 
     private sealed class Run(RingPair ring, RingModel model, Random random)
@@ -36,7 +36,7 @@ public class RingModelTests
 
         public int Full { get; private set; }
 
-        public int Rung { get; private set; }
+        public int Wakes { get; private set; }
 
         public void Step()
         {
@@ -46,13 +46,13 @@ public class RingModelTests
                     Write();
                     break;
                 case < 8:
-                    CountRing(ring.Writer.Publish(), model.Publish());
+                    CountWake(ring.Writer.Publish(), model.Publish());
                     break;
                 case < 12:
                     Read();
                     break;
                 case 12:
-                    CountRing(ring.Reader.PublishHead(), model.PublishHead());
+                    CountWake(ring.Reader.PublishHead(), model.PublishHead());
                     break;
                 case 13:
                     ArmOrDisarm();
@@ -103,7 +103,7 @@ public class RingModelTests
             // Sometimes without a release: the next read must find the record again.
             if (random.Next(8) != 0)
             {
-                CountRing(ring.Reader.Release(), model.Release());
+                CountWake(ring.Reader.Release(), model.Release());
             }
         }
 
@@ -137,10 +137,10 @@ public class RingModelTests
             _seenHead = seen;
         }
 
-        private void CountRing(bool isRung, bool isExpected)
+        private void CountWake(bool isWoken, bool isExpected)
         {
-            Assert.That(isRung, Is.EqualTo(isExpected));
-            Rung += isRung ? 1 : 0;
+            Assert.That(isWoken, Is.EqualTo(isExpected));
+            Wakes += isWoken ? 1 : 0;
         }
 
         private void CompareWords()

@@ -33,9 +33,6 @@ internal sealed unsafe class RingPair : IDisposable
     /// <summary>The ring's data in the writable mapping of its owner.</summary>
     public Span<byte> Data => new(_producer.Own.Data, (int)Capacity);
 
-    /// <summary>The address of the data in the reader's mapping.</summary>
-    public nint ReadersData => (nint)_producer.View.Data;
-
     public ref long Tail => ref _producer.Own.Tail;
 
     public ref long ParkedForSpace => ref _producer.Own.ParkedForSpace;
@@ -73,6 +70,19 @@ internal sealed unsafe class RingPair : IDisposable
         return Writer.Publish();
     }
 
+    /// <summary>Writes records of this size until there is no room for another, and publishes them.</summary>
+    public int FillUp(int payloadBytes = 0, byte kind = 1, bool isControl = false)
+    {
+        int records = 0;
+        while (TryWrite(new byte[payloadBytes], kind, isControl))
+        {
+            records++;
+        }
+
+        Writer.Publish();
+        return records;
+    }
+
     /// <summary>Reads one record, which must be there, and releases it.</summary>
     public byte[] Read() => Read(out _);
 
@@ -83,6 +93,56 @@ internal sealed unsafe class RingPair : IDisposable
         byte[] bytes = payload.ToArray();
         mustWake = Reader.Release();
         return bytes;
+    }
+
+    /// <summary>Reads records until one wakes the writer; returns their number.</summary>
+    public int ReadUntilWake()
+    {
+        for (int records = 1; ; records++)
+        {
+            Read(out bool mustWake);
+            if (mustWake)
+            {
+                return records;
+            }
+        }
+    }
+
+    /// <summary>Reads all records; returns how many of them wake the writer.</summary>
+    public int Drain()
+    {
+        int wakes = 0;
+        while (Reader.HasData)
+        {
+            Read(out bool mustWake);
+            wakes += mustWake ? 1 : 0;
+        }
+
+        return wakes;
+    }
+
+    /// <summary>
+    /// Reads all records, which may be corrupted; returns whether the reader noticed. What it reads must lie inside the
+    /// ring.
+    /// </summary>
+    public bool MeetsCorruption(RingReader reader)
+    {
+        try
+        {
+            for (long records = 0; reader.TryRead(out _, out ReadOnlySpan<byte> payload); records++)
+            {
+                AssertInside(payload);
+                Assert.That(reader.Current == payload, "The same bytes.");
+                Assert.That(records, Is.LessThan(Capacity / RecordHeader.SizeBytes), "Each has a header.");
+                reader.Release();
+            }
+
+            return false;
+        }
+        catch (RingCorruptedException)
+        {
+            return true;
+        }
     }
 
     /// <summary>Advances both sides to the position, with an empty ring and the head published.</summary>
@@ -105,5 +165,17 @@ internal sealed unsafe class RingPair : IDisposable
     {
         _producer.Dispose();
         _consumer.Dispose();
+    }
+
+    private void AssertInside(ReadOnlySpan<byte> payload)
+    {
+        fixed (byte* start = payload)
+        {
+            nint offset = (nint)start - (nint)_producer.View.Data;
+            if (payload.Length > 0 && (offset < 0 || offset + payload.Length > Capacity))
+            {
+                Assert.Fail($"A payload of {payload.Length} bytes at {offset}.");
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ public class RingParkingTests
     public void Unmap() => _ring.Dispose();
 
     [Test]
-    public void Publish_WhileThePeerRuns_NeedsNoRing()
+    public void Publish_WhileThePeerRuns_NeedsNoWake()
     {
         Assert.That(_ring.Write([1]), Is.False);
     }
@@ -40,7 +40,7 @@ public class RingParkingTests
     }
 
     [Test]
-    public void Arm_WithAnUnpublishedRecord_AllowsSleepAndIsRungAtThePublication()
+    public void Arm_WithAnUnpublishedRecord_AllowsSleepAndIsWokenByThePublication()
     {
         _ring.TryWrite([1]);
 
@@ -49,16 +49,18 @@ public class RingParkingTests
     }
 
     [Test]
-    public void Publish_PastAnArmedReader_RingsOncePerParkedValue()
+    public void Publish_PastAnArmedReader_WakesOncePerParkedValueAndLeavesItAlone()
     {
         _ring.Reader.Arm();
+        long parked = _ring.ParkedForData;
 
         Assert.That(_ring.Write([1]), Is.True);
-        Assert.That(_ring.Write([2]), Is.False, "It was rung for this value.");
+        Assert.That(_ring.Write([2]), Is.False, "It was woken for this value.");
+        Assert.That(_ring.ParkedForData, Is.EqualTo(parked), "Only the reader writes it.");
     }
 
     [Test]
-    public void Publish_AfterTheReaderArmedAtAnotherPosition_RingsAgain()
+    public void Publish_AfterTheReaderArmedAtAnotherPosition_WakesAgain()
     {
         _ring.Reader.Arm();
         _ring.Write([1]);
@@ -70,7 +72,7 @@ public class RingParkingTests
     }
 
     [Test]
-    public void Publish_OfNothingNew_DoesNotRingAReaderThatHasReadAll()
+    public void Publish_OfNothingNew_DoesNotWakeAReaderThatHasReadAll()
     {
         _ring.AdvanceTo(16);
         _ring.Reader.Arm();
@@ -79,7 +81,7 @@ public class RingParkingTests
     }
 
     [Test]
-    public void Publish_AfterDisarm_DoesNotRing()
+    public void Publish_AfterDisarm_DoesNotWake()
     {
         _ring.Reader.Arm();
         _ring.Reader.Disarm();
@@ -87,17 +89,6 @@ public class RingParkingTests
         Assert.That(_ring.ParkedForData, Is.Zero);
         Assert.That(_ring.Reader.IsArmed, Is.False);
         Assert.That(_ring.Write([1]), Is.False);
-    }
-
-    [Test]
-    public void Publish_NeverWritesTheParkedWord()
-    {
-        _ring.Reader.Arm();
-        long parked = _ring.ParkedForData;
-
-        _ring.Write([1]);
-
-        Assert.That(_ring.ParkedForData, Is.EqualTo(parked), "Only the reader writes it.");
     }
 
     [Test]
@@ -146,7 +137,7 @@ public class RingParkingTests
     [Test]
     public void ParkForSpace_WithNothingRead_StoresTheHeadAndAllowsSleep()
     {
-        Fill();
+        _ring.FillUp(16);
 
         Assert.That(_ring.Writer.ParkForSpace(), Is.EqualTo(0L));
         Assert.That(_ring.ParkedForSpace, Is.EqualTo(1));
@@ -155,7 +146,7 @@ public class RingParkingTests
     [Test]
     public void ParkForSpace_AfterThePeerHasRead_ForbidsSleep()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Read();
         _ring.Reader.PublishHead();
 
@@ -165,7 +156,7 @@ public class RingParkingTests
     [Test]
     public void Release_WhileTheWriterIsParked_PublishesEachHeadAtOnce()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Writer.ParkForSpace();
 
         _ring.Read();
@@ -174,41 +165,18 @@ public class RingParkingTests
     }
 
     [Test]
-    public void Release_WhileTheWriterIsParked_RingsOnceThreeEighthsAreFree()
+    public void Release_WhileTheWriterIsParked_WakesOnceThreeEighthsAreFree()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Writer.ParkForSpace();
 
-        int records = 0;
-        bool mustWake = false;
-        while (!mustWake)
-        {
-            _ring.Read(out mustWake);
-            records++;
-        }
-
-        long free = Capacity - (_ring.Tail - _ring.Head);
-        Assert.That(free, Is.EqualTo(RingLimits.SpaceWakeBytes(Capacity)));
-        Assert.That(records, Is.GreaterThan(1), "Not for each record.");
+        Assert.That(_ring.ReadUntilWake(), Is.GreaterThan(1), "Not for each record.");
+        Assert.That(Capacity - (_ring.Tail - _ring.Head), Is.EqualTo(RingLimits.SpaceWakeBytes(Capacity)));
+        Assert.That(_ring.Drain(), Is.Zero, "Not again for the same value.");
     }
 
     [Test]
-    public void Release_AfterARingForSpace_DoesNotRingAgainForTheSameValue()
-    {
-        Fill();
-        _ring.Writer.ParkForSpace();
-        int rings = 0;
-        while (_ring.Reader.HasData)
-        {
-            _ring.Read(out bool mustWake);
-            rings += mustWake ? 1 : 0;
-        }
-
-        Assert.That(rings, Is.EqualTo(1));
-    }
-
-    [Test]
-    public void Release_OfTheLastRecord_RingsAWriterThoughLittleWasFreed()
+    public void Release_OfTheLastRecord_WakesAWriterThoughLittleWasFreed()
     {
         // An empty ring is always enough to wake: there may never be more to read.
         _ring.Write([1]);
@@ -220,22 +188,24 @@ public class RingParkingTests
     }
 
     [Test]
-    public void PublishHead_AfterTheWriterParkedAnew_RingsAgain()
+    public void Release_AfterTheWriterParkedAnew_WakesAgain()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Writer.ParkForSpace();
-        Drain();
+        _ring.Drain();
+        _ring.Reader.PublishHead();
         _ring.Writer.UnparkForSpace();
-        Fill();
+        _ring.FillUp(16);
         Assert.That(_ring.Writer.ParkForSpace(), Is.Not.Null);
 
-        Assert.That(Drain(), Is.EqualTo(1));
+        Assert.That(_ring.Drain(), Is.EqualTo(1));
+        Assert.That(_ring.Reader.PublishHead(), Is.False);
     }
 
     [Test]
-    public void PublishHead_WithoutProgress_DoesNotRing()
+    public void PublishHead_WithoutProgress_DoesNotWake()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Writer.ParkForSpace();
 
         Assert.That(_ring.Reader.PublishHead(), Is.False);
@@ -244,7 +214,7 @@ public class RingParkingTests
     [Test]
     public void UnparkForSpace_Afterwards_TheHeadIsLazyAgain()
     {
-        Fill();
+        _ring.FillUp(16);
         _ring.Writer.ParkForSpace();
         _ring.Writer.UnparkForSpace();
 
@@ -256,32 +226,22 @@ public class RingParkingTests
     }
 
     [Test]
-    public void WokenWriter_AfterARingForSpace_FindsRoomForTheLargestRecordAtEveryPlace()
+    public void WokenWriter_AfterAWakeForSpace_FindsRoomForTheLargestRecordAtEveryPlace()
     {
         for (int start = 0; start < Capacity; start += 16)
         {
             using var ring = new RingPair(Capacity);
             ring.AdvanceTo(start);
-            while (ring.TryWrite(new byte[16]))
-            {
-                // As full as data may make it.
-            }
-
-            ring.Writer.Publish();
-            long? parked = ring.Writer.ParkForSpace();
-            Assert.That(parked, Is.Not.Null);
-            bool mustWake = false;
-            while (!mustWake)
-            {
-                ring.Read(out mustWake);
-            }
+            ring.FillUp(16);
+            Assert.That(ring.Writer.ParkForSpace(), Is.Not.Null);
+            ring.ReadUntilWake();
 
             Assert.That(ring.Writer.TryClaim(ring.MaxPayloadBytes, isControl: false, out _), $"at {start}");
         }
     }
 
     [Test]
-    public void Position_Beyond32Bits_ParksRingsAndComparesTheLowHalf()
+    public void Position_Beyond32Bits_ParksWakesAndComparesTheLowHalf()
     {
         const long Far = 1L << 32;
         using var ring = new RingPair(64 << 10);
@@ -296,45 +256,11 @@ public class RingParkingTests
         Assert.That(ring.Read(), Has.Length.EqualTo(16));
         Assert.That(ring.Reader.Position, Is.EqualTo(Far));
 
-        while (ring.TryWrite(new byte[ring.MaxPayloadBytes]))
-        {
-            // Full, across the wrap.
-        }
-
-        ring.Writer.Publish();
+        ring.FillUp(ring.MaxPayloadBytes);
         long? seen = ring.Writer.ParkForSpace();
         Assert.That(seen, Is.Not.Null);
         Assert.That(ring.HeadAsSeen.Read(), Is.EqualTo(SharedWord.LowHalf(seen!.Value)));
-        bool mustWake = false;
-        while (!mustWake)
-        {
-            ring.Read(out mustWake);
-        }
-
+        ring.ReadUntilWake();
         Assert.That(ring.Head, Is.GreaterThan(Far));
-    }
-
-    // Until the ring has no room for data.
-    private void Fill()
-    {
-        while (_ring.TryWrite(new byte[16]))
-        {
-            // On and on.
-        }
-
-        _ring.Writer.Publish();
-    }
-
-    private int Drain()
-    {
-        int rings = 0;
-        while (_ring.Reader.HasData)
-        {
-            _ring.Read(out bool mustWake);
-            rings += mustWake ? 1 : 0;
-        }
-
-        rings += _ring.Reader.PublishHead() ? 1 : 0;
-        return rings;
     }
 }

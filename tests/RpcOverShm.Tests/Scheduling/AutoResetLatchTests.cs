@@ -65,13 +65,7 @@ public class AutoResetLatchTests
         for (int i = 0; i < Rounds; i++)
         {
             _latch.Signal();
-            while (!other.IsSignalled)
-            {
-                other.Wait(Timeouts.Wait);
-                break;
-            }
-
-            other.Clear();
+            other.Wait(Timeouts.Wait);
         }
 
         answering.Join();

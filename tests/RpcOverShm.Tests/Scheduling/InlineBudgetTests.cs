@@ -13,20 +13,13 @@ public class InlineBudgetTests
     [Test]
     public void IsInline_BeforeAnyRun_IsTrue() => Assert.That(_budget.IsInline);
 
-    [Test]
-    public void IsInline_AfterSlowRuns_IsFalse()
+    [TestCase(1, true)]
+    [TestCase(RunsUntilSlow, false)]
+    public void IsInline_AfterSlowRuns_DependsOnTheirNumber(int runs, bool isInline)
     {
-        RunSlowly(RunsUntilSlow, messages: 1);
+        RunSlowly(runs, messages: 1);
 
-        Assert.That(_budget.IsInline, Is.False);
-    }
-
-    [Test]
-    public void IsInline_AfterOneSlowRun_IsTrue()
-    {
-        RunSlowly(1, messages: 1);
-
-        Assert.That(_budget.IsInline);
+        Assert.That(_budget.IsInline, Is.EqualTo(isInline));
     }
 
     [Test]
@@ -55,34 +48,29 @@ public class InlineBudgetTests
     }
 
     [Test]
-    public void IsInline_AfterRescues_IsFalseForAWhile()
+    public void IsInline_AfterTakeOvers_IsFalseForAWhile()
     {
         for (int i = 0; i < RunsUntilSlow; i++)
         {
             _budget.RecordTakeOver();
         }
 
-        int queued = 0;
-        while (!_budget.IsInline)
-        {
-            queued++;
-        }
-
-        Assert.That(queued, Is.EqualTo(FirstPause));
+        AssertPause(FirstPause);
     }
 
     [Test]
     public void IsInline_AfterATryThatWasSlowAgain_PausesForTwiceAsLong()
     {
-        IsInline_AfterRescues_IsFalseForAWhile();
+        IsInline_AfterTakeOvers_IsFalseForAWhile();
         _budget.RecordTakeOver();
-        int queued = 0;
-        while (!_budget.IsInline)
-        {
-            queued++;
-        }
 
-        Assert.That(queued, Is.EqualTo(FirstPause * 2));
+        AssertPause(FirstPause * 2);
+    }
+
+    private void AssertPause(int queued)
+    {
+        Assert.That(Enumerable.Range(0, queued).Select(_ => _budget.IsInline), Is.All.False);
+        Assert.That(_budget.IsInline);
     }
 
     private void RunSlowly(int runs, int messages) => Run(runs, microseconds: 100, messages, isAnyWaiting: true);

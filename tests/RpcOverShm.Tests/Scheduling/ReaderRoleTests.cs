@@ -65,7 +65,7 @@ public class ReaderRoleTests
     }
 
     [Test]
-    public void TryRescue_OfUserCode_FreesTheRoleAndTakesItsTokenAway()
+    public void TryTakeOver_OfUserCode_FreesTheRoleAndTakesItsTokenAway()
     {
         _role.TryTake(out ReaderRole.Token token);
         _role.EnterUserCode(ref token);
@@ -80,7 +80,7 @@ public class ReaderRoleTests
     }
 
     [Test]
-    public void TryRescue_OfUserCodeThatHasReturned_TakesNothing()
+    public void TryTakeOver_OfUserCodeThatHasReturned_TakesNothing()
     {
         _role.TryTake(out ReaderRole.Token token);
         _role.EnterUserCode(ref token);
@@ -125,7 +125,7 @@ public class ReaderRoleTests
         int holders = 0;
         int overlaps = 0;
         using var start = new Barrier(Threads);
-        TestThread[] threads = [.. Enumerable.Range(0, Threads).Select(_ => TestThread.Start("taker", () =>
+        TestThread.RunAll("taker", Threads, _ =>
         {
             int taken = 0;
             start.SignalAndWait(Timeouts.Wait);
@@ -143,9 +143,7 @@ public class ReaderRoleTests
                 Interlocked.Decrement(ref holders);
                 _role.Release(token);
             }
-        }))];
-
-        Array.ForEach(threads, thread => thread.Join());
+        });
 
         Assert.That(overlaps, Is.Zero);
         Assert.That(unguarded, Is.EqualTo(Threads * TakesEach));
@@ -157,7 +155,7 @@ public class ReaderRoleTests
         int takenAfter = 0;
         bool isRetired = false;
         using var start = new Barrier(3);
-        TestThread[] threads = [.. Enumerable.Range(0, 3).Select(i => TestThread.Start("taker", () =>
+        TestThread.RunAll("taker", 3, i =>
         {
             start.SignalAndWait(Timeouts.Wait);
             for (int n = 0; n < 50_000; n++)
@@ -175,9 +173,7 @@ public class ReaderRoleTests
                     _role.Release(token);
                 }
             }
-        }))];
-
-        Array.ForEach(threads, thread => thread.Join());
+        });
 
         Assert.That(takenAfter, Is.Zero);
     }

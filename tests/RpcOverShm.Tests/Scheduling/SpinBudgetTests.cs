@@ -15,41 +15,33 @@ public class SpinBudgetTests
     public void RequireTwoProcessors() =>
         Assume.That(Environment.ProcessorCount, Is.GreaterThan(1), "Nobody spins on one processor.");
 
-    [Test]
-    public void SpinUntil_WhatIsSoAlready_LooksOnce()
+    [TestCase(1)]
+    [TestCase(10)]
+    public void SpinUntil_WhatIsOrBecomesSo_IsTrueAtThatCheck(int metAt)
     {
-        var looks = new Looks(metAt: 1);
+        var checks = new Checks(metAt);
 
-        Assert.That(_budget.SpinUntil(new Condition(looks)));
-        Assert.That(looks.Count, Is.EqualTo(1));
+        Assert.That(_budget.SpinUntil(new Condition(checks)));
+        Assert.That(checks.Count, Is.EqualTo(metAt));
     }
 
     [Test]
-    public void SpinUntil_WhatBecomesSo_IsTrueAtThatLook()
+    public void SpinUntil_WhatIsNeverSo_EndsAfterManyChecks()
     {
-        var looks = new Looks(metAt: 10);
+        var checks = new Checks(metAt: long.MaxValue);
 
-        Assert.That(_budget.SpinUntil(new Condition(looks)));
-        Assert.That(looks.Count, Is.EqualTo(10));
-    }
-
-    [Test]
-    public void SpinUntil_WhatIsNeverSo_EndsAfterManyLooks()
-    {
-        var looks = new Looks(metAt: long.MaxValue);
-
-        Assert.That(_budget.SpinUntil(new Condition(looks)), Is.False);
-        Assert.That(looks.Count, Is.GreaterThan(16));
+        Assert.That(_budget.SpinUntil(new Condition(checks)), Is.False);
+        Assert.That(checks.Count, Is.GreaterThan(16));
     }
 
     [Test]
     public void SpinUntil_AfterManyFailures_DoesNotSpin()
     {
         GiveUp();
-        var looks = new Looks(metAt: long.MaxValue);
+        var checks = new Checks(metAt: long.MaxValue);
 
-        Assert.That(_budget.SpinUntil(new Condition(looks)), Is.False);
-        Assert.That(looks.Count, Is.EqualTo(1));
+        Assert.That(_budget.SpinUntil(new Condition(checks)), Is.False);
+        Assert.That(checks.Count, Is.EqualTo(1));
     }
 
     [Test]
@@ -59,9 +51,9 @@ public class SpinBudgetTests
         int probes = 0;
         for (int i = 0; i < ProbeEvery * 10; i++)
         {
-            var looks = new Looks(metAt: long.MaxValue);
-            _budget.SpinUntil(new Condition(looks));
-            probes += looks.Count > 1 ? 1 : 0;
+            var checks = new Checks(metAt: long.MaxValue);
+            _budget.SpinUntil(new Condition(checks));
+            probes += checks.Count > 1 ? 1 : 0;
         }
 
         // A probe restores half of the budget, which takes a few failures to use up.
@@ -75,25 +67,25 @@ public class SpinBudgetTests
         bool isMet = false;
         for (int i = 0; i < ProbeEvery * 3 && !isMet; i++)
         {
-            isMet = _budget.SpinUntil(new Condition(new Looks(metAt: 2)));
+            isMet = _budget.SpinUntil(new Condition(new Checks(metAt: 2)));
         }
 
-        var looks = new Looks(metAt: long.MaxValue);
-        _budget.SpinUntil(new Condition(looks));
+        var checks = new Checks(metAt: long.MaxValue);
+        _budget.SpinUntil(new Condition(checks));
 
         Assert.That(isMet, "A probe has met it.");
-        Assert.That(looks.Count, Is.GreaterThan(1));
+        Assert.That(checks.Count, Is.GreaterThan(1));
     }
 
     [Test]
-    public void NoteSlept_AfterAShortSleep_MakesTheNextSpinLongEnough()
+    public void RecordSleep_AfterAShortSleep_MakesTheNextSpinLongEnough()
     {
         TimeSpan usual = _budget.Current;
 
         // The event comes right after a failed spin. Repeats if this thread was preempted.
         for (int i = 0; i < 100 && _budget.Current <= usual; i++)
         {
-            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out long since);
+            _budget.SpinUntil(new Condition(new Checks(metAt: long.MaxValue)), out long since);
             _budget.RecordSleep(since);
         }
 
@@ -102,7 +94,7 @@ public class SpinBudgetTests
     }
 
     [Test]
-    public void NoteSlept_AfterALongSleep_DoesNotBringTheBudgetBack()
+    public void RecordSleep_AfterALongSleep_DoesNotBringTheBudgetBack()
     {
         long since = GiveUp();
         Thread.Sleep(SpinBudget.Longest * 10);
@@ -112,7 +104,7 @@ public class SpinBudgetTests
     }
 
     [Test]
-    public void NoteSlept_AfterAShortSleep_BringsTheBudgetBack()
+    public void RecordSleep_AfterAShortSleep_BringsTheBudgetBack()
     {
         for (int i = 0; i < 100 && (i == 0 || _budget.Current == TimeSpan.Zero); i++)
         {
@@ -126,28 +118,28 @@ public class SpinBudgetTests
     public void SpinUntil_WithAllButOneProcessorSpinning_DoesNotSpin()
     {
         using var mayEnd = new ManualResetEventSlim();
-        Looks[] busy =
+        Checks[] busy =
         [
-            .. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Looks(metAt: 3, mayEnd)),
+            .. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Checks(metAt: 3, mayEnd)),
         ];
         TestThread[] spinners =
         [
-            .. busy.Select(looks =>
-                TestThread.Start("spinner", () => new SpinBudget().SpinUntil(new Condition(looks)))),
+            .. busy.Select(checks =>
+                TestThread.Start("spinner", () => new SpinBudget().SpinUntil(new Condition(checks)))),
         ];
-        foreach (Looks looks in busy)
+        foreach (Checks checks in busy)
         {
-            Assert.That(looks.Entered.Wait(Timeouts.Wait), "The thread spins.");
+            Assert.That(checks.Entered.Wait(Timeouts.Wait), "The thread spins.");
         }
 
-        var mine = new Looks(metAt: long.MaxValue);
+        var mine = new Checks(metAt: long.MaxValue);
         bool isMet = _budget.SpinUntil(new Condition(mine));
         mayEnd.Set();
         Array.ForEach(spinners, spinner => spinner.Join());
 
         Assert.That(isMet, Is.False);
         Assert.That(mine.Count, Is.EqualTo(1));
-        Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room again.");
+        Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: 5))), "There is room again.");
     }
 
     [Test]
@@ -156,11 +148,11 @@ public class SpinBudgetTests
         for (int i = 0; i < Environment.ProcessorCount + 1; i++)
         {
             Assert.That(
-                () => new SpinBudget().SpinUntil(new Condition(new Looks(metAt: 2, isBroken: true))),
+                () => new SpinBudget().SpinUntil(new Condition(new Checks(metAt: 2, isBroken: true))),
                 Throws.InvalidOperationException);
         }
 
-        Assert.That(_budget.SpinUntil(new Condition(new Looks(metAt: 5))), "There is room.");
+        Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: 5))), "There is room.");
     }
 
     /// <summary>Fails until the budget is zero; returns when the last wait began.</summary>
@@ -169,25 +161,25 @@ public class SpinBudgetTests
         long since = 0;
         for (int i = 0; i < FailuresToGiveUp; i++)
         {
-            _budget.SpinUntil(new Condition(new Looks(metAt: long.MaxValue)), out since);
+            _budget.SpinUntil(new Condition(new Checks(metAt: long.MaxValue)), out since);
         }
 
         return since;
     }
 
-    private readonly struct Condition(Looks looks) : ISpinCondition
+    private readonly struct Condition(Checks checks) : ISpinCondition
     {
-        public bool IsMet => looks.Look();
+        public bool IsMet => checks.Check();
     }
 
     /// <summary>Counts the checks, and decides when the condition is met.</summary>
-    private sealed class Looks(long metAt, ManualResetEventSlim? mayEnd = null, bool isBroken = false)
+    private sealed class Checks(long metAt, ManualResetEventSlim? mayEnd = null, bool isBroken = false)
     {
         public ManualResetEventSlim Entered { get; } = new();
 
         public long Count { get; private set; }
 
-        public bool Look()
+        public bool Check()
         {
             Count++;
             if (Count > 1 && mayEnd is not null)
@@ -196,7 +188,7 @@ public class SpinBudgetTests
                 mayEnd.Wait(Timeouts.Wait);
             }
 
-            return Count >= metAt && (isBroken ? throw new InvalidOperationException("The look is broken.") : true);
+            return Count >= metAt && (isBroken ? throw new InvalidOperationException("The check is broken.") : true);
         }
     }
 }

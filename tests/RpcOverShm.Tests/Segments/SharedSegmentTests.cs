@@ -58,31 +58,14 @@ public unsafe class SharedSegmentTests
     }
 
     [Test]
-    public void Descriptor_AfterItsRelease_IsNotHandedOut()
-    {
-        using SharedSegment segment = SharedSegment.Create(Capacity, Guid.Empty);
-        segment.ReleaseDescriptor();
-
-        Assert.That(() => segment.Descriptor, Throws.InvalidOperationException);
-    }
-
-    [Test]
-    public void Descriptor_OfThePeersSegment_IsNotHandedOut()
+    public void Descriptor_AfterItsReleaseOrInThePeer_IsNotHandedOutAndTheMemoryIsStillThere()
     {
         using var segment = new MappedSegment(Capacity);
+        segment.Own.Data[0] = 1;
 
+        Assert.That(() => segment.Own.Descriptor, Throws.InvalidOperationException, "It was released.");
         Assert.That(() => segment.View.Descriptor, Throws.InvalidOperationException);
-    }
-
-    [Test]
-    public void ReleaseDescriptor_Afterwards_TheMemoryIsStillThere()
-    {
-        using SharedSegment segment = SharedSegment.Create(Capacity, Guid.Empty);
-        segment.ReleaseDescriptor();
-
-        segment.Data[0] = 1;
-
-        Assert.That(segment.Data[0], Is.EqualTo(1));
+        Assert.That(segment.Own.Data[0], Is.EqualTo(1));
     }
 
     [Test]

@@ -8,12 +8,8 @@ internal sealed class SocketPair : IDisposable
     public SocketPair()
     {
         using var directory = new TestDirectory();
-        var endPoint = new UnixDomainSocketEndPoint(directory.Combine("s"));
-        using var listener = NewSocket();
-        listener.Bind(endPoint);
-        listener.Listen(1);
-        Client = NewSocket();
-        Client.Connect(endPoint);
+        using Socket listener = Listen(directory.Combine("s"), backlog: 1);
+        Client = Connect(directory.Combine("s"));
         Server = listener.Accept();
     }
 
@@ -24,6 +20,21 @@ internal sealed class SocketPair : IDisposable
     public Socket Server { get; }
 
     public static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    public static Socket Connect(string path)
+    {
+        Socket socket = NewSocket();
+        socket.Connect(new UnixDomainSocketEndPoint(path));
+        return socket;
+    }
+
+    public static Socket Listen(string path, int backlog)
+    {
+        Socket socket = NewSocket();
+        socket.Bind(new UnixDomainSocketEndPoint(path));
+        socket.Listen(backlog);
+        return socket;
+    }
 
     public void Dispose()
     {

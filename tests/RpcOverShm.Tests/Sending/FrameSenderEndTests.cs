@@ -1,9 +1,7 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 using RpcOverShm.Sending;
-using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
@@ -74,7 +72,7 @@ public class FrameSenderEndTests
         _rig.Sender.Abandon(call, isCancel: true);
 
         Assert.That(
-            _rig.Peer.ReceiveUntil(FrameKind.Cancel).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
+            KindsUntil(FrameKind.Cancel, call),
             Is.EqualTo(new[] { FrameKind.CallStart, FrameKind.HalfClose, FrameKind.Cancel }));
     }
 
@@ -94,7 +92,7 @@ public class FrameSenderEndTests
         _rig.Sender.Abandon(call, isCancel: true);
 
         Assert.That(
-            _rig.Peer.ReceiveUntil(FrameKind.Cancel).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
+            KindsUntil(FrameKind.Cancel, call),
             Is.EqualTo(new[] { FrameKind.CallStart, FrameKind.HalfClose, FrameKind.Cancel }));
     }
 
@@ -102,7 +100,7 @@ public class FrameSenderEndTests
     public void Abandon_WithAMessageBeforeTheHalfClose_SendsTheCancelOnly()
     {
         RecordingCall call = _rig.Start();
-        _rig.Send(call, SenderRig.Pattern(500_000));
+        _rig.Send(call, BytePattern.Of(500_000));
         _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
 
         _rig.Sender.Abandon(call, isCancel: true);
@@ -123,16 +121,14 @@ public class FrameSenderEndTests
         _rig.Sender.Abandon(call, isCancel: true);
         _rig.Sender.SendGoAway();
 
-        Assert.That(
-            _rig.Peer.ReceiveUntil(FrameKind.GoAway).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind),
-            Is.EqualTo(new[] { FrameKind.CallStart }));
+        Assert.That(KindsUntil(FrameKind.GoAway, call), Is.EqualTo(new[] { FrameKind.CallStart }));
     }
 
     [Test]
     public async Task Abandon_WithAQueuedMessage_DropsTheRestAndCompletesTheWait()
     {
         RecordingCall call = _rig.Start();
-        Task sent = _rig.Send(call, SenderRig.Pattern(500_000));
+        Task sent = _rig.Send(call, BytePattern.Of(500_000));
 
         _rig.Sender.Abandon(call, isCancel: true);
         await sent.Bounded();
@@ -194,7 +190,7 @@ public class FrameSenderEndTests
     public async Task TryLetGo_OfACallThatWaitsForSpace_TakesItOutAndLetsOthersGo()
     {
         RecordingCall refused = _rig.Start();
-        Task<bool> sent = _rig.Send(refused, SenderRig.Pattern(500_000), FrameFlags.Single);
+        Task<bool> sent = _rig.Send(refused, BytePattern.Of(500_000), FrameFlags.Single);
         RecordingCall other = _rig.Start("behind it"u8);
 
         refused.MarkEndedByPeer();
@@ -216,17 +212,19 @@ public class FrameSenderEndTests
     [Test]
     public void TryLetGo_AfterTheSenderWasClosed_IsFreeToo()
     {
-        using var closed = new ClosedRig(withQueued: true);
+        RecordingCall call = _rig.Start();
+        _rig.Send(call, BytePattern.Of(500_000), FrameFlags.Single);
+        _rig.CloseSender();
 
-        Assert.That(closed.Sender.TryLetGo(closed.Call));
-        Assert.That(closed.Call.Sending.Is(SendFlags.Ready), Is.False);
+        Assert.That(_rig.Sender.TryLetGo(call));
+        Assert.That(call.Sending.Is(SendFlags.Ready), Is.False);
     }
 
     [Test]
     public async Task Drop_WithAQueuedMessage_CompletesTheWait()
     {
         RecordingCall call = _rig.Start();
-        Task sent = _rig.Send(call, SenderRig.Pattern(500_000));
+        Task sent = _rig.Send(call, BytePattern.Of(500_000));
 
         _rig.Sender.Drop(call);
 
@@ -236,15 +234,15 @@ public class FrameSenderEndTests
     [Test]
     public void Close_Afterwards_NothingIsStartedOrSent()
     {
-        using var rig = new ClosedRig();
+        RecordingCall call = _rig.Start();
+        _rig.CloseSender();
 
-        Assert.That(
-            rig.Sender.Start(new RecordingCall(), 0, default, default), Is.EqualTo(StartResult.Closed));
-        rig.Sender.SendGoAway();
-        rig.Sender.SendCredit(rig.Call, 10);
-        rig.Sender.Abandon(rig.Call, isCancel: true);
-        rig.Sender.Send(rig.Call, FrameKind.HalfClose, FrameFlags.None, default, default);
-        Assert.That(rig.Peer.ReceiveAll().Select(frame => frame.Kind), Is.EqualTo((FrameKind[])[FrameKind.CallStart]));
+        Assert.That(_rig.TryStart(new RecordingCall()), Is.EqualTo(StartResult.Closed));
+        _rig.Sender.SendGoAway();
+        _rig.Sender.SendCredit(call, 10);
+        _rig.Sender.Abandon(call, isCancel: true);
+        _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
+        Assert.That(_rig.Peer.ReceiveAll().Select(frame => frame.Kind), Is.EqualTo(new[] { FrameKind.CallStart }));
     }
 
     [Test]
@@ -286,53 +284,11 @@ public class FrameSenderEndTests
         {
             using var rig = new SenderRig();
             rig.FillWithData();
-            TestThread flicker = TestThread.Start("flicker", () =>
-            {
-                while (!rig.Links.Client.IsClosed)
-                {
-                    SharedMemoryOrder.WriteFenced(ref rig.Links.ServerSegment.Own.Head, 8);
-                    Thread.SpinWait(20);
-                    SharedMemoryOrder.WriteFenced(ref rig.Links.ServerSegment.Own.Head, 0);
-                    rig.Links.Server.WakePeerForSpace();
-                }
-            });
-
-            flicker.Join();
+            rig.Links.FlickerHead().Join();
             Assert.That(rig.Links.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
         }
     }
 
-    /// <summary>A closed sender with one call that was started before.</summary>
-    private sealed class ClosedRig : IDisposable
-    {
-        private readonly LinkPair _links = new();
-
-        public ClosedRig(bool withQueued = false)
-        {
-            Peer = new RawPeer(_links.Server);
-            Sender = new FrameSender(_links.Client, new ReaderRole());
-            Sender.Start(Call, FrameFlags.None, default, default);
-            if (withQueued)
-            {
-                var bytes = new PooledBufferWriter();
-                bytes.Write(SenderRig.Pattern(500_000));
-                Sender.Messages.SendAsync(Call, FrameFlags.Single, bytes);
-            }
-
-            Sender.Close();
-        }
-
-        public RawPeer Peer { get; }
-
-        public FrameSender Sender { get; }
-
-        public RecordingCall Call { get; } = new();
-
-        public void Dispose()
-        {
-            _links.Client.Leave();
-            Peer.Dispose();
-            _links.Dispose();
-        }
-    }
+    private IEnumerable<FrameKind> KindsUntil(FrameKind last, RecordingCall call) =>
+        _rig.Peer.ReceiveUntil(last).Where(frame => frame.Call == call.Id).Select(frame => frame.Kind);
 }

@@ -26,7 +26,7 @@ public class FrameSenderTests
     [Test]
     public void Start_DeferredButMuch_IsPublishedAtOnce()
     {
-        _rig.Sender.Start(new RecordingCall(), FrameFlags.None, SenderRig.Pattern(5_000), default, isDeferred: true);
+        _rig.Sender.Start(new RecordingCall(), FrameFlags.None, BytePattern.Of(5_000), default, isDeferred: true);
 
         Assert.That(_rig.Peer.Receive().Head, Has.Length.EqualTo(5_000));
     }
@@ -67,7 +67,7 @@ public class FrameSenderTests
     public void Start_WithAHeadOfAnySize_ContinuesInAsManyRecordsAsItNeeds(int length, int ring)
     {
         using var rig = new SenderRig(ring: ring);
-        byte[] head = SenderRig.Pattern(length);
+        byte[] head = BytePattern.Of(length);
         int most = Math.Min(rig.Links.Client.Writer.MaxPayloadBytes, ushort.MaxValue);
 
         rig.Start(head);
@@ -122,13 +122,18 @@ public class FrameSenderTests
     public async Task SendMessageAsync_BeyondTheRing_CompletesWhenThePeerHasRead()
     {
         RecordingCall call = _rig.Start();
-        byte[] message = SenderRig.Pattern(200_000);
+        byte[] message = BytePattern.Of(200_000);
         Task sent = _rig.Send(call, message, FrameFlags.HalfClose);
         Assert.That(sent.IsCompleted, Is.False);
 
-        byte[] received = _rig.ReceiveMessages(call);
+        var received = new List<RawFrame> { _rig.Peer.Receive() };
+        while ((received[^1].Flags & FrameFlags.HalfClose) == 0)
+        {
+            received.Add(_rig.Peer.Receive());
+        }
 
-        Assert.That(received, Is.EqualTo(message));
+        Assert.That(received.Select(frame => frame.Call), Is.All.EqualTo(call.Id));
+        Assert.That(received.SelectMany(frame => frame.Body), Is.EqualTo(message));
         await sent.Bounded();
     }
 
@@ -136,7 +141,7 @@ public class FrameSenderTests
     public void SendMessageAsync_InParts_FlagsTheHalfCloseOnTheLast()
     {
         RecordingCall call = _rig.Start();
-        _rig.Send(call, SenderRig.Pattern(20_000), FrameFlags.HalfClose);
+        _rig.Send(call, BytePattern.Of(20_000), FrameFlags.HalfClose);
 
         RawFrame[] frames = [_rig.Peer.Receive(), _rig.Peer.Receive(), _rig.Peer.Receive(), _rig.Peer.Receive()];
 
@@ -156,7 +161,7 @@ public class FrameSenderTests
     {
         using var rig = new SenderRig(ring: 1 << 20);
         RecordingCall call = rig.Start();
-        rig.Send(call, SenderRig.Pattern(100_000), FrameFlags.HalfClose);
+        rig.Send(call, BytePattern.Of(100_000), FrameFlags.HalfClose);
 
         List<RawFrame> frames = rig.Peer.ReceiveAll();
 
@@ -169,7 +174,7 @@ public class FrameSenderTests
     public void Send_BehindAQueuedMessage_KeepsTheOrderOfTheCall()
     {
         RecordingCall call = _rig.Start();
-        _rig.Send(call, SenderRig.Pattern(100_000));
+        _rig.Send(call, BytePattern.Of(100_000));
         _rig.Sender.Send(call, FrameKind.HalfClose, FrameFlags.None, default, default);
         _rig.Send(call, "late"u8);
 
@@ -184,8 +189,8 @@ public class FrameSenderTests
     {
         RecordingCall one = _rig.Start();
         RecordingCall other = _rig.Start();
-        _rig.Send(one, SenderRig.Pattern(150_000));
-        _rig.Send(other, SenderRig.Pattern(150_000));
+        _rig.Send(one, BytePattern.Of(150_000));
+        _rig.Send(other, BytePattern.Of(150_000));
 
         var order = new List<CallId>();
         for (int bytes = 0; bytes < 300_000;)
@@ -205,7 +210,7 @@ public class FrameSenderTests
     {
         RecordingCall large = _rig.Start();
         RecordingCall small = _rig.Start();
-        _rig.Send(large, SenderRig.Pattern(1_000_000));
+        _rig.Send(large, BytePattern.Of(1_000_000));
         _rig.Send(small, "small"u8);
 
         int before = 0;
@@ -220,14 +225,15 @@ public class FrameSenderTests
     }
 
     [Test]
-    public void SendCredit_WithARingFullOfData_UsesTheReserve()
+    public void CreditAndGoAway_WithARingFullOfData_UseTheReserve()
     {
         RecordingCall call = _rig.FillWithData();
         long full = _rig.Tail;
 
         _rig.Sender.SendCredit(call, 100);
-
         Assert.That(_rig.Tail, Is.EqualTo(full + 16), "It did not wait for space.");
+        _rig.Sender.SendGoAway();
+        Assert.That(_rig.Tail, Is.EqualTo(full + 32));
     }
 
     [Test]
@@ -263,17 +269,6 @@ public class FrameSenderTests
 
         RawFrame frame = _rig.Peer.ReceiveAll().Single();
         Assert.That((frame.Kind, frame.Call), Is.EqualTo((FrameKind.GoAway, CallId.None)));
-    }
-
-    [Test]
-    public void SendGoAway_WithARingFullOfData_UsesTheReserve()
-    {
-        _rig.FillWithData();
-        long full = _rig.Tail;
-
-        _rig.Sender.SendGoAway();
-
-        Assert.That(_rig.Tail, Is.EqualTo(full + 16));
     }
 
     [Test]

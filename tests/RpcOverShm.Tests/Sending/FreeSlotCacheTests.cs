@@ -3,7 +3,6 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Tests.Sending;
 
 /// <summary>Each given slot is taken once and in order, also between two threads.</summary>
-[TestFixture]
 public class FreeSlotCacheTests
 {
     private const int Capacity = 64;

@@ -11,18 +11,24 @@ public class MessagePartTests
     private const int Record = FrameWriter.CreditPerRecord;
     private const FrameFlags Only = FrameFlags.Single | FrameFlags.HalfClose;
 
+    private readonly SenderRig _rig = new(ring: 1 << 20);
+    private readonly RecordingCall _call;
+
+    public MessagePartTests() => _call = _rig.Start();
+
+    [TearDown]
+    public void Close() => _rig.Dispose();
+
     [Test]
     public void SendPart_AndTheRest_AreOneMessage()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        byte[] message = SenderRig.Pattern(100_000);
+        byte[] message = BytePattern.Of(100_000);
 
-        Assert.That(rig.SendPart(call, message.AsSpan(0, Chunk), 100_000, Only), Is.EqualTo(Chunk));
-        Assert.That(rig.SendPart(call, message.AsSpan(Chunk, 1), 100_000, Only), Is.EqualTo(1));
-        rig.Send(call, message.AsSpan(Chunk + 1), Only);
+        Assert.That(_rig.SendPart(_call, message.AsSpan(0, Chunk), 100_000, Only), Is.EqualTo(Chunk));
+        Assert.That(_rig.SendPart(_call, message.AsSpan(Chunk, 1), 100_000, Only), Is.EqualTo(1));
+        _rig.Send(_call, message.AsSpan(Chunk + 1), Only);
 
-        List<RawFrame> frames = rig.Peer.ReceiveAll();
+        List<RawFrame> frames = _rig.Peer.ReceiveAll();
         Assert.That(
             frames.Skip(1).Select(frame => (frame.Kind, frame.Flags, frame.Argument)),
             Is.EqualTo(new[]
@@ -39,26 +45,22 @@ public class MessagePartTests
     [Test]
     public void SendPart_IsVisibleAtOnce()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.Peer.ReceiveAll();
+        _rig.Peer.ReceiveAll();
 
-        rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None);
+        _rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None);
 
-        Assert.That(rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(10));
+        Assert.That(_rig.Peer.ReceiveAll().Single().Body, Has.Length.EqualTo(10));
     }
 
     [Test]
     public void SendPart_AfterAMessageOfAStream_BeginsAnother()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.SendPart(call, SenderRig.Pattern(10), 20, FrameFlags.None);
-        rig.Send(call, SenderRig.Pattern(10));
+        _rig.SendPart(_call, BytePattern.Of(10), 20, FrameFlags.None);
+        _rig.Send(_call, BytePattern.Of(10));
 
-        rig.SendPart(call, SenderRig.Pattern(5), 6, FrameFlags.None);
+        _rig.SendPart(_call, BytePattern.Of(5), 6, FrameFlags.None);
 
-        RawFrame last = rig.Peer.ReceiveAll()[^1];
+        RawFrame last = _rig.Peer.ReceiveAll()[^1];
         Assert.That((last.Kind, last.Argument), Is.EqualTo((FrameKind.Message, 6u)));
     }
 
@@ -68,11 +70,11 @@ public class MessagePartTests
         using var rig = new SenderRig(window: Chunk + 2000 + (2 * Record), ring: 1 << 20);
         RecordingCall call = rig.Start();
 
-        int sent = rig.SendPart(call, SenderRig.Pattern(3 * Chunk), 4 * Chunk, FrameFlags.None);
+        int sent = rig.SendPart(call, BytePattern.Of(3 * Chunk), 4 * Chunk, FrameFlags.None);
 
         Assert.That(sent, Is.EqualTo(Chunk + 2000));
         Assert.That(call.Sending.Window, Is.Zero);
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 4 * Chunk, FrameFlags.None), Is.Zero);
+        Assert.That(rig.SendPart(call, BytePattern.Of(10), 4 * Chunk, FrameFlags.None), Is.Zero);
     }
 
     [Test]
@@ -81,7 +83,7 @@ public class MessagePartTests
         using var rig = new SenderRig();
         RecordingCall call = rig.Start();
 
-        int sent = rig.SendPart(call, SenderRig.Pattern(200_000), 300_000, Only);
+        int sent = rig.SendPart(call, BytePattern.Of(200_000), 300_000, Only);
 
         Assert.That(sent, Is.InRange(LinkPair.SmallRing / 2, LinkPair.SmallRing));
         Assert.That(rig.Peer.ReceiveAll().Sum(frame => frame.Body.Length), Is.EqualTo(sent));
@@ -94,52 +96,44 @@ public class MessagePartTests
         RecordingCall call = rig.Start();
         rig.FillWithData();
 
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 20, Only), Is.Zero);
+        Assert.That(rig.SendPart(call, BytePattern.Of(10), 20, Only), Is.Zero);
     }
 
     [Test]
     public void SendPart_OfACallThatIsCutShort_SendsNothing()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.SendPart(call, SenderRig.Pattern(10), 1000, Only);
-        rig.Sender.CutShort(call);
+        _rig.SendPart(_call, BytePattern.Of(10), 1000, Only);
+        _rig.Sender.CutShort(_call);
 
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, Only), Is.Zero);
-        Assert.That(rig.Send(call, SenderRig.Pattern(10), Only).Result, Is.False, "Dropped.");
+        Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, Only), Is.Zero);
+        Assert.That(_rig.Send(_call, BytePattern.Of(10), Only).Result, Is.False, "Dropped.");
     }
 
     [Test]
     public void BreakOff_OfAMessageThatIsHalfSent_SaysSoAndSendsNoMoreOfIt()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None);
+        _rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None);
 
-        Assert.That(rig.Sender.Messages.BreakOff(call));
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None), Is.Zero);
-        Assert.That(rig.Send(call, SenderRig.Pattern(990)).Result, Is.False, "Dropped.");
+        Assert.That(_rig.Sender.Messages.BreakOff(_call));
+        Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None), Is.Zero);
+        Assert.That(_rig.Send(_call, BytePattern.Of(990)).Result, Is.False, "Dropped.");
     }
 
     [Test]
     public void BreakOff_BetweenMessages_LeavesWholeOnesAlone()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.Send(call, SenderRig.Pattern(10));
+        _rig.Send(_call, BytePattern.Of(10));
 
-        Assert.That(rig.Sender.Messages.BreakOff(call), Is.False);
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, FrameFlags.None), Is.Zero);
-        Assert.That(rig.Send(call, SenderRig.Pattern(1000)).Result, "A whole one still goes.");
+        Assert.That(_rig.Sender.Messages.BreakOff(_call), Is.False);
+        Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, FrameFlags.None), Is.Zero);
+        Assert.That(_rig.Send(_call, BytePattern.Of(1000)).Result, "A whole one still goes.");
     }
 
     [Test]
     public void SendPart_OfACallThatHasEnded_SendsNothing()
     {
-        using var rig = new SenderRig(ring: 1 << 20);
-        RecordingCall call = rig.Start();
-        rig.Sender.Drop(call);
+        _rig.Sender.Drop(_call);
 
-        Assert.That(rig.SendPart(call, SenderRig.Pattern(10), 1000, Only), Is.Zero);
+        Assert.That(_rig.SendPart(_call, BytePattern.Of(10), 1000, Only), Is.Zero);
     }
 }

@@ -13,7 +13,7 @@ public class PendingUserCodeTests
 
     // As the records of a stream do, which arrive faster than a pool thread starts.
     [Test]
-    public async Task QueueWork_AgainAndAgain_IsOneHopUntilItRuns()
+    public async Task QueueUserCode_AgainAndAgain_IsOneWorkItemUntilItRuns()
     {
         var hasRun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         _call.OnWork = work => hasRun.TrySetResult();
@@ -32,7 +32,7 @@ public class PendingUserCodeTests
 
     // The reading thread queues the code or runs it inline; pool threads run all pending code that they find.
     [Test]
-    public void Work_ThatIsAddedWhileOtherRuns_RunsAfterwards()
+    public void UserCode_ThatIsAddedWhileOtherRuns_RunsAfterwards()
     {
         int added = 0;
         int seen = 0;

@@ -132,7 +132,6 @@ internal sealed class RecordingCall : ConnectionCall
 
     public override void GrantCredit(uint bytes) => Grants.Add(bytes);
 
-
     protected override void Execute(PendingUserCode work) => OnWork?.Invoke(work);
 
     private void Note(string what)

@@ -9,6 +9,8 @@ namespace RpcOverShm.Tests.Sending;
 /// <summary>A sender at one end of a link, and at the other a peer that reads only when the test asks for it.</summary>
 internal sealed class SenderRig : IDisposable
 {
+    private bool _isClosed;
+
     public SenderRig(uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing)
     {
         Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls);
@@ -26,13 +28,6 @@ internal sealed class SenderRig : IDisposable
 
     /// <summary>The position up to which the sender has published its ring.</summary>
     public long Tail => Links.ClientSegment.Own.Tail;
-
-    public static byte[] Pattern(int length)
-    {
-        byte[] bytes = new byte[length];
-        new BytePattern(1).Fill(bytes);
-        return bytes;
-    }
 
     public StartResult TryStart(RecordingCall call, ReadOnlySpan<byte> head = default) =>
         Sender.Start(call, FrameFlags.None, head, default);
@@ -62,33 +57,28 @@ internal sealed class SenderRig : IDisposable
         call.RunUserCode();
     }
 
-    /// <summary>Receives frames of one call up to its half-close; returns the bytes of its messages.</summary>
-    public byte[] ReceiveMessages(RecordingCall call)
-    {
-        var bytes = new List<byte>();
-        RawFrame frame;
-        do
-        {
-            frame = Peer.Receive();
-            Assert.That(frame.Call, Is.EqualTo(call.Id));
-            bytes.AddRange(frame.Body);
-        }
-        while ((frame.Flags & FrameFlags.HalfClose) == 0);
-        return [.. bytes];
-    }
-
     /// <summary>Fills the ring with parts of a message until it has no room for data.</summary>
     public RecordingCall FillWithData()
     {
         RecordingCall call = Start();
-        Send(call, Pattern(500_000));
+        Send(call, BytePattern.Of(500_000));
         return call;
+    }
+
+    /// <summary>Closes the sender, which must happen only once.</summary>
+    public void CloseSender()
+    {
+        if (!_isClosed)
+        {
+            _isClosed = true;
+            Sender.Close();
+        }
     }
 
     public void Dispose()
     {
         Links.Client.Close(new CloseReason(CloseKind.Local, "The test is over."));
-        Sender.Close();
+        CloseSender();
         Links.Client.Leave();
         Peer.Dispose();
         Links.Dispose();

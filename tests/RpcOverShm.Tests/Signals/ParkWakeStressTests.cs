@@ -14,7 +14,7 @@ public class ParkWakeStressTests
     private const int Capacity = 4096;
 
     // Far longer than any wake-up takes, so that a timeout proves a lost wake-up.
-    private static readonly TimeSpan s_backstop = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(5);
 
     [TestCase("waitv", 40_000)]
     [TestCase("futex", 40_000)]
@@ -33,7 +33,7 @@ public class ParkWakeStressTests
 
         TestContext.Out.WriteLine(
             $"{consumer.Records} records, {consumer.Sleeps} sleeps for data, {producer.Sleeps} for space.");
-        Assert.That((producer.Backstops, consumer.Backstops), Is.EqualTo((0, 0)));
+        Assert.That((producer.LostWakeups, consumer.LostWakeups), Is.EqualTo((0, 0)));
         Assert.That(consumer.Records, Is.EqualTo(producer.Records));
         Assert.That(producer.Sleeps, Is.Positive);
     }
@@ -55,7 +55,7 @@ public class ParkWakeStressTests
 
         public int Records { get; private set; }
 
-        public int Backstops { get; private set; }
+        public int LostWakeups { get; private set; }
 
         public void Produce(Side consumer)
         {
@@ -105,8 +105,8 @@ public class ParkWakeStressTests
             {
                 _sleeps++;
                 DelayAtTimes();
-                bool wasWoken = signal.Wait(ring.TailAsSeen, SharedWord.LowHalf(position), localEvents, s_backstop);
-                Backstops += !wasWoken && ring.Reader.HasData ? 1 : 0;
+                bool wasWoken = signal.Wait(ring.TailAsSeen, SharedWord.LowHalf(position), localEvents, s_longest);
+                LostWakeups += !wasWoken && ring.Reader.HasData ? 1 : 0;
             }
 
             ring.Reader.Disarm();
@@ -122,8 +122,8 @@ public class ParkWakeStressTests
                 {
                     _sleeps++;
                     DelayAtTimes();
-                    bool wasWoken = signal.Wait(ring.HeadAsSeen, SharedWord.LowHalf(head), localEvents, s_backstop);
-                    Backstops += !wasWoken && ring.Head != head ? 1 : 0;
+                    bool wasWoken = signal.Wait(ring.HeadAsSeen, SharedWord.LowHalf(head), localEvents, s_longest);
+                    LostWakeups += !wasWoken && ring.Head != head ? 1 : 0;
                 }
 
                 ring.Writer.UnparkForSpace();

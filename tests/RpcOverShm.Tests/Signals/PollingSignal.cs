@@ -15,8 +15,8 @@ internal sealed class PollingSignal : ISignal
     private static readonly TimeSpan s_longestPause = TimeSpan.FromMilliseconds(8);
 
     private readonly object _gate = new();
-    private uint _localEvents;   // local events
-    private uint _wakes;       // wakes of any word
+    private uint _localEvents;
+    private uint _wakes; // of any word
 
     public uint LocalEvents => Volatile.Read(ref _localEvents);
 

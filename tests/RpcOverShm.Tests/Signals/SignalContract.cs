@@ -68,7 +68,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void Wait_WithAnOldSampleOfAttention_ReturnsAtOnce()
+    public void Wait_AfterALocalEventSinceTheSample_ReturnsAtOnce()
     {
         uint sample = _signal.LocalEvents;
         _signal.RaiseLocalEvent();
@@ -91,9 +91,8 @@ public abstract class SignalContract
         Assert.That(sleeper.Join().WasWoken);
     }
 
-    [TestCase(false)]
-    [TestCase(true)]
-    public void Wake_ByThePeerAfterItsStore_WakesAllSleepers(bool areAsleep)
+    [Test]
+    public void Wake_ByThePeerAfterItsStore_WakesAllSleepers([Values] bool areAsleep)
     {
         Sleeper[] sleepers = NewSleepers(areAsleep);
 
@@ -114,11 +113,10 @@ public abstract class SignalContract
         Assert.That(sleepers.Select(sleeper => sleeper.Join().WasWoken), Is.All.True);
     }
 
-    [TestCase(false)]
-    [TestCase(true)]
-    public void RaiseAttention_Once_WakesAllSleepersOnAllWords(bool areAsleep)
+    [Test]
+    public void RaiseLocalEvent_Once_WakesAllSleepersOnAllWords([Values] bool areAsleep)
     {
-        Sleeper[] sleepers = NewSleepers(areAsleep);
+        Sleeper[] sleepers = [.. NewSleepers(areAsleep), NewSleeper(isOnOtherWord: true)];
 
         _signal.RaiseLocalEvent();
 
@@ -126,7 +124,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void RaiseAttention_OfTheOtherSide_IsNotThisOnes()
+    public void RaiseLocalEvent_OfTheOtherSide_IsNotThisOnes()
     {
         uint before = _signal.LocalEvents;
 
@@ -136,7 +134,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void RaiseAttention_WithNobodyAsleep_Counts()
+    public void RaiseLocalEvent_WithNobodyAsleep_Counts()
     {
         uint before = _signal.LocalEvents;
 
@@ -147,7 +145,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void RaiseAttention_InAStorm_IsNeverMissed()
+    public void RaiseLocalEvent_InAStorm_IsNeverMissed()
     {
         // Each round begins as soon as the last event was seen, so the next event meets any step on the way to sleep.
         const int Rounds = 100_000;
@@ -189,7 +187,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void RaiseAttention_FromManyThreadsOverManySleepers_ReachesEachAndReturns()
+    public void RaiseLocalEvent_FromManyThreadsOverManySleepers_ReachesEachAndReturns()
     {
         const int Sleepers = 3;
         const int RaisesEach = 2_000;
@@ -234,14 +232,13 @@ public abstract class SignalContract
         Sleeper sleeper = NewSleeper().WaitUntilAsleep();
 
         // A thread that sleeps in cooperative mode would block this collection until it wakes.
-        TestThread collector = TestThread.Start("collector", () =>
+        TestThread.Start("collector", () =>
         {
             for (int i = 0; i < 10; i++)
             {
                 GC.Collect();
             }
-        });
-        collector.Join();
+        }).Join();
 
         Assert.That(sleeper.IsAlive);
         _signal.RaiseLocalEvent();
@@ -249,7 +246,7 @@ public abstract class SignalContract
     }
 
     [Test]
-    public void RaiseAttention_AfterManyWaits_FindsNobodyLeftBehind()
+    public void RaiseLocalEvent_AfterManyWaits_FindsNobodyLeftBehind()
     {
         // A sleeper that remains in a list would keep RaiseLocalEvent from returning.
         for (int i = 0; i < 1000; i++)
@@ -258,7 +255,9 @@ public abstract class SignalContract
             _signal.Wait(Word, 0, _signal.LocalEvents - 1, s_long);
         }
 
+        uint before = _signal.LocalEvents;
         TestThread.Start("raiser", _signal.RaiseLocalEvent).Join();
+        Assert.That(_signal.LocalEvents, Is.EqualTo(before + 1));
     }
 
     /// <summary>Creates the implementation under test.</summary>

@@ -60,45 +60,36 @@ public class DuplexBytesEndTests
         Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
     }
 
-    [TestCase(true)]
-    [TestCase(false)]
-    public async Task PeersDeath_WhileOneReads_EndsTheRead(bool isBlocking)
+    [Test]
+    public void PeersDeath_WhileOneReads_EndsTheRead([Values] bool isBlocking)
     {
-        Task read = isBlocking
-            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
-            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+        Task read = StartRead(isBlocking);
 
         _streams.Links.Sockets.Client.Dispose();
 
         Assert.That(async () => await read.Bounded(), Throws.TypeOf<IOException>());
-        await Task.CompletedTask;
     }
 
-    [TestCase(true)]
-    [TestCase(false)]
-    public async Task PeersDeath_WhileOneWrites_EndsTheWrite(bool isBlocking)
+    [Test]
+    public void PeersDeath_WhileOneWrites_EndsTheWrite([Values] bool isBlocking)
     {
         byte[] lots = new byte[1 << 20];
         Task write = isBlocking
-            ? Task.Factory.StartNew(() => Other.Write(lots), TaskCreationOptions.LongRunning)
+            ? Timeouts.OnThread(() => Other.Write(lots))
             : Other.WriteAsync(lots, CancellationToken.None).AsTask();
         Assert.That(() => _streams.Links.ServerSegment.Own.Tail, Is.GreaterThan(50_000).After(20_000, 2));
 
         _streams.Links.Sockets.Client.Dispose();
 
         Assert.That(async () => await write.Bounded(), Throws.TypeOf<IOException>());
-        await Task.CompletedTask;
     }
 
-    [TestCase(true)]
-    [TestCase(false)]
-    public async Task Close_WhileOneReadsHere_EndsTheRead(bool isBlocking)
+    [Test]
+    public void Close_WhileOneReadsHere_EndsTheRead([Values] bool isBlocking)
     {
-        Task read = isBlocking
-            ? Task.Factory.StartNew(() => Other.Read(_buffer), TaskCreationOptions.LongRunning)
-            : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
+        Task read = StartRead(isBlocking);
 
-        await Task.Run(Other.Close).Bounded();
+        TestThread.Start("closer", Other.Close).Join();
 
         Assert.That(async () => await read.Bounded(), Throws.InstanceOf<ObjectDisposedException>());
     }
@@ -121,4 +112,8 @@ public class DuplexBytesEndTests
         Assert.That(() => _streams.Links.Server.IsPeerGone, Is.True.After(20_000, 2));
         Assert.That(() => Other.Write("x"u8), Throws.TypeOf<IOException>());
     }
+
+    private Task<int> StartRead(bool isBlocking) => isBlocking
+        ? Timeouts.OnThread(() => Other.Read(_buffer))
+        : Other.ReadAsync(_buffer, CancellationToken.None).AsTask();
 }

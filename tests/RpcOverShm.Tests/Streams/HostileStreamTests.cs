@@ -15,6 +15,8 @@ public class HostileStreamTests
 {
     private readonly LinkPair _links = new(purpose: ConnectionPurpose.ByteStream);
     private readonly byte[] _buffer = new byte[100];
+    private RawPeer _peer = null!;
+    private DuplexBytes _stream = null!;
 
     private static readonly Dictionary<string, RawFrame> s_frames = new()
     {
@@ -30,83 +32,73 @@ public class HostileStreamTests
 
     private static IEnumerable<string> Frames => s_frames.Keys;
 
+    [SetUp]
+    public void Open()
+    {
+        _peer = new RawPeer(_links.Client);
+        _stream = new DuplexBytes(_links.Server);
+    }
+
     [TearDown]
-    public void Close() => _links.Dispose();
+    public void Close()
+    {
+        _stream.Close();
+        _peer.Dispose();
+        _links.Dispose();
+    }
 
     [TestCaseSource(nameof(Frames))]
     public void Read_OfAFrameThatMayNotCome_IsAnErrorAfterTheBytesBefore(string name)
     {
-        using var peer = new RawPeer(_links.Client);
-        var stream = new DuplexBytes(_links.Server);
-        peer.Send(new RawFrame(FrameKind.Bytes, Body: [1, 2, 3]));
-        peer.Send(s_frames[name]);
+        _peer.Send(new RawFrame(FrameKind.Bytes, Body: [1, 2, 3]));
+        _peer.Send(s_frames[name]);
 
-        Assert.That(stream.Read(_buffer), Is.EqualTo(3));
-        Assert.That(() => stream.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("The peer sent"));
+        Assert.That(_stream.Read(_buffer), Is.EqualTo(3));
+        Assert.That(() => _stream.Read(_buffer), Throws.TypeOf<IOException>().With.Message.Contains("The peer sent"));
         Assert.That(_links.Server.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
-        stream.Close();
     }
 
     [Test]
     public void Read_OfAnImpossibleTail_IsAnError()
     {
-        using var peer = new RawPeer(_links.Client);
-        var stream = new DuplexBytes(_links.Server);
         SharedMemoryOrder.WriteFenced(ref _links.ClientSegment.Own.Tail, -16);
 
         Assert.That(
-            () => stream.Read(_buffer),
+            () => _stream.Read(_buffer),
             Throws.TypeOf<IOException>().With.InnerException.TypeOf<RingCorruptedException>());
-        stream.Close();
     }
 
     [Test]
     public void Read_OfBytesAfterTheEnd_IsStillTheEnd()
     {
-        using var peer = new RawPeer(_links.Client);
-        var stream = new DuplexBytes(_links.Server);
-        peer.Send(new RawFrame(FrameKind.BytesEnd));
-        peer.Send(new RawFrame(FrameKind.Bytes, Body: [1]));
+        _peer.Send(new RawFrame(FrameKind.BytesEnd));
+        _peer.Send(new RawFrame(FrameKind.Bytes, Body: [1]));
 
-        Assert.That(stream.Read(_buffer), Is.Zero);
-        stream.Close();
+        Assert.That(_stream.Read(_buffer), Is.Zero);
     }
 
     [Test]
     public void Read_OfEmptyRecords_SkipsThem()
     {
-        using var peer = new RawPeer(_links.Client);
-        var stream = new DuplexBytes(_links.Server);
-        peer.Send(new RawFrame(FrameKind.Bytes));
-        peer.Send(new RawFrame(FrameKind.Bytes));
-        peer.Send(new RawFrame(FrameKind.Bytes, Body: [7]));
+        _peer.Send(new RawFrame(FrameKind.Bytes));
+        _peer.Send(new RawFrame(FrameKind.Bytes));
+        _peer.Send(new RawFrame(FrameKind.Bytes, Body: [7]));
 
-        Assert.That((stream.Read(_buffer), _buffer[0]), Is.EqualTo((1, (byte)7)));
-        stream.Close();
+        Assert.That((_stream.Read(_buffer), _buffer[0]), Is.EqualTo((1, (byte)7)));
     }
 
     [Test]
-    public void Write_WithAHeadThatFlickers_IsAnErrorAndNothingElse()
+    public void Write_WithAHeadThatFlickers_IsAnErrorAndNothingElse([Values] bool isBlocking)
     {
         // The writer reads the head once for space and once before sleeping. Each read may meet the wrong value.
         for (int i = 0; i < 30; i++)
         {
-            using var flicker = new FlickeringPeer();
-
-            Assert.That(() => flicker.Stream.Write(new byte[1 << 20]), Throws.TypeOf<IOException>());
-        }
-    }
-
-    [Test]
-    public void WriteAsync_WithAHeadThatFlickers_IsAnErrorAndNothingElse()
-    {
-        for (int i = 0; i < 30; i++)
-        {
-            using var flicker = new FlickeringPeer();
+            using var streams = new StreamPair();
+            TestThread flicker = streams.Links.FlickerHead();
 
             Assert.That(
-                async () => await flicker.Stream.WriteAsync(new byte[1 << 20], CancellationToken.None).Bounded(),
-                Throws.TypeOf<IOException>());
+                () => streams.One.WriteAllAsync(new byte[1 << 20], isBlocking).Bounded(), Throws.TypeOf<IOException>());
+            flicker.Join();
         }
     }
 
@@ -134,39 +126,5 @@ public class HostileStreamTests
 
         // Possibly fewer: threads of the previous test may still have been leaving.
         Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(mappings).After(20_000, 10));
-    }
-
-    /// <summary>A stream whose peer alternates between a right and a wrong head.</summary>
-    private sealed class FlickeringPeer : IDisposable
-    {
-        private readonly LinkPair _links = new(purpose: ConnectionPurpose.ByteStream);
-        private readonly RawPeer _peer;
-        private readonly TestThread _thread;
-
-        public FlickeringPeer()
-        {
-            _peer = new RawPeer(_links.Server);
-            Stream = new DuplexBytes(_links.Client);
-            _thread = TestThread.Start("flicker", () =>
-            {
-                while (!_links.Client.IsClosed)
-                {
-                    SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Head, 8);
-                    Thread.SpinWait(20);
-                    SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Head, 0);
-                    _links.Server.WakePeerForSpace();
-                }
-            });
-        }
-
-        public DuplexBytes Stream { get; }
-
-        public void Dispose()
-        {
-            _thread.Join();
-            Stream.Close();
-            _peer.Dispose();
-            _links.Dispose();
-        }
     }
 }

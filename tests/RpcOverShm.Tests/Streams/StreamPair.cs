@@ -7,14 +7,13 @@ namespace RpcOverShm.Tests.Streams;
 /// <summary>The two ends of a byte stream, both in this process.</summary>
 internal sealed class StreamPair : IDisposable
 {
-    public StreamPair(int ring = LinkPair.SmallRing)
+    public StreamPair()
     {
-        Links = new LinkPair(ring, ring, purpose: ConnectionPurpose.ByteStream);
         One = new DuplexBytes(Links.Client);
         Other = new DuplexBytes(Links.Server);
     }
 
-    public LinkPair Links { get; }
+    public LinkPair Links { get; } = new(purpose: ConnectionPurpose.ByteStream);
 
     public DuplexBytes One { get; }
 
@@ -26,4 +25,23 @@ internal sealed class StreamPair : IDisposable
         Other.Close();
         Links.Dispose();
     }
+}
+
+/// <summary>Reads and writes of both kinds: blocking ones end before they return.</summary>
+internal static class StreamCalls
+{
+    public static async Task WriteAllAsync(this DuplexBytes stream, ReadOnlyMemory<byte> bytes, bool isBlocking)
+    {
+        if (isBlocking)
+        {
+            stream.Write(bytes.Span);
+        }
+        else
+        {
+            await stream.WriteAsync(bytes, CancellationToken.None);
+        }
+    }
+
+    public static async Task<int> ReadAsync(this DuplexBytes stream, Memory<byte> buffer, bool isBlocking) =>
+        isBlocking ? stream.Read(buffer.Span) : await stream.ReadAsync(buffer, CancellationToken.None);
 }

@@ -7,26 +7,26 @@ namespace RpcOverShm.Tests.Connections;
 /// for nothing keeps searching for work and takes a processor from the threads that copy. The count is that of this
 /// process, which uses the pool for little else.
 /// </summary>
-public class PoolHopTests
+public class PoolWorkItemTests
 {
     private const int Calls = 100;
     private const int Bytes = 4 << 20;
 
     [Test]
     public async Task LargeUnaryCalls_ThatRunInline_LeaveThePoolAlone() =>
-        Assert.That(await CountHopsAsync(ShmSchedulingMode.Inline), Is.LessThan(Calls / 2));
+        Assert.That(await CountWorkItemsAsync(ShmSchedulingMode.Inline), Is.LessThan(Calls / 2));
 
     // One work item per call, for any number of records: the method starts when the whole request is there.
     [Test]
-    public async Task LargeUnaryCalls_ThatRunOnThePool_HopOnceEach() =>
+    public async Task LargeUnaryCalls_ThatRunOnThePool_QueueOneWorkItemEach() =>
         Assert.That(
-            await CountHopsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
+            await CountWorkItemsAsync(ShmSchedulingMode.ThreadPool, atLeast: Calls), Is.InRange(Calls, Calls * 3 / 2));
 
     /// <summary>Counts the work items of both ends. An item is counted after its answer was sent.</summary>
-    private static async Task<long> CountHopsAsync(ShmSchedulingMode mode, int atLeast = 0)
+    private static async Task<long> CountWorkItemsAsync(ShmSchedulingMode mode, int atLeast = 0)
     {
         using var directory = new TestDirectory();
-        string address = "shm://" + directory.Combine("hops.sock");
+        string address = "shm://" + directory.Combine("items.sock");
         await using var server = new ShmServer(
             address, new ShmServerOptions { Scheduling = mode, MaxReceiveMessageSize = null });
         server.Services.Add(Conformance.BindService(new ConformanceService()));

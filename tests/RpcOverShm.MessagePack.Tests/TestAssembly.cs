@@ -1,8 +1,0 @@
-using MessagePack.Internal;
-using RpcOverShm.MessagePack.Tests;
-using RpcOverShm.MessagePack.Tests.Objects;
-
-// A new instance for each test, because fixtures keep the objects of a test in fields.
-[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-[assembly: HangGuard]
-[assembly: GeneratedAssemblyMessagePackResolver(typeof(AnnouncedResolver), 3, 1)]

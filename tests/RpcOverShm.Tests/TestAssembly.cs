@@ -1,7 +1,0 @@
-using System.Runtime.Versioning;
-using RpcOverShm.Tests;
-
-// A new instance for each test, because fixtures keep the objects of a test in fields.
-[assembly: FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-[assembly: HangGuard]
-[assembly: SupportedOSPlatform("linux")]
