@@ -36,6 +36,23 @@ public sealed class Script
     public static Method<Payload, Payload> Define(MethodType type, string name, string service = ServiceName) =>
         new(type, service, name, s_marshaller, s_marshaller);
 
+    /// <summary>Creates a script whose methods all run the delegate.</summary>
+    public static Script Everywhere(Func<ServerCallContext, Task> act) => new()
+    {
+        Unary = async (request, context) =>
+        {
+            await act(context);
+            return request;
+        },
+        ClientStream = async (_, context) =>
+        {
+            await act(context);
+            return Payloads.Empty;
+        },
+        ServerStream = (_, _, context) => act(context),
+        Duplex = (_, _, context) => act(context),
+    };
+
     public ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
         .AddMethod(UnaryMethod, (request, context) => Unary(request, context))
         .AddMethod(ClientStreamMethod, (requests, context) => ClientStream(requests, context))

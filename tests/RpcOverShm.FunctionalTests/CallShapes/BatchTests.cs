@@ -4,15 +4,19 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
 {
     private const string Hold = "hold";
 
+    private ShmCallBatch? _batch;
+
+    [TearDown]
+    public void DisposeBatch() => _batch?.Dispose();
+
     [TestCase(1, 64 << 10)]
     [TestCase(300, 64 << 10)]
     [TestCase(2000, 64 << 10)]
     [TestCase(2000, 4 << 20)]
     public async Task Send_OfManyCalls_AnswersEach(int calls, int ring)
     {
-        ShmRig rig = await StartShmAsync(new Script(), new RigOptions { RingCapacity = ring });
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(
+            new Script(), new RigOptions { RingCapacity = ring });
         AsyncUnaryCall<Payload>[] recorded =
             [.. Enumerable.Range(0, calls).Select(i => client.UnaryAsync(Payloads.OfSize(i, (ulong)i)))];
 
@@ -28,9 +32,8 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     public async Task Send_OfMessagesOfAllSizes_AnswersEach()
     {
         int[] sizes = [0, 1, 16 << 10, (16 << 10) + 1, 1_000_000, 5, 3_000_000, 100_000];
-        ShmRig rig = await StartShmAsync(new Script(), RigOptions.AnySize with { RingCapacity = 64 << 10 });
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(
+            new Script(), RigOptions.AnySize with { RingCapacity = 64 << 10 });
         AsyncUnaryCall<Payload>[] recorded = [.. sizes.Select(size => client.UnaryAsync(Payloads.OfSize(size)))];
 
         await batch.SendAsync().Bounded();
@@ -42,9 +45,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Calls_OfABatch_EndEachByItself()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(HoldingScript());
         using var cancel = new CancellationTokenSource();
         AsyncUnaryCall<Payload> plain = client.UnaryAsync(Payloads.Of("plain"));
         AsyncUnaryCall<Payload> failing = client.UnaryAsync(Payloads.Of("fail"));
@@ -71,12 +72,10 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Metadata_OfEachCall_IsItsOwn()
     {
-        ShmRig rig = await StartShmAsync(new Script
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(new Script
         {
             Unary = (_, context) => Task.FromResult(Payloads.Of(context.RequestHeaders.GetValue("number") ?? "none")),
         });
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
         AsyncUnaryCall<Payload>[] recorded = [.. Enumerable.Range(0, 50).Select(i => client.UnaryAsync(
             Payloads.Empty, new CallOptions(i % 5 == 0 ? null : new Metadata { { "number", $"{i}" } })))];
 
@@ -91,9 +90,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task FirstCall_OfABatch_RunsBeforeItIsSent()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(HoldingScript());
 
         AsyncUnaryCall<Payload> first = client.UnaryAsync(Payloads.Of("first"));
         Assert.That((await first.ResponseAsync.Bounded()).Text(), Is.EqualTo("first"));
@@ -106,9 +103,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Deadline_OfARecordedCall_RunsFromTheRecording()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(HoldingScript());
         AsyncUnaryCall<Payload> other = client.UnaryAsync(Payloads.Of("other"));
         AsyncUnaryCall<Payload> expired = client.UnaryAsync(
             Payloads.Of(Hold), new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(20)));
@@ -123,9 +118,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Recording_FromManyThreads_LosesNothing()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(new Script());
         AsyncUnaryCall<Payload>[][] recorded = await Task.WhenAll(Enumerable.Range(0, 8).Select(thread =>
             Timeouts.OnThread(() => Enumerable.Range(0, 250).Select(i =>
                 client.UnaryAsync(Payloads.OfSize(i, (ulong)thread))).ToArray()))).Bounded();
@@ -142,9 +135,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task OtherShapes_OnABatch_AreRefusedAtOnce()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(new Script());
 
         Assert.That(
             () => client.Unary(Payloads.Empty), Throws.InvalidOperationException.With.Message.Contains("batch"));
@@ -156,9 +147,7 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Batch_OnceSent_TakesNoMoreAndIsNotSentAgain()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        using ShmCallBatch batch = rig.ShmChannel.CreateBatch();
-        var client = new ScriptClient(batch.CallInvoker);
+        (ShmCallBatch batch, ScriptClient client) = await OpenAsync(new Script());
         AsyncUnaryCall<Payload> call = client.UnaryAsync(Payloads.Of("one"));
         await batch.SendAsync().Bounded();
 
@@ -224,6 +213,13 @@ internal sealed class BatchTests() : RigFixture(RigKind.Shm)
         await rig.ShmChannel.ShutdownAsync().Bounded();
 
         Assert.That(() => rig.ShmChannel.CreateBatch(), Throws.TypeOf<ObjectDisposedException>());
+    }
+
+    private async Task<(ShmCallBatch Batch, ScriptClient Client)> OpenAsync(Script script, RigOptions? options = null)
+    {
+        ShmRig rig = await StartShmAsync(script, options);
+        _batch = rig.ShmChannel.CreateBatch();
+        return (_batch, new ScriptClient(_batch.CallInvoker));
     }
 
     private static Script HoldingScript() => new()

@@ -9,6 +9,7 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
 {
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     [Item("O1")]
+    [Item("X_RequestHeaders")]
     public async Task Headers_AreTheRequestsMetadataInEveryShape(MethodType shape)
     {
         var seen = new TaskCompletionSource<string?>();
@@ -70,19 +71,6 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         Assert.That(() => rig.Client.ClientStream(options), Throws.TypeOf(expected));
         Assert.That(() => rig.Client.Duplex(options), Throws.TypeOf(expected));
         Assert.That(rig.Client.Unary(Payloads.Of("alive")).Text(), Is.EqualTo("alive"));
-    }
-
-    [Test]
-    [Item("O2")]
-    public async Task Deadline_MaxValueOrFarAway_IsNone([Values] bool isMaxValue)
-    {
-        CallRig rig = await StartAsync(new Script());
-        var options = new CallOptions(deadline: isMaxValue ? DateTime.MaxValue : DateTime.UtcNow.AddYears(500));
-
-        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("a"), options)).Bounded();
-        Payload awaited = await rig.Client.UnaryAsync(Payloads.Of("b"), options).ResponseAsync.Bounded();
-
-        Assert.That(blocking.Text() + awaited.Text(), Is.EqualTo("ab"));
     }
 
     [TestCase(DateTimeKind.Utc)]
@@ -209,30 +197,6 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
 
     [Test]
     [Item("O5")]
-    public async Task PropagationToken_CannotBeMade()
-    {
-        var thrown = new TaskCompletionSource<Exception?>();
-        CallRig rig = await StartAsync(Noting(context =>
-        {
-            try
-            {
-                context.CreatePropagationToken();
-                thrown.SetResult(null);
-            }
-            catch (Exception exception)
-            {
-                thrown.SetResult(exception);
-            }
-        }));
-
-        await rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(propagationToken: null)).ResponseAsync.Bounded();
-
-        // Only Grpc.Core can create one.
-        Assert.That(await thrown.Task.Bounded(), IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
-    }
-
-    [Test]
-    [Item("O5")]
     public async Task PropagationToken_OfGrpcCore_IsIgnored()
     {
         var seen = new TaskCompletionSource<ContextPropagationToken>();
@@ -280,11 +244,14 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
         var seen = new TaskCompletionSource<(string? Header, DateTime Deadline)>();
         CallRig rig = await StartAsync(
             Noting(context => seen.SetResult((context.RequestHeaders.GetValue("key"), context.Deadline))));
-        var change = new ChangingInterceptor(options => options
-            .WithHeaders(new Metadata { { "key", "changed" } })
-            .WithDeadline(DateTime.UtcNow.AddHours(1))
-            .WithWaitForReady()
-            .WithWriteOptions(new WriteOptions(WriteFlags.NoCompress)));
+        var change = new ClientInterceptor
+        {
+            Change = options => options
+                .WithHeaders(new Metadata { { "key", "changed" } })
+                .WithDeadline(DateTime.UtcNow.AddHours(1))
+                .WithWaitForReady()
+                .WithWriteOptions(new WriteOptions(WriteFlags.NoCompress)),
+        };
         var options = new CallOptions(new Metadata { { "key", "original" } });
 
         await new ScriptClient(rig.Channel.Intercept(change)).UnaryAsync(Payloads.Empty, options)
@@ -298,27 +265,9 @@ internal sealed class CallOptionTests(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>Returns a script whose methods pass their context to a delegate and return.</summary>
-    private static Script Noting(Action<ServerCallContext> note) => new()
+    private static Script Noting(Action<ServerCallContext> note) => Everywhere(context =>
     {
-        Unary = (request, context) =>
-        {
-            note(context);
-            return Task.FromResult(request);
-        },
-        ClientStream = (_, context) =>
-        {
-            note(context);
-            return Task.FromResult(Payloads.Empty);
-        },
-        ServerStream = (_, _, context) =>
-        {
-            note(context);
-            return Task.CompletedTask;
-        },
-        Duplex = (_, _, context) =>
-        {
-            note(context);
-            return Task.CompletedTask;
-        },
-    };
+        note(context);
+        return Task.CompletedTask;
+    });
 }

@@ -4,58 +4,23 @@ namespace RpcOverShm.FunctionalTests.CallShapes;
 [EveryRig]
 internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
 {
-    [Test]
+    [TestCase(MethodType.Unary, "Unary")]
+    [TestCase(MethodType.ClientStreaming, "ClientStream")]
+    [TestCase(MethodType.ServerStreaming, "ServerStream")]
+    [TestCase(MethodType.DuplexStreaming, "Duplex")]
     [Item("X_Method")]
-    public async Task Method_IsTheFullNameInEveryShape()
+    public async Task Method_IsTheFullName(MethodType shape, string name)
     {
-        var seen = new List<string>();
+        string? seen = null;
         CallRig rig = await UseAsync(Everywhere(context =>
         {
-            lock (seen)
-            {
-                seen.Add(context.Method);
-            }
-
+            seen = context.Method;
             return Task.CompletedTask;
         }));
 
-        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
-        await rig.Client.ClientStream().ResponseAsync.Bounded();
-        await rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync();
-        await rig.Client.Duplex().ResponseStream.ToListAsync();
+        await AnyCall.Start(rig.Invoker, shape).Outcome.Bounded();
 
-        Assert.That(seen, Is.EqualTo(new[]
-        {
-            "/rpcovershm.testing.Script/Unary",
-            "/rpcovershm.testing.Script/ClientStream",
-            "/rpcovershm.testing.Script/ServerStream",
-            "/rpcovershm.testing.Script/Duplex",
-        }));
-    }
-
-    [Test]
-    [Item("X_Host")]
-    public async Task Host_IsTheAuthority()
-    {
-        string host = await SeenAsync(context => context.Host);
-
-        Assert.That(host, IsDotNet ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1"));
-    }
-
-    [Test]
-    [NotOn(RigKind.GrpcDotNet, "GrpcChannel ignores the host of a call.")]
-    [Item("X_Host")]
-    public async Task Host_IsWhatTheCallNames()
-    {
-        CallRig rig = await UseAsync(new Script
-        {
-            Unary = (_, context) => Task.FromResult(Payloads.Of(context.Host)),
-        });
-
-        Payload host = await rig.Invoker.AsyncUnaryCall(
-            Script.UnaryMethod, "another.host", default, Payloads.Empty).ResponseAsync.Bounded();
-
-        Assert.That(host.Text(), Is.EqualTo("another.host"));
+        Assert.That(seen, Is.EqualTo($"/rpcovershm.testing.Script/{name}"));
     }
 
     [Test]
@@ -101,52 +66,24 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
         Assert.That(deadline, Is.EqualTo(DateTime.MaxValue));
     }
 
-    [Test]
-    [Item("X_Deadline")]
-    public async Task Deadline_OfACall_IsUtc()
-    {
-        DateTime sent = DateTime.UtcNow.AddMinutes(10);
-
-        DateTime deadline = await SeenAsync(context => context.Deadline, new CallOptions(deadline: sent));
-
-        Assert.That(deadline.Kind, Is.EqualTo(DateTimeKind.Utc));
-        Assert.That((deadline - sent).Duration(), Is.LessThan(TimeSpan.FromMinutes(1)));
-    }
-
-    [Test]
-    [Item("X_RequestHeaders")]
-    public async Task RequestHeaders_AreTheRequestsMetadata()
-    {
-        string? value = await SeenAsync(
-            context => context.RequestHeaders.GetValue("key"), new CallOptions(new Metadata { { "key", "value" } }));
-
-        Assert.That(value, Is.EqualTo("value"));
-    }
-
     [TestCase("cancel")]
     [TestCase("dispose")]
     [TestCase("deadline")]
     [Item("X_CancellationToken")]
     public async Task CancellationToken_FiresWhenTheCallIsOver(string end)
     {
-        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        var fired = new TaskCompletionSource();
-        CallRig rig = await UseAsync(Everywhere(async context =>
-        {
-            context.CancellationToken.Register(fired.SetResult);
-            began.SetResult();
-            await Task.Delay(Timeout.Infinite, context.CancellationToken);
-        }));
+        var held = new HeldMethods();
+        CallRig rig = await UseAsync(held.Script);
         using var cancellation = new CancellationTokenSource();
         await ConnectAsync(rig);
 
         DateTime? deadline = end == "deadline" ? DateTime.UtcNow.AddSeconds(2) : null;
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(deadline: deadline, cancellationToken: cancellation.Token));
-        await began.Task.Bounded();
+        await held.Began.Bounded();
         if (end != "deadline")
         {
-            Assert.That(fired.Task.IsCompleted, Is.False);
+            Assert.That(held.Cancelled.IsCompleted, Is.False);
         }
 
         if (end == "cancel")
@@ -159,7 +96,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
         }
 
         await FailureOf(call);
-        await fired.Task.Bounded();
+        await held.Cancelled.Bounded();
     }
 
     [Test]
@@ -261,45 +198,28 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("X_CreatePropagationToken")]
+    [Item("O5")]
     public async Task CreatePropagationToken_IsNotSupported()
     {
-        Exception? thrown = await SeenAsync(context =>
-        {
-            try
-            {
-                context.CreatePropagationToken();
-                return (Exception?)null;
-            }
-            catch (Exception exception)
-            {
-                return exception;
-            }
-        });
+        Exception? thrown = await SeenAsync(
+            context => Thrown.By(() => Task.FromResult(context.CreatePropagationToken())),
+            new CallOptions(propagationToken: null));
 
         // Only Grpc.Core can create one.
         Assert.That(thrown, IsDotNet ? Is.TypeOf<NotImplementedException>() : Is.Null);
     }
 
-    [Test]
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     [Item("X_WriteResponseHeaders")]
-    public async Task WriteResponseHeaders_SendsThem()
+    public async Task WriteResponseHeaders_SendsThem(MethodType shape)
     {
         CallRig rig = await UseAsync(Everywhere(
             context => context.WriteResponseHeadersAsync(new Metadata { { "key", "value" } })));
 
-        using AsyncUnaryCall<Payload> unary = rig.Client.UnaryAsync(Payloads.Empty);
-        using AsyncClientStreamingCall<Payload, Payload> clientStream = rig.Client.ClientStream();
-        using AsyncServerStreamingCall<Payload> serverStream = rig.Client.ServerStream(Payloads.Empty);
-        using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
-        Metadata[] headers =
-        [
-            await unary.ResponseHeadersAsync.Bounded(),
-            await clientStream.ResponseHeadersAsync.Bounded(),
-            await serverStream.ResponseHeadersAsync.Bounded(),
-            await duplex.ResponseHeadersAsync.Bounded(),
-        ];
+        using AnyCall call = AnyCall.Start(rig.Invoker, shape);
 
-        Assert.That(headers.Select(metadata => metadata.GetValue("key")), Is.All.EqualTo("value"));
+        Assert.That((await call.Headers.Bounded()).GetValue("key"), Is.EqualTo("value"));
+        await call.Outcome.Bounded();
     }
 
     [Test]

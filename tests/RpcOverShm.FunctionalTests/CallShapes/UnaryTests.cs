@@ -4,24 +4,15 @@ namespace RpcOverShm.FunctionalTests.CallShapes;
 internal sealed class UnaryTests(RigKind kind) : RigFixture(kind)
 {
     [Test]
-    public async Task Blocking_Request_AnswersWithTheHandlersResponse()
+    public async Task Request_BlockingOrAwaited_AnswersWithTheHandlersResponse()
     {
         CallRig rig = await StartAsync(
             new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
 
-        Payload response = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("hello"))).Bounded();
-
-        Assert.That(response.Text(), Is.EqualTo("hello!"));
-    }
-
-    [Test]
-    public async Task Async_Request_AnswersWithTheHandlersResponse()
-    {
-        CallRig rig = await StartAsync(
-            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of(request.Text() + "!")) });
-
+        Payload blocking = await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("hi"))).Bounded();
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("hello"));
 
+        Assert.That(blocking.Text(), Is.EqualTo("hi!"));
         Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("hello!"));
         Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
         Assert.That(call.GetTrailers(), Is.Empty);

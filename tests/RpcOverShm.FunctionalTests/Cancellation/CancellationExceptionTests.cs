@@ -3,22 +3,25 @@ namespace RpcOverShm.FunctionalTests.Cancellation;
 /// <summary>Local cancellation as an OperationCanceledException, which an option of the channel selects.</summary>
 [EveryRig]
 [NotOn(RigKind.GrpcCore, "It has no such option.")]
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind)
 {
     private static readonly RigOptions s_throwing = new() { ThrowsOperationCanceled = true };
+
+    private readonly HeldMethods _held = new();
 
     [Test]
     [Item("C6")]
     public async Task Token_IsInTheException_AndTheStatusStays([Values] bool isBlocking)
     {
-        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(_held.Script, s_throwing);
         using var cancel = new CancellationTokenSource();
         ScriptClient client = rig.Client;
         var options = new CallOptions(cancellationToken: cancel.Token);
 
         AsyncUnaryCall<Payload>? call = isBlocking ? null : client.UnaryAsync(Payloads.Empty, options);
         Task<Payload> response = call?.ResponseAsync ?? Timeouts.OnThread(() => client.Unary(Payloads.Empty, options));
-        await began.Bounded();
+        await _held.Began.Bounded();
         await cancel.CancelAsync();
         OperationCanceledException exception = await CancelledAsync(response);
 
@@ -38,7 +41,7 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
     [Item("C6")]
     public async Task Deadline_IsACancelledOperationToo()
     {
-        CallRig rig = await StartAsync(Holding(out _), s_throwing);
+        CallRig rig = await StartAsync(_held.Script, s_throwing);
 
         using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100)));
@@ -51,11 +54,11 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
     [Item("C6")]
     public async Task Dispose_CancelsWhatIsPending()
     {
-        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(_held.Script, s_throwing);
 
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
-        await began.Bounded();
+        await _held.Began.Bounded();
         call.Dispose();
         await CancelledAsync(read);
 
@@ -66,12 +69,12 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
     [Item("C6")]
     public async Task TokensOfReadAndWrite_AreInTheException()
     {
-        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(_held.Script, s_throwing);
         using var cancel = new CancellationTokenSource();
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(cancel.Token);
-        await began.Bounded();
+        await _held.Began.Bounded();
         await cancel.CancelAsync();
         OperationCanceledException byRead = await CancelledAsync(read);
         OperationCanceledException byWrite = await CancelledAsync(call.RequestStream.WriteAsync(Payloads.Empty));
@@ -84,13 +87,13 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
     [Item("C6")]
     public async Task TokenOfAWrite_IsInTheExceptionsOfWriteAndRead()
     {
-        CallRig rig = await StartAsync(Holding(out Task began), s_throwing);
+        CallRig rig = await StartAsync(_held.Script, s_throwing);
         using var cancel = new CancellationTokenSource();
 
         // Larger than the window, so the write waits for a method that does not read.
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
-        await began.Bounded();
+        await _held.Began.Bounded();
         Task write = call.RequestStream.WriteAsync(Payloads.OfSize(3 << 20), cancel.Token);
         Assert.That(write.IsCompleted, Is.False);
         await cancel.CancelAsync();
@@ -118,12 +121,12 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
     [Item("C6")]
     public async Task WithoutTheOption_IsAnRpcException()
     {
-        CallRig rig = await StartAsync(Holding(out Task began));
+        CallRig rig = await StartAsync(_held.Script);
         using var cancel = new CancellationTokenSource();
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
             Payloads.Empty, new CallOptions(cancellationToken: cancel.Token));
-        await began.Bounded();
+        await _held.Began.Bounded();
         await cancel.CancelAsync();
 
         Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
@@ -145,25 +148,5 @@ internal sealed class CancellationExceptionTests(RigKind kind) : RigFixture(kind
         }
 
         throw new AssertionException("Nothing was cancelled.");
-    }
-
-    private static Script Holding(out Task began)
-    {
-        var source = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        began = source.Task;
-        return new Script
-        {
-            Unary = async (request, context) =>
-            {
-                source.TrySetResult();
-                await Task.Delay(Timeout.Infinite, context.CancellationToken);
-                return request;
-            },
-            Duplex = (_, _, context) =>
-            {
-                source.TrySetResult();
-                return Task.Delay(Timeout.Infinite, context.CancellationToken);
-            },
-        };
     }
 }

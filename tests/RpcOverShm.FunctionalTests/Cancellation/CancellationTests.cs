@@ -1,11 +1,8 @@
 namespace RpcOverShm.FunctionalTests.Cancellation;
 
 [EveryRig]
-[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
 {
-    private readonly TaskCompletionSource _handlerBegan = new(TaskCreationOptions.RunContinuationsAsynchronously);
-
     [Test]
     public async Task Dispose_WhileTheHandlersWriteWaits_EndsTheWriteAndTheHandler()
     {
@@ -15,7 +12,6 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
             {
                 ServerStream = async (_, responses, _) =>
                 {
-                    _handlerBegan.TrySetResult();
                     try
                     {
                         // The client does not read: the writes fill every window and then wait.
@@ -47,25 +43,8 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task ManyAtOnce_EachHandlerHearsOfIt()
     {
-        int began = 0;
-        int fired = 0;
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = async (request, context) =>
-            {
-                Interlocked.Increment(ref began);
-                try
-                {
-                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
-                }
-                finally
-                {
-                    Interlocked.Increment(ref fired);
-                }
-
-                return request;
-            },
-        });
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
         using var cancellation = new CancellationTokenSource();
         var options = new CallOptions(cancellationToken: cancellation.Token);
 
@@ -73,10 +52,10 @@ internal sealed class CancellationTests(RigKind kind) : RigFixture(kind)
         [
             .. Enumerable.Range(0, 300).Select(_ => FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options))),
         ];
-        await Timeouts.Eventually(() => Volatile.Read(ref began) == 300);
+        await Timeouts.Eventually(() => held.Begun == 300);
         await cancellation.CancelAsync();
         RpcException[] failures = await Task.WhenAll(calls);
-        await Timeouts.Eventually(() => Volatile.Read(ref fired) == 300);
+        await Timeouts.Eventually(() => held.Ended == 300);
 
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Cancelled));
     }

@@ -22,31 +22,5 @@ internal static class BytesService
             shape,
             responses: new Marshaller<byte[]>(static (message, context) => context.Complete(message), deserialize));
 
-    public static ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
-        .AddMethod(Method(MethodType.Unary), static (request, _) => Task.FromResult(request))
-        .AddMethod(Method(MethodType.ClientStreaming), EchoLastAsync)
-        .AddMethod(
-            Method(MethodType.ServerStreaming), static (request, responses, _) => responses.WriteAsync(request))
-        .AddMethod(Method(MethodType.DuplexStreaming), EchoEachAsync)
-        .Build();
-
-    private static async Task<byte[]> EchoLastAsync(IAsyncStreamReader<byte[]> requests, ServerCallContext context)
-    {
-        byte[] last = [];
-        while (await requests.MoveNext(CancellationToken.None))
-        {
-            last = requests.Current;
-        }
-
-        return last;
-    }
-
-    private static async Task EchoEachAsync(
-        IAsyncStreamReader<byte[]> requests, IServerStreamWriter<byte[]> responses, ServerCallContext context)
-    {
-        while (await requests.MoveNext(CancellationToken.None))
-        {
-            await responses.WriteAsync(requests.Current);
-        }
-    }
+    public static ServerServiceDefinition Build() => new EchoMethods<byte[]>(Name, Plain).Build();
 }

@@ -2,31 +2,13 @@ namespace RpcOverShm.FunctionalTests.Codecs;
 
 /// <summary>Client marshallers that break the rules: each fails its own call only, in every shape.</summary>
 [EveryRig]
-internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
+internal sealed class ClientMarshallerTests(RigKind kind) : ItemFixture(kind)
 {
     private static readonly byte[] s_message = [1, 2, 3, 4, 5];
-
-    private CallRig? _rig;
 
     public static IEnumerable<TestCaseData> Serializers => LyingSerializers.OfTheOrder;
 
     public static IEnumerable<TestCaseData> WrongLengths => LyingSerializers.OfTheLength;
-
-    [TearDown]
-    public async Task ConnectionLivesAsync()
-    {
-        if (_rig is { } rig)
-        {
-            _rig = null;
-            byte[] echoed = await rig.Invoker.AsyncUnaryCall(
-                BytesService.Method(MethodType.Unary), null, default, s_message).ResponseAsync.Bounded();
-            Assert.That(echoed, Is.EqualTo(s_message));
-            if (rig is ShmRig shm)
-            {
-                Assert.That(shm.Log.Of(100), Has.Count.LessThanOrEqualTo(2), "one connection, logged by both sides");
-            }
-        }
-    }
 
     [TestCaseSource(nameof(WrongLengths))]
     [NotOn(RigKind.GrpcDotNet, "It compares no announced length with what is written, and HttpClient wraps the rest.")]
@@ -39,16 +21,16 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     [Item("Z2")]
     public async Task Serializer(Action<byte[], SerializationContext> serialize, Type here, Type? core)
     {
-        _rig = await StartAsync(null, BytesService.Build());
+        CallRig rig = await UseAsync(null, BytesService.Build());
 
         foreach (MethodType shape in AnyCall.Shapes)
         {
             Exception? thrown = await Thrown.InAllAsync(
-                () => CallAsync(BytesService.Writing(shape, serialize)));
+                () => CallAsync(rig, BytesService.Writing(shape, serialize)));
             AssertRefused(thrown, here, core, shape.ToString());
         }
 
-        Exception? blocking = await Thrown.InAllAsync(() => Timeouts.OnThread(() => _rig.Invoker.BlockingUnaryCall(
+        Exception? blocking = await Thrown.InAllAsync(() => Timeouts.OnThread(() => rig.Invoker.BlockingUnaryCall(
             BytesService.Writing(MethodType.Unary, serialize), null, default, s_message)));
         AssertRefused(blocking, here, core, "blocking");
     }
@@ -57,7 +39,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     [TestCase(MethodType.DuplexStreaming)]
     public async Task Serializer_ThatThrowsInMidStream_FailsTheWriteAndItsCall(MethodType shape)
     {
-        _rig = await StartAsync(null, BytesService.Build());
+        CallRig rig = await UseAsync(null, BytesService.Build());
         Method<byte[], byte[]> method = BytesService.Writing(shape, static (message, context) =>
         {
             if (message.Length == 0)
@@ -68,7 +50,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             context.Complete(message);
         });
 
-        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(_rig.Invoker, method, s_message);
+        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(rig.Invoker, method, s_message);
         await requests!.WriteAsync(s_message).Bounded();
         Exception? write = await Thrown.InAllAsync(() => requests.WriteAsync([]));
 
@@ -112,10 +94,10 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     [Item("Z5")]
     public async Task Deserializer_ThatTakesNothing_IsTakenAtItsWord(MethodType shape)
     {
-        _rig = await StartAsync(null, BytesService.Build());
+        CallRig rig = await UseAsync(null, BytesService.Build());
         Method<byte[], byte[]> method = BytesService.Reading(shape, static _ => [9]);
 
-        byte[]? response = await CallAsync(method).Bounded();
+        byte[]? response = await CallAsync(rig, method).Bounded();
 
         Assert.That(response, Is.EqualTo(new byte[] { 9 }));
     }
@@ -124,9 +106,9 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     [Item("C20")]
     public async Task Deserializer_ThatReturnsNull_IsInternal(MethodType shape)
     {
-        _rig = await StartAsync(null, BytesService.Build());
+        CallRig rig = await UseAsync(null, BytesService.Build());
         Exception? thrown = await Thrown.InAllAsync(
-            () => CallAsync(BytesService.Reading(shape, static _ => null!)));
+            () => CallAsync(rig, BytesService.Reading(shape, static _ => null!)));
 
         // Grpc.Core passes the null on. grpc-dotnet takes it for a missing message, so a stream ends without a status.
         // Here a null in a stream fails as it does in a unary call.
@@ -144,8 +126,8 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
     private async Task AssertUnreadableAsync(
         MethodType shape, Func<DeserializationContext, byte[]> read, Type reason)
     {
-        _rig = await StartAsync(null, BytesService.Build());
-        Task call = CallAsync(BytesService.Reading(shape, read));
+        CallRig rig = await UseAsync(null, BytesService.Build());
+        Task call = CallAsync(rig, BytesService.Reading(shape, read));
         bool isStream = shape is MethodType.ServerStreaming or MethodType.DuplexStreaming;
         if (!IsDotNet && isStream && await Thrown.InAllAsync(() => call) is null or TaskCanceledException)
         {
@@ -189,19 +171,7 @@ internal sealed class ClientMarshallerTests(RigKind kind) : RigFixture(kind)
             shape);
     }
 
-    /// <summary>Makes a call with one request and returns its last response; fails as call or write do.</summary>
-    private async Task<byte[]?> CallAsync(Method<byte[], byte[]> method)
-    {
-        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(_rig!.Invoker, method, s_message);
-        using (call)
-        {
-            if (requests is not null)
-            {
-                await requests.WriteAsync(s_message);
-                await requests.CompleteAsync();
-            }
-
-            return await (Task<byte[]?>)call.Outcome;
-        }
-    }
+    /// <summary>Makes a call with one request and returns its response; fails as call or write do.</summary>
+    private static Task<byte[]?> CallAsync(CallRig rig, Method<byte[], byte[]> method) =>
+        AnyCall.CallAsync(rig.Invoker, method, s_message);
 }

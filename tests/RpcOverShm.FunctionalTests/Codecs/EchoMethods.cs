@@ -15,46 +15,8 @@ internal sealed class EchoMethods<T>(string service, Marshaller<T> marshaller)
         .Build();
 
     /// <summary>Sends a message and returns the echo.</summary>
-    public async Task<T> EchoAsync(CallInvoker invoker, MethodType shape, T message)
-    {
-        switch (shape)
-        {
-            case MethodType.Unary:
-                return await invoker.AsyncUnaryCall(Of(shape), null, default, message);
-            case MethodType.ServerStreaming:
-                using (AsyncServerStreamingCall<T> call =
-                    invoker.AsyncServerStreamingCall(Of(shape), null, default, message))
-                {
-                    return await TakeOnlyAsync(call.ResponseStream);
-                }
-
-            case MethodType.ClientStreaming:
-                using (AsyncClientStreamingCall<T, T> call =
-                    invoker.AsyncClientStreamingCall(Of(shape), null, default))
-                {
-                    await call.RequestStream.WriteAsync(message);
-                    await call.RequestStream.CompleteAsync();
-                    return await call;
-                }
-
-            default:
-                using (AsyncDuplexStreamingCall<T, T> call =
-                    invoker.AsyncDuplexStreamingCall(Of(shape), null, default))
-                {
-                    await call.RequestStream.WriteAsync(message);
-                    await call.RequestStream.CompleteAsync();
-                    return await TakeOnlyAsync(call.ResponseStream);
-                }
-        }
-    }
-
-    private static async Task<T> TakeOnlyAsync(IAsyncStreamReader<T> responses)
-    {
-        Assert.That(await responses.MoveNext(CancellationToken.None));
-        T only = responses.Current;
-        Assert.That(await responses.MoveNext(CancellationToken.None), Is.False);
-        return only;
-    }
+    public async Task<T> EchoAsync(CallInvoker invoker, MethodType shape, T message) =>
+        (await AnyCall.CallAsync(invoker, Of(shape), message))!;
 
     private static async Task<T> EchoLastAsync(IAsyncStreamReader<T> requests, ServerCallContext context)
     {

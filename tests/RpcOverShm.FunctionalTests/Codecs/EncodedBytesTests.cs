@@ -1,5 +1,4 @@
 using System.IO.Compression;
-using System.Text;
 using Google.Protobuf;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
@@ -28,12 +27,12 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
 
         for (int length = 0; length < whole.Length; length++)
         {
-            StatusTrailer end = await CallRawAsync(client, number++, [Compressed, .. whole.AsSpan(0, length)]);
+            StatusTrailer end = await client.CallAsync(number++, "gzip", [Compressed, .. whole.AsSpan(0, length)]);
             Assert.That(end.Status.StatusCode, Is.EqualTo(StatusCode.Internal), $"{length} bytes of {whole.Length}");
         }
 
-        StatusTrailer longer = await CallRawAsync(client, number++, [Compressed, .. whole, 0]);
-        StatusTrailer right = await CallRawAsync(client, number, [Compressed, .. whole]);
+        StatusTrailer longer = await client.CallAsync(number++, "gzip", [Compressed, .. whole, 0]);
+        StatusTrailer right = await client.CallAsync(number, "gzip", [Compressed, .. whole]);
         Assert.That(longer.Status.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(right.Status.StatusCode, Is.EqualTo(StatusCode.OK));
     }
@@ -80,11 +79,9 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
     [TestCase("gzip", (byte)2, StatusCode.Internal)]
     public async Task Response_OfAnEncoding_IsReadByItsMark(string encoding, byte mark, StatusCode expected)
     {
-        using var directory = new TestDirectory();
-        using var listener = new RawServer(directory.Combine("encoded.sock"));
-        await using var channel = ShmChannel.ForAddress(
-            "shm://encoded", new ShmChannelOptions { RuntimeDirectory = directory.Path });
-        Task<Payload> call = new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync;
+        ShmRig rig = await StartWithoutServerAsync();
+        using var listener = new RawServer(rig.SocketPath);
+        Task<Payload> call = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         using RawPeer server = await listener.AcceptAsync();
         await server.ReceiveAsync(FrameKind.CallStart);
         byte[] message = RawFrames.Message(new string('a', 500));
@@ -119,23 +116,5 @@ internal sealed class EncodedBytesTests() : RigFixture(RigKind.Shm)
         }
 
         return result.ToArray();
-    }
-
-    private static async Task<StatusTrailer> CallRawAsync(RawPeer client, uint number, byte[] message)
-    {
-        using var head = new PooledBufferWriter();
-        new RequestHead
-        {
-            Method = Encoding.UTF8.GetBytes(Script.UnaryMethod.FullName),
-            Encoding = "gzip",
-        }.Encode(head);
-        client.Send(
-            FrameKind.CallStart,
-            new CallId(0, number, isFromAcceptor: false),
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            head.WrittenSpan.ToArray(),
-            message);
-        RawFrame end = await client.ReceiveAsync(FrameKind.End);
-        return StatusTrailer.Decode(end.Head);
     }
 }

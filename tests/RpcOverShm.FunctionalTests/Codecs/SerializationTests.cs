@@ -276,30 +276,6 @@ internal sealed class SerializationTests(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>Makes a call with one request and returns its one response.</summary>
-    private static async Task<byte[]> CallAsync(
-        CallRig rig, Method<byte[], byte[]> method, byte[]? request = null)
-    {
-        request ??= s_message;
-        switch (method.Type)
-        {
-            case MethodType.Unary:
-                return await rig.Invoker.AsyncUnaryCall(method, null, default, request).ResponseAsync.Bounded();
-            case MethodType.ServerStreaming:
-                AsyncServerStreamingCall<byte[]> stream = rig.Invoker.AsyncServerStreamingCall(
-                    method, null, default, request);
-                return (await stream.ResponseStream.ToListAsync()).Single();
-            case MethodType.ClientStreaming:
-                AsyncClientStreamingCall<byte[], byte[]> requests = rig.Invoker.AsyncClientStreamingCall(
-                    method, null, default);
-                await requests.RequestStream.WriteAsync(request).Bounded();
-                await requests.RequestStream.CompleteAsync().Bounded();
-                return await requests.ResponseAsync.Bounded();
-            default:
-                AsyncDuplexStreamingCall<byte[], byte[]> duplex = rig.Invoker.AsyncDuplexStreamingCall(
-                    method, null, default);
-                await duplex.RequestStream.WriteAsync(request).Bounded();
-                await duplex.RequestStream.CompleteAsync().Bounded();
-                return (await duplex.ResponseStream.ToListAsync()).Single();
-        }
-    }
+    private static async Task<byte[]> CallAsync(CallRig rig, Method<byte[], byte[]> method, byte[]? request = null) =>
+        (await AnyCall.CallAsync(rig.Invoker, method, request ?? s_message).Bounded())!;
 }

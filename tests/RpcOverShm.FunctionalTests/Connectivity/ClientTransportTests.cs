@@ -14,8 +14,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C1")]
     public async Task InvokingMethod_WhileTheConnectionIsBeingMade_Returns()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var silent = new SilentListener(rig.SocketPath);
 
         AnyCall[] calls = [.. AnyCall.Shapes.Select(shape => AnyCall.Start(rig.Invoker, shape))];
@@ -48,8 +47,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C3")]
     public async Task Deadline_OfAServerThatSaysNothing_EndsTheCallAllTheSame(MethodType shape)
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var server = new RawServer(rig.SocketPath);
 
         AnyCall call = AnyCall.Start(rig.Invoker, shape, Soon);
@@ -66,8 +64,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C14")]
     public async Task SomethingElseThere_IsInternalWithTheReason(MethodType shape)
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var foreign = new SilentListener(rig.SocketPath, "HTTP/1.1 400 Bad Request\r\n\r\n"u8.ToArray());
 
         RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, shape).Outcome);
@@ -84,8 +81,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C14")]
     public async Task StatusText_SaysOnceWhatTheChainOfExceptionsBeganWith()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
 
         RpcException failure = await FailureOf(AnyCall.Start(rig.Invoker, MethodType.Unary).Outcome);
 
@@ -118,8 +114,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C15")]
     public async Task ServerThatDiesDuringTheCall_IsUnavailable(MethodType shape)
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var server = new RawServer(rig.SocketPath);
 
         AnyCall call = AnyCall.Start(rig.Invoker, shape);
@@ -162,8 +157,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Item("C22")]
     public async Task CompleteAsyncAndDisposeAtOnce_SendTheHalfCloseAheadOfTheCancel()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var server = new RawServer(rig.SocketPath);
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         using RawPeer peer = await server.AcceptAsync();
@@ -180,8 +174,7 @@ internal sealed class ClientTransportTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task CompleteAsyncAndDisposeAtOnce_BehindAFullRing_SendTheHalfCloseAheadOfTheCancel()
     {
-        ShmRig rig = await StartShmAsync(new Script(), new RigOptions { RingCapacity = 64 << 10 });
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync(new RigOptions { RingCapacity = 64 << 10 });
         using var server = new RawServer(rig.SocketPath);
         AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         using RawPeer peer = await server.AcceptAsync();

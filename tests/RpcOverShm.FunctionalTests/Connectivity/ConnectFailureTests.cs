@@ -126,8 +126,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await File.WriteAllTextAsync(_directory.Combine("not a\nname.sock"), "");
         await using ShmChannel channel = Open("nobody");
 
-        RpcException failure = await FailureOf(
-            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureAtAsync(channel);
 
         Assert.That(failure.Status.Detail, Does.EndWith("Names in this directory: acme/orders, news."));
     }
@@ -135,8 +134,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task NobodyThere_ThenSomebody_IsFound()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         await rig.StartServerAsync(new Script().Build());
@@ -149,8 +147,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task NobodyThere_WhileOthersCall_ThenSomebody_IsFoundByTheFirstCallAfterwards()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         for (int i = 0; i < 50; i++)
         {
             await using ShmChannel channel = rig.OpenChannel();
@@ -187,8 +184,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await using ShmChannel channel = Open("file");
         await using ShmServer server = MakeServer("file");
 
-        RpcException failure = await FailureOf(
-            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureAtAsync(channel);
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
@@ -207,8 +203,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             ConnectTimeout = TimeSpan.FromMilliseconds(200),
         });
 
-        RpcException failure = await FailureOf(
-            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureAtAsync(channel);
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(failure.Status.Detail, Does.Contain("did not answer within 0.2 s"));
@@ -237,8 +232,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         await using ShmChannel channel = Open("foreign");
         await using ShmServer server = MakeServer("foreign");
 
-        RpcException failure = await FailureOf(
-            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureAtAsync(channel);
         ShmTransportException refusal = Assert.ThrowsAsync<ShmTransportException>(() => server.StartAsync())!;
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -274,8 +268,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
         listener.Start();
         await using ShmChannel channel = Open("purpose");
 
-        RpcException failure = await FailureOf(
-            new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
+        RpcException failure = await FailureAtAsync(channel);
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(failure.Status.Detail, Does.Contain("A listener for byte streams listens here"));
@@ -352,6 +345,9 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             await channel.DisposeAsync();
         }
     }
+
+    private static Task<RpcException> FailureAtAsync(ShmChannel channel) =>
+        FailureOf(new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty));
 
     private ShmChannel Open(string name) =>
         ShmChannel.ForAddress("shm://" + name, new ShmChannelOptions { RuntimeDirectory = _directory.Path });

@@ -52,8 +52,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Connect_BeforeThereIsAServer_CompletesWhenThereIs()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
 
         Task connecting = rig.ShmChannel.ConnectAsync();
         await ReachesAsync(rig.ShmChannel, ConnectivityState.TransientFailure);
@@ -68,8 +67,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Connect_WhoseTokenIsCancelled_IsCancelled()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var cancel = new CancellationTokenSource();
 
         Task connecting = rig.ShmChannel.ConnectAsync(cancel.Token);
@@ -84,8 +82,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Connect_OfAChannelThatIsShutDown_Throws()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
 
         Task connecting = rig.ShmChannel.ConnectAsync();
         await rig.ShmChannel.ShutdownAsync().Bounded();
@@ -134,8 +131,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Call_InThePauseAfterAFailure_FailsWithThatFailure_WithoutAnotherAttempt()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var foreign = new SilentListener(rig.SocketPath, "not a hello, whatever else it may be"u8.ToArray());
         ShmChannel channel = rig.OpenChannel(options =>
         {
@@ -157,8 +153,7 @@ internal sealed class ConnectivityStateTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Attempts_AfterFailures_GoOnByThemselves()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var foreign = new SilentListener(rig.SocketPath, "not a hello, whatever else it may be"u8.ToArray());
 
         await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));

@@ -8,9 +8,6 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 {
     private const int ConnectionOpened = 100;
 
-    private static readonly byte[] s_refusal = RawFrames.Trailer(
-        StatusCode.Unavailable, "leaving", isNotProcessed: true);
-
     public static IEnumerable<int> Sizes => [0, 100, 30_000, 300_000];
 
     [TestCaseSource(nameof(Sizes))]
@@ -41,8 +38,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task CallWithHeadersAndDeadline_Refused_KeepsThem()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         var leaving = new RawServer(rig.SocketPath);
         var headers = new Metadata { { "key", "value" } };
         var options = new CallOptions(headers, DateTime.UtcNow.AddHours(1)).WithWaitForReady();
@@ -61,8 +57,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Call_RefusedByEveryServer_EndsUnavailable([Values] bool isBlocking)
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var leaving = new RawServer(rig.SocketPath);
         ScriptClient client = rig.Client;
 
@@ -75,9 +70,9 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             while (true)
             {
                 using RawPeer server = await leaving.AcceptAsync();
-                CallId call = await ReceiveCallAsync(server);
+                CallId call = await server.ReceiveCallAsync();
                 Interlocked.Increment(ref refusals);
-                Refuse(server, call);
+                server.Refuse(call);
             }
         });
         RpcException end = await failure;
@@ -91,8 +86,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Call_ThatAMethodHasSeen_IsNotMadeAgain()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var leaving = new RawServer(rig.SocketPath);
 
         Task<RpcException> failure = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
@@ -109,8 +103,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     public async Task Calls_RefusedWhileTheyAreGivenUpOrTheirChannelIs_AllEnd([Values] bool isByShutdown)
     {
         const int Calls = 300;
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var leaving = new RawServer(rig.SocketPath);
         using var cancel = new CancellationTokenSource();
 
@@ -132,7 +125,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
             () => isByShutdown ? rig.ShmChannel.ShutdownAsync() : cancel.CancelAsync());
         foreach (CallId call in started)
         {
-            if (!server.TrySend(FrameKind.End, call, FrameFlags.None, s_refusal, []))
+            if (!server.TrySend(FrameKind.End, call, FrameFlags.None, RawFrames.Refusal, []))
             {
                 break;
             }
@@ -148,8 +141,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Call_DisposedWhenItIsRefused_StaysCancelled()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         using var leaving = new RawServer(rig.SocketPath);
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Of("disposed"));
@@ -157,7 +149,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         call.Dispose();
         RpcException failure = await FailureOf(call);
-        server.Send(FrameKind.End, start.Call, FrameFlags.None, s_refusal);
+        server.Send(FrameKind.End, start.Call, FrameFlags.None, RawFrames.Refusal);
 
         // The first response follows the refusal in the ring. A retried call would start before the second request.
         await AnswerNextAsync("behind it");
@@ -180,8 +172,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 
     private async Task AssertServedByTheNextAsync(Func<ScriptClient, Task<Payload>> call, int bytes)
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         var leaving = new RawServer(rig.SocketPath);
 
         Task<Payload> answer = call(rig.Client);
@@ -196,25 +187,6 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
         using RawPeer server = await leaving.AcceptAsync();
         leaving.Dispose();
         await startNext();
-        Refuse(server, await ReceiveCallAsync(server));
-    }
-
-    private static void Refuse(RawPeer server, CallId call)
-    {
-        server.Send(FrameKind.GoAway);
-        server.Send(FrameKind.End, call, FrameFlags.None, s_refusal);
-    }
-
-    /// <summary>Waits for the next call and its whole request.</summary>
-    private static async Task<CallId> ReceiveCallAsync(RawPeer server)
-    {
-        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
-        CallId call = frame.Call;
-        while ((frame.Flags & FrameFlags.HalfClose) == 0)
-        {
-            frame = await server.ReceiveAsync();
-        }
-
-        return call;
+        server.Refuse(await server.ReceiveCallAsync());
     }
 }

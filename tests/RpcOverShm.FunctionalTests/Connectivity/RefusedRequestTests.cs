@@ -28,7 +28,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         AnyCall second = AnyCall.Start(rig.Invoker, method, new byte[LargeBytes]).Call;
         leaving.Dispose();
         await rig.StartServerAsync(BytesService.Build());
-        Refuse(server, await ReceiveRequestAsync(server));
+        server.Refuse(await server.ReceiveCallAsync());
 
         await second.Outcome.Bounded();
         Assert.That(second.Status, Is.EqualTo(Status.DefaultSuccess));
@@ -60,7 +60,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         leaving.Dispose();
         await rig.StartServerAsync(BytesService.Build());
-        Refuse(server, start.Call);
+        server.Refuse(start.Call);
 
         // The client has left this connection.
         await server.ClosedAsync();
@@ -87,7 +87,7 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         leaving.Dispose();
         await rig.StartServerAsync(new Script().Build());
-        Refuse(server, start.Call);
+        server.Refuse(start.Call);
 
         Assert.That((await answer.Bounded()).IsOfSize(LargeBytes));
     }
@@ -109,17 +109,10 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         leaving.Dispose();
         await rig.StartServerAsync(new Script().Build());
-        Refuse(server, start.Call);
+        server.Refuse(start.Call);
 
         Assert.That((await answer.Bounded()).Text(), Is.EqualTo("small"));
         Assert.That(write.IsFaulted, Is.False);
-    }
-
-    private async Task<ShmRig> StartWithoutServerAsync(RigOptions? options = null)
-    {
-        ShmRig rig = await StartShmAsync(new Script(), options);
-        await rig.Server.KillAsync().Bounded();
-        return rig;
     }
 
     /// <summary>Creates a marshaller that announces the length and runs a delegate between the two halves.</summary>
@@ -135,28 +128,6 @@ internal sealed class RefusedRequestTests() : RigFixture(RigKind.Shm)
         },
         static context => context.PayloadAsNewBuffer());
 
-    private static async Task<CallId> ReceiveRequestAsync(RawPeer server)
-    {
-        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
-        CallId call = frame.Call;
-        while ((frame.Flags & FrameFlags.HalfClose) == 0)
-        {
-            frame = await server.ReceiveAsync();
-        }
-
-        return call;
-    }
-
     private static async Task AnswerAsync(RawPeer server) =>
-        server.Send(FrameKind.End, await ReceiveRequestAsync(server), FrameFlags.HasMessage, [], [1, 2, 3]);
-
-    private static void Refuse(RawPeer server, CallId call)
-    {
-        server.Send(FrameKind.GoAway);
-        server.Send(
-            FrameKind.End,
-            call,
-            FrameFlags.None,
-            RawFrames.Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true));
-    }
+        server.Send(FrameKind.End, await server.ReceiveCallAsync(), FrameFlags.HasMessage, [], [1, 2, 3]);
 }

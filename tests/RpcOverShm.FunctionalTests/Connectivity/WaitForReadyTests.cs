@@ -133,30 +133,11 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
     private static async Task<Task<Payload>> StartBlockingAsync(CallInvoker invoker, string text, CallOptions options)
     {
         var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        Method<Payload, Payload> method = Script.UnaryMethod;
-        var noting = new Method<Payload, Payload>(
-            method.Type,
-            method.ServiceName,
-            method.Name,
-            new Marshaller<Payload>(
-                (message, context) =>
-                {
-                    begun.TrySetResult();
-                    method.RequestMarshaller.ContextualSerializer(message, context);
-                },
-                method.RequestMarshaller.ContextualDeserializer),
-            method.ResponseMarshaller);
+        Method<Payload, Payload> noting = Script.UnaryMethod.Serializing(() => begun.TrySetResult());
         Task<Payload> response = Timeouts.OnThread(
             () => invoker.BlockingUnaryCall(noting, null, options, Payloads.Of(text)));
         await begun.Task.Bounded();
         return response;
-    }
-
-    private async Task<ShmRig> StartWithoutServerAsync()
-    {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
-        return rig;
     }
 
     /// <summary>Makes a call that does not wait and fails, so that waiting calls could have failed as well.</summary>

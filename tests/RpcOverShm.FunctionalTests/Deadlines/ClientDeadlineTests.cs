@@ -13,12 +13,48 @@ internal sealed class ClientDeadlineTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(held.Script);
         DateTime deadline = DateTime.UtcNow + s_short;
 
-        AnyCall call = AnyCall.Start(rig.Invoker, shape, new CallOptions(deadline: deadline));
+        (AnyCall call, IClientStreamWriter<Payload>? requests) = AnyCall.Start(
+            rig.Invoker, AnyCall.MethodOf(shape), Payloads.Empty, new CallOptions(deadline: deadline));
         RpcException failure = await FailureOf(call.Outcome);
+        RpcException write = requests is null ? failure : await FailureOf(requests.WriteAsync(Payloads.Empty));
 
         AssertNotEarly(deadline);
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(write.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task Deadline_AfterAMessage_EndsTheStream()
+    {
+        CallRig rig = await StartAsync(new Script
+        {
+            ServerStream = async (request, responses, context) =>
+            {
+                await responses.WriteAsync(request);
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            },
+        });
+        await rig.Client.UnaryAsync(Payloads.Of("connected")).ResponseAsync.Bounded();
+
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow + s_short));
+        RpcException failure = await FailureOf(call.ResponseStream.ToListAsync());
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
+    [Test]
+    public async Task Deadlines_OfManyCalls_EndEachByItself()
+    {
+        CallRig rig = await StartAsync(new HeldMethods().Script);
+        DateTime now = DateTime.UtcNow;
+
+        RpcException[] failures = await Task.WhenAll(Enumerable.Range(0, 200).Select(i =>
+            FailureOf(rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: now.AddMilliseconds(100 + i))))));
+
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.DeadlineExceeded));
     }
 
     [Test]

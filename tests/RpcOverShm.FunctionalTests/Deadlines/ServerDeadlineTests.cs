@@ -11,6 +11,7 @@ internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("S14")]
+    [Item("X_Deadline")]
     public async Task Method_SeesTheDeadlineAndItsTokenFires()
     {
         var seen = new TaskCompletionSource<DateTime>();
@@ -144,6 +145,7 @@ internal sealed class ServerDeadlineTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
+    [Item("O2")]
     [Item("S14")]
     public async Task DeadlineBeyondTheUpperBound_IsFarAway([Values] bool isMaxValue, [Values] bool isBlocking)
     {

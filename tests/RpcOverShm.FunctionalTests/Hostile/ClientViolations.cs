@@ -46,16 +46,11 @@ internal static class ClientViolations
             "cancel of a call that was never started",
             peer => peer.Send(FrameKind.Cancel, new CallId(77, 1, false)),
             "never started"),
-        new("second start of a call that lives", peer =>
-        {
-            peer.StartStream(First);
-            peer.StartStream(First);
-        }, "started twice or out of turn"),
-        new("start of the next call where one lives", peer =>
-        {
-            peer.StartStream(First);
-            peer.StartStream(new CallId(0, 2, false));
-        }, "started twice or out of turn"),
+        OnStream("second start of a call that lives", peer => peer.StartStream(First), "started twice or out of turn"),
+        OnStream(
+            "start of the next call where one lives",
+            peer => peer.StartStream(new CallId(0, 2, false)),
+            "started twice or out of turn"),
         new(
             "start of a call out of turn",
             peer => peer.StartStream(new CallId(0, 2, false)),
@@ -72,23 +67,17 @@ internal static class ClientViolations
 
     private static IEnumerable<Violation> States =>
     [
-        new("response headers from a client", peer =>
-        {
-            peer.StartStream(First);
-            peer.Send(FrameKind.Headers, First, 0, head: [0, 0]);
-        }, "may not send it"),
-        new("end from a client", peer =>
-        {
-            peer.StartStream(First);
-            peer.Send(FrameKind.End, First);
-        }, "may not send it"),
+        OnStream(
+            "response headers from a client",
+            peer => peer.Send(FrameKind.Headers, First, 0, head: [0, 0]),
+            "may not send it"),
+        OnStream("end from a client", peer => peer.Send(FrameKind.End, First), "may not send it"),
         new(
             "end of a call under the server's ids",
             peer => peer.Send(FrameKind.End, new CallId(0, 1, true)),
             "which is not open"),
-        new("message after the half-close", peer =>
+        OnStream("message after the half-close", peer =>
         {
-            peer.StartStream(First);
             peer.Send(FrameKind.HalfClose, First);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
         }, "after the end of messages"),
@@ -98,48 +87,41 @@ internal static class ClientViolations
                 FrameKind.CallStart, First, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message("hold"));
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100);
         }, "after the end of messages"),
-        new("continuation of no message", peer =>
+        OnStream(
+            "continuation of no message",
+            peer => peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes),
+            "went on before it began"),
+        OnStream("message inside a message", peer =>
         {
-            peer.StartStream(First);
-            peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
-        }, "went on before it began"),
-        new("message inside a message", peer =>
-        {
-            peer.StartStream(First);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
         }, "before the last was complete"),
-        new("message beyond its own length at once", peer =>
+        OnStream(
+            "message beyond its own length at once",
+            peer => peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 99),
+            "payload of 100 bytes on a Message"),
+        OnStream("message beyond its own length in the end", peer =>
         {
-            peer.StartStream(First);
-            peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 99);
-        }, "payload of 100 bytes on a Message"),
-        new("message beyond its own length in the end", peer =>
-        {
-            peer.StartStream(First);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 150);
             peer.Send(FrameKind.MessageChunk, First, 0, body: s_bytes);
         }, "More bytes than the 150"),
-        new("half-close inside a message", peer =>
+        OnStream("half-close inside a message", peer =>
         {
-            peer.StartStream(First);
             peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 1000);
             peer.Send(FrameKind.HalfClose, First);
         }, "ended after 100"),
-        new("half-close with a part of a message", peer =>
-        {
-            peer.StartStream(First);
-            peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 1000);
-        }, "ended after 100"),
+        OnStream(
+            "half-close with a part of a message",
+            peer => peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 1000),
+            "ended after 100"),
     ];
 
     private static IEnumerable<Violation> Heads =>
     [
-        new("continuation of no head", peer =>
-        {
-            peer.StartStream(First);
-            peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes);
-        }, "in the wrong place"),
+        OnStream(
+            "continuation of no head",
+            peer => peer.Send(FrameKind.HeadChunk, First, 0, head: s_bytes),
+            "in the wrong place"),
         new("message before the head is complete", peer =>
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.HeadContinues, UnaryHead);
@@ -186,11 +168,10 @@ internal static class ClientViolations
                 await peer.SendWhenThereIsSpaceAsync(FrameKind.Message, First, 0, [], []);
             }
         }, "bytes of messages where"),
-        new("credit beyond any window at once", peer =>
-        {
-            peer.StartStream(First);
-            peer.Send(FrameKind.Credit, First, argument: uint.MaxValue);
-        }, "Credit of"),
+        OnStream(
+            "credit beyond any window at once",
+            peer => peer.Send(FrameKind.Credit, First, argument: uint.MaxValue),
+            "Credit of"),
         new("credit beyond any window in the end", async peer =>
         {
             peer.StartStream(First);
@@ -200,6 +181,16 @@ internal static class ClientViolations
             }
         }, "Credit of"),
     ];
+
+    /// <summary>Creates a violation on a call whose method never reads.</summary>
+    private static Violation OnStream(string name, Action<RawPeer> act, string complaint) => new(
+        name,
+        peer =>
+        {
+            peer.StartStream(First);
+            act(peer);
+        },
+        complaint);
 
     private static byte[] MetadataHead(string key, byte[] value, uint valueLength) =>
     [

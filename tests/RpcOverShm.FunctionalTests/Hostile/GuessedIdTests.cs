@@ -3,28 +3,22 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Call ids are assigned in order, so a server can guess those of calls that it has not received.</summary>
-internal sealed class GuessedIdTests
+/// <summary>Frames of a server that come too early, too late or not at all.</summary>
+internal sealed class GuessedIdTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;
 
+    // Call ids are assigned in order, so a server can guess those of calls that it has not received.
     [Test]
     public async Task End_OfACallThatWaitsForSpace_EndsTheConnectionAndEveryCall()
     {
         const int Calls = 100;
-        using var directory = new TestDirectory();
-        using var log = new LogGuard();
-        using var listener = new RawServer(directory.Combine("guess.sock"));
-        await using var channel = ShmChannel.ForAddress("shm://guess", new ShmChannelOptions
-        {
-            RuntimeDirectory = directory.Path,
-            LoggerFactory = log,
-            RingCapacity = 64 << 10,
-        });
-        var client = new ScriptClient(channel.CreateCallInvoker());
+        ShmRig rig = await StartWithoutServerAsync(new RigOptions { RingCapacity = 64 << 10 });
+        rig.Log.Expect(PeerViolation);
+        using var listener = new RawServer(rig.SocketPath);
 
         // The first call connects; later calls get the next free id before they return.
-        Task<Payload> first = client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        Task<Payload> first = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
         using RawPeer server = await listener.AcceptAsync();
         RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
         server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("one"));
@@ -32,12 +26,60 @@ internal sealed class GuessedIdTests
 
         // The server stops reading: most of these calls have an id but wait unsent for space.
         Task<Payload>[] calls =
-            [.. Enumerable.Range(0, Calls).Select(_ => client.UnaryAsync(Payloads.OfSize(5000)).ResponseAsync)];
+            [.. Enumerable.Range(0, Calls).Select(_ => rig.Client.UnaryAsync(Payloads.OfSize(5000)).ResponseAsync)];
         server.Send(FrameKind.End, new CallId(Calls - 1, 1, false), FrameFlags.HasMessage, body: Message("guessed"));
 
         RpcException[] failures = await Task.WhenAll(calls.Select(CallFailure.OfAsync)).Bounded();
-        LogEntry entry = await log.WaitForAsync(PeerViolation);
+        LogEntry entry = await rig.Log.WaitForAsync(PeerViolation);
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Internal));
         Assert.That(entry.Message, Does.Contain("not sent yet"));
+    }
+
+    // The first frame of a response fixes its headers; later headers are ignored.
+    [Test]
+    public async Task Headers_AfterAMessage_AreIgnored()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        using var listener = new RawServer(rig.SocketPath);
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        using RawPeer server = await listener.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        byte[] message = Message("one");
+        using var late = new PooledBufferWriter();
+        MetadataCodec.Encode(late, new Metadata { { "key", "late" } });
+
+        server.Send(FrameKind.Message, First, 0, body: message, argument: (uint)message.Length);
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        server.Send(FrameKind.Headers, First, head: late.WrittenSpan);
+        server.Send(FrameKind.End, First);
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
+
+        // Asked for only now, so the headers are those that the message has fixed.
+        Assert.That(await call.ResponseHeadersAsync.Bounded(), Is.Empty);
+    }
+
+    // Unlike over HTTP/2, the end frame is the status, and an empty one means OK; so the status is missing only if the
+    // server disconnects before it ends the call.
+    [Test]
+    [Item("L12")]
+    public async Task ServerThatGoesWithoutAStatus_IsUnavailable_AndAnEndOfNoBytesIsOk([Values] bool isGoing)
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        using var listener = new RawServer(rig.SocketPath);
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        using RawPeer server = await listener.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+
+        if (isGoing)
+        {
+            server.Dispose();
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        }
+        else
+        {
+            server.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("one"));
+            Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("one"));
+            Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
+        }
     }
 }

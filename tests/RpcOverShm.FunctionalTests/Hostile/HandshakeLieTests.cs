@@ -17,6 +17,8 @@ internal sealed partial class HandshakeLieTests : VictimFixture
 
     private static readonly PeerLimits s_limits = new(Ring, PeerLimits.SmallestCallWindow, 0, 0);
 
+    private static readonly Func<SafeFileHandle?> s_openRight = () => Sealed(SegmentBytes);
+
     public static IEnumerable<TestCaseData> Descriptors =>
     [
         Case(
@@ -31,6 +33,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Case("memory that is too small", () => Sealed(SegmentBytes - 4096), "has 65536 bytes; it announced 69632"),
         Case("memory that is too large", () => Sealed(SegmentBytes + 4096), "has 73728 bytes; it announced 69632"),
         Case("memory of no bytes", () => Sealed(0), "has 0 bytes"),
+        Case("none", () => null, "0 descriptors came"),
     ];
 
     public static IEnumerable<TestCaseData> Figures =>
@@ -66,53 +69,20 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     ];
 
     [TestCaseSource(nameof(Descriptors))]
-    public async Task Descriptor_OfAnotherKind_IsRefused(Func<SafeFileHandle> open, string complaint)
+    [TestCaseSource(nameof(Figures))]
+    [TestCaseSource(nameof(Messages))]
+    public async Task Hello_ThatLies_IsRefused(byte[] hello, Func<SafeFileHandle?> open, string complaint)
     {
         Victim victim = await StartVictimAsync();
-        using SafeFileHandle descriptor = open();
+        using SafeFileHandle? descriptor = open();
         ProcessFacts before = ProcessFacts.OfSelf();
         using (Socket socket = await ConnectAsync(victim))
         {
-            DescriptorPassing.Send(socket, HelloOf(s_limits), descriptor);
+            DescriptorPassing.Send(socket, hello, descriptor);
             await AssertRefusedAsync(victim, socket, complaint);
         }
 
         await Timeouts.Eventually(() => ProcessFacts.OfSelf().IsNoMoreThan(before));
-        await victim.AssertUnharmedAndRidOfAsync();
-    }
-
-    [TestCaseSource(nameof(Figures))]
-    public async Task Figures_OutOfRange_AreRefused(object limits, string complaint)
-    {
-        Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
-        using SafeFileHandle descriptor = Sealed(SegmentBytes);
-        DescriptorPassing.Send(socket, HelloOf((PeerLimits)limits), descriptor);
-
-        await AssertRefusedAsync(victim, socket, complaint);
-        await victim.AssertUnharmedAndRidOfAsync();
-    }
-
-    [TestCaseSource(nameof(Messages))]
-    public async Task Message_ThatIsNone_IsRefused(byte[] message, string complaint)
-    {
-        Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
-        using SafeFileHandle descriptor = Sealed(SegmentBytes);
-        DescriptorPassing.Send(socket, message, descriptor);
-
-        await AssertRefusedAsync(victim, socket, complaint);
-        await victim.AssertUnharmedAndRidOfAsync();
-    }
-
-    [Test]
-    public async Task Descriptor_None_IsRefused()
-    {
-        Victim victim = await StartVictimAsync();
-        using Socket socket = await ConnectAsync(victim);
-        DescriptorPassing.Send(socket, HelloOf(s_limits), descriptor: null);
-
-        await AssertRefusedAsync(victim, socket, "0 descriptors came");
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
@@ -213,17 +183,21 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
-    [Test]
-    public async Task Silence_HoldsUpNobody()
+    // Half the number of handshakes that the server runs concurrently; then more, which delay others by its timeout.
+    [TestCase(32, 3_600_000)]
+    [TestCase(200, 1000)]
+    public async Task Silence_DoesNotKeepOthersOut(int clients, int timeoutMilliseconds)
     {
         using var directory = new TestDirectory();
-        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromHours(1));
+        await using ShmServer server = await StartPatientAsync(
+            directory, TimeSpan.FromMilliseconds(timeoutMilliseconds));
 
-        // Half the number of handshakes that the server runs concurrently.
-        Socket[] silent = await Task.WhenAll(
-            Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
-        var options = new ShmChannelOptions { RuntimeDirectory = directory.Path };
-        await using var channel = ShmChannel.ForAddress("shm://patient", options);
+        Socket[] silent = await ConnectAsync(directory, clients);
+        await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
+        {
+            RuntimeDirectory = directory.Path,
+            ConnectTimeout = Timeouts.Wait,
+        });
 
         Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
         Array.ForEach(silent, socket => socket.Dispose());
@@ -235,33 +209,13 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         using var directory = new TestDirectory();
         await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromMilliseconds(500));
 
-        Socket[] silent = await Task.WhenAll(
-            Enumerable.Range(0, 32).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
-        foreach (Socket socket in silent)
+        foreach (Socket socket in await ConnectAsync(directory, 32))
         {
             using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
                 socket, CancellationToken.None).Bounded();
             Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
             socket.Dispose();
         }
-    }
-
-    [Test]
-    public async Task Silence_OfMoreThanTheServerShakesHandsWith_DelaysOthersAtMostByItsTimeout()
-    {
-        using var directory = new TestDirectory();
-        await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromSeconds(1));
-
-        Socket[] silent = await Task.WhenAll(
-            Enumerable.Range(0, 200).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
-        await using var channel = ShmChannel.ForAddress("shm://patient", new ShmChannelOptions
-        {
-            RuntimeDirectory = directory.Path,
-            ConnectTimeout = Timeouts.Wait,
-        });
-
-        Assert.That(new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
-        Array.ForEach(silent, socket => socket.Dispose());
     }
 
     [Test]
@@ -288,14 +242,14 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         return server;
     }
 
-    private static TestCaseData Case(string name, Func<SafeFileHandle> open, string complaint) =>
-        new(open, complaint) { TestName = $"Descriptor: {name}" };
+    private static TestCaseData Case(string name, Func<SafeFileHandle?> open, string complaint) =>
+        new(HelloOf(s_limits), open, complaint) { TestName = $"Descriptor: {name}" };
 
     private static TestCaseData Figure(string name, PeerLimits limits, string complaint) =>
-        new(limits, complaint) { TestName = $"Figure: {name}" };
+        new(HelloOf(limits), s_openRight, complaint) { TestName = $"Figure: {name}" };
 
     private static TestCaseData Message(string name, byte[] message, string complaint) =>
-        new(message, complaint) { TestName = $"Message: {name}" };
+        new(message, s_openRight, complaint) { TestName = $"Message: {name}" };
 
     private static byte[] HelloOf(PeerLimits limits) =>
         RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), limits).Encode();
@@ -338,6 +292,9 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     private static partial int Dup(SafeHandle descriptor);
 
     private static Task<Socket> ConnectAsync(Victim victim) => ConnectAsync(victim.SocketPath);
+
+    private static Task<Socket[]> ConnectAsync(TestDirectory directory, int clients) => Task.WhenAll(
+        Enumerable.Range(0, clients).Select(_ => ConnectAsync(directory.Combine("patient.sock"))));
 
     private static async Task<Socket> ConnectAsync(string path)
     {

@@ -55,12 +55,7 @@ internal sealed class HostileClientTests : VictimFixture
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
 
         peer.SetHead(head);
-        peer.Send(
-            FrameKind.CallStart,
-            First,
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            ServerStreamHead,
-            Message("flood"));
+        peer.StartServerStream("flood");
 
         Assert.That(await peer.ClosedAsync(), Does.Contain("The peer says it has read up to"));
         await victim.AssertUnharmedAndRidOfAsync();
@@ -71,12 +66,7 @@ internal sealed class HostileClientTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(
-            FrameKind.CallStart,
-            First,
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            ServerStreamHead,
-            Message("flood"));
+        peer.StartServerStream("flood");
         for (int i = 0; i < 30; i++)
         {
             await peer.ReceiveAsync();

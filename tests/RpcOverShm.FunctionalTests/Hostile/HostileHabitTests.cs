@@ -16,12 +16,7 @@ internal sealed class HostileHabitTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(
-            FrameKind.CallStart,
-            First,
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            ServerStreamHead,
-            Message("flood"));
+        peer.StartServerStream("flood");
         for (int i = 1; i < 100; i++)
         {
             peer.StartUnary(new CallId(i, 1, false));
@@ -149,7 +144,7 @@ internal sealed class HostileHabitTests : VictimFixture
     }
 
     [Test]
-    public async Task NeverRings_IsServedByTheBackstopAtTheLatest()
+    public async Task NeverWakes_IsServedAfterTheSafetyTimeoutAtTheLatest()
     {
         Victim victim = await StartVictimAsync();
         victim.Rig.Log.Expect(LogGuard.LostWakeup);
@@ -177,12 +172,7 @@ internal sealed class HostileHabitTests : VictimFixture
     {
         Victim victim = await StartVictimAsync();
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(
-            FrameKind.CallStart,
-            First,
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            ServerStreamHead,
-            Message("flood"));
+        peer.StartServerStream("flood");
         await FillAsync(victim, peer);
 
         var refused = new CallId(1, 1, false);
@@ -228,18 +218,13 @@ internal sealed class HostileHabitTests : VictimFixture
                 await Task.WhenAny(isSerializing.Task, late);
             })
             .Build();
-        Victim victim = await StartVictimWithAsync(service);
+        Victim victim = await StartVictimAsync(services: service);
         using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
-        peer.Send(
-            FrameKind.CallStart,
-            First,
-            FrameFlags.HasMessage | FrameFlags.HalfClose,
-            ServerStreamHead,
-            Message("flood"));
+        peer.StartServerStream("flood");
         await FillAsync(victim, peer);
 
         var late = new CallId(1, 1, false);
-        peer.Send(FrameKind.CallStart, late, FrameFlags.HasMessage | FrameFlags.HalfClose, Head(method), Message("x"));
+        peer.Start(late, Head(method), Message("x"));
         await isSerializing.Task.Bounded();
         await Timeouts.Eventually(
             () => victim.Rig.Served.Sum(served => served.Running.Count) == 2,
@@ -263,24 +248,7 @@ internal sealed class HostileHabitTests : VictimFixture
             return false;
         });
         Assert.That(hasEnded);
-    }
-
-    private async Task<Victim> StartVictimWithAsync(ServerServiceDefinition service)
-    {
-        Rigs.ShmRig rig = await StartShmAsync(
-            Rigs.RigOptions.AnySize with { RingCapacity = 64 << 10 },
-            new Script
-            {
-                ServerStream = async (_, responses, _) =>
-                {
-                    for (int i = 0; i < 1000; i++)
-                    {
-                        await responses.WriteAsync(Payloads.OfSize(5000));
-                    }
-                },
-            }.Build(),
-            service);
-        return await Victim.WithInnocentClientAsync(rig);
+        Assert.That(victim.Rig.Log.Of(MethodThrew), Is.Empty);
     }
 
     // Returns when the flood waits, because nothing more fits into the ring.

@@ -51,8 +51,7 @@ internal sealed class HostileServerTests : IDisposable
     {
         var what = (Violation)violation;
         Task<RpcException?> blocking = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         Task<RpcException?> awaited = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
         await server.ReceiveAsync(FrameKind.CallStart);
 
@@ -72,8 +71,7 @@ internal sealed class HostileServerTests : IDisposable
     {
         var what = (Violation)violation;
         using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
 
         await AssertViolationAsync(server, what);
         RpcException? failure = await OutcomeAsync(call.ResponseStream.ToListAsync()).Bounded();
@@ -97,8 +95,7 @@ internal sealed class HostileServerTests : IDisposable
         await innocent.RequestStream.WriteAsync(Payloads.Of("before")).Bounded();
 
         Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         server.SetTail(8);
 
         Assert.That((await call.Bounded())?.StatusCode, Is.EqualTo(StatusCode.Internal));
@@ -110,8 +107,7 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Responses_WithoutEnd_ToACallThatWantsOne_CostBoundedMemory()
     {
         Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         byte[] body = new byte[8000];
@@ -159,8 +155,7 @@ internal sealed class HostileServerTests : IDisposable
     public async Task GoAway_OverAndOver_CostsBoundedMemory()
     {
         Task<RpcException?> call = OutcomeAsync(_client.UnaryAsync(Payloads.Empty).ResponseAsync);
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         server.Send(FrameKind.GoAway);
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
@@ -179,8 +174,7 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Frames_WithoutEnd_DoNotKeepTheChannelFromItsDispose()
     {
         Task<RpcException?> call = OutcomeAsync(Timeouts.OnThread(() => _client.Unary(Payloads.Empty)));
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         using var stop = new CancellationTokenSource();
         Task flood = Timeouts.OnThread(() => Flood(server, stop.Token));
         await Timeouts.Eventually(() => server.PeerHead > 100 * server.Capacity, "the flood is read");
@@ -199,19 +193,16 @@ internal sealed class HostileServerTests : IDisposable
     {
         var mayRead = new TaskCompletionSource();
         var isReading = new TaskCompletionSource();
-        Marshaller<Payload> blocking = Marshallers.Create<Payload>((Payload _) => [], _ =>
+        Method<Payload, Payload> method = Script.UnaryMethod.Parsing(_ =>
         {
             isReading.SetResult();
             mayRead.Task.Wait(Timeouts.Wait);
             return Payloads.Empty;
         });
-        var method = new Method<Payload, Payload>(
-            MethodType.Unary, Script.ServiceName, "Unary", Script.UnaryMethod.RequestMarshaller, blocking);
         CallInvoker invoker = _channel.CreateCallInvoker();
 
         AsyncUnaryCall<Payload> first = invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
         server.Send(FrameKind.End, First, FrameFlags.HasMessage, body: Message("x"));
         await isReading.Task.Bounded();
         Task<Payload> second = _client.UnaryAsync(Payloads.Empty).ResponseAsync;
@@ -232,8 +223,7 @@ internal sealed class HostileServerTests : IDisposable
     public async Task Trailers_BeyondEveryLimit_EndTheCallAndFreeItsPlace()
     {
         using AsyncUnaryCall<Payload> call = _client.UnaryAsync(Payloads.Empty);
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
 
         byte[] chunk = new byte[8000];
         await server.SendWhenThereIsSpaceAsync(FrameKind.End, First, FrameFlags.HeadContinues, chunk, []);
@@ -257,8 +247,7 @@ internal sealed class HostileServerTests : IDisposable
     public async Task BadEnd_InTheMiddleOfAMessage_IsTheCallsStatus()
     {
         using AsyncDuplexStreamingCall<Payload, Payload> call = _client.Duplex();
-        using RawPeer server = await _server.AcceptAsync();
-        await server.ReceiveAsync(FrameKind.CallStart);
+        using RawPeer server = await AcceptCallAsync();
 
         server.Send(FrameKind.Message, First, 0, body: new byte[100], argument: 1000);
         server.Send(FrameKind.End, First, 0, head: Trailer(StatusCode.DataLoss, "no more"));
@@ -366,6 +355,14 @@ internal sealed class HostileServerTests : IDisposable
             default:
                 break;
         }
+    }
+
+    /// <summary>Accepts the channel and waits for its first call.</summary>
+    private async Task<RawPeer> AcceptCallAsync()
+    {
+        RawPeer server = await _server.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        return server;
     }
 
     private async Task AssertViolationAsync(RawPeer server, Violation what)

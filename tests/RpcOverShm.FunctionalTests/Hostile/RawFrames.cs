@@ -16,12 +16,20 @@ internal static class RawFrames
 
     public static byte[] ServerStreamHead { get; } = Head(Script.ServerStreamMethod);
 
+    /// <summary>The trailer of a call that a stopping server has refused.</summary>
+    public static byte[] Refusal { get; } = Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true);
+
     public static byte[] Head(IMethod method) => Head(method.FullName);
 
-    public static byte[] Head(string method)
+    public static byte[] Head(string method, string? encoding = null, TimeSpan? timeout = null)
     {
         using var bytes = new PooledBufferWriter();
-        new RequestHead { Method = System.Text.Encoding.UTF8.GetBytes(method) }.Encode(bytes);
+        new RequestHead
+        {
+            Method = System.Text.Encoding.UTF8.GetBytes(method),
+            Encoding = encoding,
+            Timeout = timeout,
+        }.Encode(bytes);
         return bytes.WrittenSpan.ToArray();
     }
 
@@ -35,8 +43,44 @@ internal static class RawFrames
     }
 
     /// <summary>Sends the start of a unary call with its whole request.</summary>
-    public static void StartUnary(this RawPeer peer, CallId call, string text = "raw") => peer.Send(
-        FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, Message(text));
+    public static void StartUnary(this RawPeer peer, CallId call, string text = "raw") =>
+        peer.Start(call, UnaryHead, Message(text));
+
+    /// <summary>Sends the start of a server streaming call with its whole request.</summary>
+    public static void StartServerStream(this RawPeer peer, string text) =>
+        peer.Start(First, ServerStreamHead, Message(text));
+
+    /// <summary>Sends the start of a call with its whole request.</summary>
+    public static void Start(this RawPeer peer, CallId call, byte[] head, byte[] message) =>
+        peer.Send(FrameKind.CallStart, call, FrameFlags.HasMessage | FrameFlags.HalfClose, head, message);
+
+    /// <summary>Waits for the next call and its whole request.</summary>
+    public static async Task<CallId> ReceiveCallAsync(this RawPeer server)
+    {
+        RawFrame frame = await server.ReceiveAsync(FrameKind.CallStart);
+        CallId call = frame.Call;
+        while ((frame.Flags & FrameFlags.HalfClose) == 0)
+        {
+            frame = await server.ReceiveAsync();
+        }
+
+        return call;
+    }
+
+    /// <summary>Refuses a call as a stopping server does, before a method has seen it.</summary>
+    public static void Refuse(this RawPeer server, CallId call)
+    {
+        server.Send(FrameKind.GoAway);
+        server.Send(FrameKind.End, call, FrameFlags.None, Refusal);
+    }
+
+    /// <summary>Makes a unary call with an encoded message; returns its end.</summary>
+    public static async Task<StatusTrailer> CallAsync(
+        this RawPeer client, uint number, string encoding, byte[] message)
+    {
+        client.Start(new CallId(0, number, false), Head(Script.UnaryMethod.FullName, encoding), message);
+        return StatusTrailer.Decode((await client.ReceiveAsync(FrameKind.End)).Head);
+    }
 
     /// <summary>Sends the start of a call whose method never reads the requests that follow.</summary>
     public static void StartStream(this RawPeer peer, CallId call) =>

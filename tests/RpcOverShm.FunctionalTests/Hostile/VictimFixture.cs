@@ -11,7 +11,8 @@ internal abstract class VictimFixture() : RigFixture(RigKind.Shm)
     /// <summary>
     /// Starts a server with the smallest rings and an innocent client. A call of "hold" never ends; "flood" floods.
     /// </summary>
-    protected async Task<Victim> StartVictimAsync(Action<Script>? change = null, RigOptions? options = null)
+    protected async Task<Victim> StartVictimAsync(
+        Action<Script>? change = null, RigOptions? options = null, params ServerServiceDefinition[] services)
     {
         var script = new Script
         {
@@ -35,7 +36,8 @@ internal abstract class VictimFixture() : RigFixture(RigKind.Shm)
         };
         change?.Invoke(script);
         ShmRig rig = await StartShmAsync(
-            options ?? RigOptions.AnySize with { RingCapacity = 64 << 10 }, script.Build(), DeafService.Build());
+            options ?? RigOptions.AnySize with { RingCapacity = 64 << 10 },
+            [script.Build(), DeafService.Build(), .. services]);
         rig.Log.Expect(PeerViolation, MethodThrew);
         return await Victim.WithInnocentClientAsync(rig);
     }

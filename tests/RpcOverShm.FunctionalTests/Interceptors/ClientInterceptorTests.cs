@@ -8,10 +8,10 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Interceptors_WrapEveryShape_InOrder([Values] bool isOneByOne)
     {
-        var seen = new NotingInterceptor.Notes();
+        var seen = new List<string>();
         CallRig rig = await StartAsync(new Script());
-        var outer = new NotingInterceptor("outer", seen);
-        var inner = new NotingInterceptor("inner", seen);
+        ClientInterceptor outer = Noting("outer", seen);
+        ClientInterceptor inner = Noting("inner", seen);
         CallInvoker invoker = isOneByOne
             ? rig.Channel.Intercept(inner).Intercept(outer)
             : rig.Channel.Intercept(outer, inner);
@@ -19,7 +19,7 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
         string wrong = await Shapes.RunAllAsync(new ScriptClient(invoker)).Bounded();
 
         Assert.That(wrong, Is.Empty);
-        Assert.That(seen.Taken, Is.EqualTo(new[]
+        Assert.That(seen, Is.EqualTo(new[]
         {
             "outer blocking Unary", "inner blocking Unary",
             "outer unary Unary", "inner unary Unary",
@@ -71,10 +71,10 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
         // The test disposes the call; held methods then end as cancelled and are not logged as failures.
         CallRig rig = await StartAsync(new HeldMethods().Script, options);
         Method<Payload, Payload> real = AnyCall.MethodOf(shape);
-        CallInvoker invoker = rig.Channel.Intercept(new ChangingInterceptor(
-            given => given.WithHeaders(new Metadata { { "key", "changed" } })
-                .WithDeadline(DateTime.UtcNow.AddMinutes(5)))
+        CallInvoker invoker = rig.Channel.Intercept(new ClientInterceptor
         {
+            Change = given => given.WithHeaders(new Metadata { { "key", "changed" } })
+                .WithDeadline(DateTime.UtcNow.AddMinutes(5)),
             Method = real.Name,
             Host = "other.example",
         });
@@ -94,9 +94,9 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
         CallRig rig = await StartAsync(held.Script);
         using var cancellation = new CancellationTokenSource();
         CallInvoker expiring = rig.Channel.Intercept(
-            new ChangingInterceptor(given => given.WithDeadline(DateTime.MinValue)));
+            new ClientInterceptor { Change = given => given.WithDeadline(DateTime.MinValue) });
         CallInvoker cancelled = rig.Channel.Intercept(
-            new ChangingInterceptor(given => given.WithCancellationToken(cancellation.Token)));
+            new ClientInterceptor { Change = given => given.WithCancellationToken(cancellation.Token) });
 
         RpcException late = await FailureOf(AnyCall.Start(expiring, shape).Outcome);
         using AnyCall call = AnyCall.Start(cancelled, shape);
@@ -156,7 +156,9 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
         var held = new HeldMethods();
         held.Release();
         CallRig rig = await StartAsync(held.Script);
-        CallInvoker invoker = rig.Channel.Intercept(new ThrowingInterceptor(isAfter));
+        Action fail = () => throw new KeyNotFoundException();
+        CallInvoker invoker = rig.Channel.Intercept(
+            isAfter ? new ClientInterceptor { After = fail } : new ClientInterceptor { Before = (_, _) => fail() });
 
         foreach (MethodType shape in AnyCall.Shapes)
         {
@@ -192,15 +194,18 @@ internal sealed class ClientInterceptorTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Interceptor_OfAGeneratedClient_SeesItsCalls()
     {
-        var seen = new NotingInterceptor.Notes();
+        var seen = new List<string>();
         CallRig rig = await StartAsync(null, ConformanceContract.BindService(new ConformanceService()));
-        var client = new Conformance.ConformanceClient(rig.Channel.Intercept(new NotingInterceptor("one", seen)));
+        var client = new Conformance.ConformanceClient(rig.Channel.Intercept(Noting("one", seen)));
 
         Payload response = await client.EchoAsync(Payloads.Of("x")).ResponseAsync.Bounded();
 
         Assert.That(response.Text(), Is.EqualTo("x"));
-        Assert.That(seen.Taken, Is.EqualTo(new[] { "one unary Echo" }));
+        Assert.That(seen, Is.EqualTo(new[] { "one unary Echo" }));
     }
+
+    private static ClientInterceptor Noting(string name, List<string> notes) =>
+        new() { Before = (shape, method) => notes.Add($"{name} {shape} {method}") };
 
     private static Task<Payload> UnaryAsync(CallRig rig, Interceptor interceptor, string request, bool isBlocking)
     {

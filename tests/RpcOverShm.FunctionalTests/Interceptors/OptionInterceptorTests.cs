@@ -1,5 +1,3 @@
-using Grpc.Core.Interceptors;
-
 namespace RpcOverShm.FunctionalTests.Interceptors;
 
 /// <summary>Interceptors of a server's options and of a single service.</summary>
@@ -8,15 +6,17 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Interceptors_OfOptionsAndService_RunInTheOrderOfAspNet_InEveryShape()
     {
-        var seen = new NotingInterceptor.Notes();
+        var seen = new List<string>();
         ShmRig rig = await StartShmAsync(new Script(), new RigOptions
         {
-            OptionInterceptors = [new NotingInterceptor("first", seen), new NotingInterceptor("second", seen)],
+            OptionInterceptors = [AroundInterceptor.Noting("first", seen), AroundInterceptor.Noting("second", seen)],
         });
         await rig.Server.KillAsync().Bounded();
         ShmServer server = rig.MakeServer();
         server.Services.Add(
-            new Script().Build(), new NotingInterceptor("service", seen), new NotingInterceptor("innermost", seen));
+            new Script().Build(),
+            AroundInterceptor.Noting("service", seen),
+            AroundInterceptor.Noting("innermost", seen));
         await server.StartAsync();
 
         string wrong = await Shapes.RunAllAsync(rig.Client).Bounded();
@@ -24,14 +24,27 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
         Assert.That(wrong, Is.Empty);
         string[] order = ["first", "second", "service", "innermost"];
         Assert.That(
-            seen.Taken.Select(one => one.Split(' ')[0]),
+            seen.Select(one => one.Split(' ')[0]),
             Is.EqualTo(Enumerable.Repeat(order, 5).SelectMany(all => all)));
     }
 
     [Test]
     public async Task Interceptor_OfOptions_SeesTheCall_AndMayTranslateItsFailure()
     {
-        var interceptor = new TranslatingInterceptor();
+        string seen = "";
+        var interceptor = new AroundInterceptor(async (context, next) =>
+        {
+            seen = $"{context.Method} {context.Host} {context.Peer} {context.RequestHeaders.GetValue("key")} "
+                + $"{context.Deadline < DateTime.MaxValue} {context.Status.StatusCode}";
+            try
+            {
+                await next();
+            }
+            catch (InvalidOperationException exception)
+            {
+                throw new RpcException(new Status(StatusCode.DataLoss, exception.Message));
+            }
+        });
         ShmRig rig = await StartShmAsync(
             new Script { Unary = (_, _) => throw new InvalidOperationException("broken") },
             new RigOptions { OptionInterceptors = [interceptor] });
@@ -41,7 +54,7 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
             new CallOptions(new Metadata { { "key", "value" } }, DateTime.UtcNow.AddHours(1))));
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "broken")));
-        Assert.That(interceptor.Seen, Is.EqualTo(
+        Assert.That(seen, Is.EqualTo(
             $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId};connection=1 value True OK"));
     }
 
@@ -55,31 +68,5 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
         Assert.That(
             () => new ShmServer("shm://x").Services.Add(new Script().Build(), [null!]),
             Throws.TypeOf<ArgumentNullException>());
-    }
-
-    private sealed class TranslatingInterceptor : Interceptor
-    {
-        public string Seen { get; private set; } = "";
-
-        public override async Task<TResponse> UnaryServerHandler<TRequest, TResponse>(
-            TRequest request, ServerCallContext context, UnaryServerMethod<TRequest, TResponse> continuation)
-        {
-            Seen = string.Join(
-                ' ',
-                context.Method,
-                context.Host,
-                context.Peer,
-                context.RequestHeaders.GetValue("key"),
-                context.Deadline < DateTime.MaxValue,
-                context.Status.StatusCode);
-            try
-            {
-                return await continuation(request, context);
-            }
-            catch (InvalidOperationException exception)
-            {
-                throw new RpcException(new Status(StatusCode.DataLoss, exception.Message));
-            }
-        }
     }
 }

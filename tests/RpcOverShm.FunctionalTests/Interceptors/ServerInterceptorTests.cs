@@ -10,10 +10,9 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Interceptors_WrapEveryShape_InOrder()
     {
-        var seen = new NotingInterceptor.Notes();
+        var seen = new List<string>();
         CallRig rig = await StartAsync(
-            new Script(),
-            With(new NotingInterceptor("outer", seen), new NotingInterceptor("inner", seen)));
+            new Script(), With(AroundInterceptor.Noting("outer", seen), AroundInterceptor.Noting("inner", seen)));
 
         string wrong = await Shapes.RunAllAsync(rig.Client).Bounded();
 
@@ -21,11 +20,11 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
         string[] methods = ["Unary", "Unary", "ServerStream", "ClientStream", "Duplex"];
         Assert.That(wrong, Is.Empty);
         Assert.That(
-            seen.Taken,
+            seen,
             Is.EqualTo(methods.SelectMany(method => new[]
             {
-                $"outer handles /rpcovershm.testing.Script/{method}",
-                $"inner handles /rpcovershm.testing.Script/{method}",
+                $"outer /rpcovershm.testing.Script/{method}",
+                $"inner /rpcovershm.testing.Script/{method}",
             })));
     }
 
@@ -80,7 +79,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
             context.ResponseTrailers.Add("trailer", "too");
             return Task.CompletedTask;
         };
-        CallRig rig = await StartAsync(AllDo(method), With(new AroundInterceptor(async (context, next) =>
+        CallRig rig = await StartAsync(Everywhere(method), With(new AroundInterceptor(async (context, next) =>
         {
             await next();
             seen.SetResult((context.Status, context.ResponseTrailers.GetValue("trailer")));
@@ -114,7 +113,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     public async Task Interceptor_MayTranslateExceptions(MethodType shape)
     {
         CallRig rig = await StartAsync(
-            AllDo(_ => throw new KeyNotFoundException("which")),
+            Everywhere(_ => throw new KeyNotFoundException("which")),
             With(new AroundInterceptor(async (_, next) =>
             {
                 try
@@ -138,8 +137,8 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     public async Task Interceptor_MayTurnAFailureIntoASuccess(MethodType shape)
     {
         CallRig rig = await StartAsync(
-            AllDo(_ => throw new KeyNotFoundException()),
-            With(new SwallowingInterceptor()));
+            Everywhere(_ => throw new KeyNotFoundException()),
+            With(new AroundInterceptor((_, next) => Thrown.InAllAsync(next))));
 
         AnyCall call = AnyCall.Start(rig.Invoker, shape);
         await call.Outcome.Bounded();
@@ -151,7 +150,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     public async Task Interceptor_ThatThrows_BehindTheMethodToo_IsUnknown(MethodType shape)
     {
         CallRig rig = await StartAsync(
-            AllDo(_ => Task.CompletedTask),
+            Everywhere(_ => Task.CompletedTask),
             With(new AroundInterceptor(async (_, next) =>
             {
                 await next();
@@ -169,7 +168,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     public async Task Interceptor_MaySendHeadersAndAddTrailers(MethodType shape)
     {
         CallRig rig = await StartAsync(
-            AllDo(_ => Task.CompletedTask),
+            Everywhere(_ => Task.CompletedTask),
             With(new AroundInterceptor(async (context, next) =>
             {
                 await context.WriteResponseHeadersAsync(new Metadata { { "header", "sent" } });
@@ -218,22 +217,4 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
     }
 
     private static RigOptions With(params Interceptor[] interceptors) => new() { ServerInterceptors = interceptors };
-
-    /// <summary>Returns a script whose methods all run the delegate and respond with nothing.</summary>
-    private static Script AllDo(Func<ServerCallContext, Task> method)
-    {
-        return new Script
-        {
-            Unary = (_, context) => AnswerAsync(context),
-            ClientStream = (_, context) => AnswerAsync(context),
-            ServerStream = (_, _, context) => method(context),
-            Duplex = (_, _, context) => method(context),
-        };
-
-        async Task<Payload> AnswerAsync(ServerCallContext context)
-        {
-            await method(context);
-            return Payloads.Empty;
-        }
-    }
 }

@@ -17,6 +17,15 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
 
     private long _requestBytesBefore;
 
+    private static BoolValue Yes => new() { Value = true };
+
+    private static BoolValue No => new() { Value = false };
+
+    private static CallOptions Selected => new(new Metadata { { InteropTestService.SelectCompressionKey, "gzip" } });
+
+    // Selects compression, but suppresses it for the messages.
+    private static CallOptions Suppressed => Selected.WithWriteOptions(new WriteOptions(WriteFlags.NoCompress));
+
     [Test]
     [Description("client_compressed_unary")]
     public async Task ClientCompressedUnary_CompressesWhatItSays()
@@ -26,10 +35,10 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
 
         // The probe: the service expects compression, which is missing.
         SimpleRequest probe = LargeRequest;
-        probe.ExpectCompressed = Compression.Yes;
-        RpcException refusal = await FailureOf(client.UnaryCallAsync(probe, Compression.Suppressed).ResponseAsync);
-        long compressed = await CallAsync(Compression.Selected, Compression.Yes);
-        long uncompressed = await CallAsync(Compression.Suppressed, Compression.No);
+        probe.ExpectCompressed = Yes;
+        RpcException refusal = await FailureOf(client.UnaryCallAsync(probe, Suppressed).ResponseAsync);
+        long compressed = await CallAsync(Selected, Yes);
+        long uncompressed = await CallAsync(Suppressed, No);
 
         Assert.That(refusal.StatusCode, Is.EqualTo(StatusCode.InvalidArgument));
         Assert.That(compressed, Is.LessThan(MostOverhead));
@@ -53,8 +62,8 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         await using MeteredRig rig = await StartMeteredAsync();
         var client = new TestService.TestServiceClient(rig.Channel);
 
-        long compressed = await CallAsync(Compression.Yes);
-        long uncompressed = await CallAsync(Compression.No);
+        long compressed = await CallAsync(Yes);
+        long uncompressed = await CallAsync(No);
 
         Assert.That(compressed, Is.LessThan(MostOverhead));
         Assert.That(uncompressed, Is.GreaterThan(LargeResponseBytes));
@@ -80,17 +89,18 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         RpcException refusal = await ProbeAsync(client);
         long before = rig.RequestBytes;
         using AsyncClientStreamingCall<StreamingInputCallRequest, StreamingInputCallResponse> call =
-            client.StreamingInputCall(Compression.Selected);
-        await call.RequestStream.WriteAsync(StreamMessage(27_182, Compression.Yes)).Bounded();
+            client.StreamingInputCall(Selected);
+        await call.RequestStream.WriteAsync(StreamMessage(27_182, Yes)).Bounded();
 
         // The service counts the bytes since the last message, so the next message waits until it has done so.
         await _asked.WaitAsync().Bounded();
         call.RequestStream.WriteOptions = new WriteOptions(WriteFlags.NoCompress);
-        await call.RequestStream.WriteAsync(StreamMessage(45_904, Compression.No)).Bounded();
+        await call.RequestStream.WriteAsync(StreamMessage(45_904, No)).Bounded();
         await call.RequestStream.CompleteAsync().Bounded();
         StreamingInputCallResponse response = await call.ResponseAsync.Bounded();
 
         Assert.That(refusal.StatusCode, Is.EqualTo(StatusCode.InvalidArgument));
+        Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
         Assert.That(response.AggregatedPayloadSize, Is.EqualTo(73_086));
 
         // All of the second message, next to nothing of the compressed first one.
@@ -104,8 +114,8 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         await using MeteredRig rig = await StartMeteredAsync();
         var client = new TestService.TestServiceClient(rig.Channel);
         var request = new StreamingOutputCallRequest();
-        request.ResponseParameters.Add(new ResponseParameters { Size = 31_415, Compressed = Compression.Yes });
-        request.ResponseParameters.Add(new ResponseParameters { Size = 92_653, Compressed = Compression.No });
+        request.ResponseParameters.Add(new ResponseParameters { Size = 31_415, Compressed = Yes });
+        request.ResponseParameters.Add(new ResponseParameters { Size = 92_653, Compressed = No });
 
         long before = rig.ResponseBytes;
         using AsyncServerStreamingCall<StreamingOutputCallResponse> call = client.StreamingOutputCall(request);
@@ -131,10 +141,10 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
         };
         TestService.TestServiceClient client = await StartClientAsync(service);
         SimpleRequest request = LargeRequest;
-        request.ExpectCompressed = Compression.Yes;
-        request.ResponseCompressed = Compression.Yes;
+        request.ExpectCompressed = Yes;
+        request.ResponseCompressed = Yes;
 
-        using AsyncUnaryCall<SimpleResponse> call = client.UnaryCallAsync(request, Compression.Selected);
+        using AsyncUnaryCall<SimpleResponse> call = client.UnaryCallAsync(request, Selected);
         await call.ResponseAsync.Bounded();
         Metadata responseHeaders = await call.ResponseHeadersAsync.Bounded();
 
@@ -152,8 +162,8 @@ internal sealed class CompressionOnTheWireTests(RigKind kind) : InteropFixture(k
     private async Task<RpcException> ProbeAsync(TestService.TestServiceClient client)
     {
         using AsyncClientStreamingCall<StreamingInputCallRequest, StreamingInputCallResponse> call =
-            client.StreamingInputCall(Compression.Suppressed);
-        await call.RequestStream.WriteAsync(StreamMessage(27_182, Compression.Yes)).Bounded();
+            client.StreamingInputCall(Suppressed);
+        await call.RequestStream.WriteAsync(StreamMessage(27_182, Yes)).Bounded();
         RpcException refusal = await FailureOf(call.ResponseAsync);
         await _asked.WaitAsync().Bounded();
         return refusal;

@@ -46,20 +46,9 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(
             new Script(), new RigOptions { Retries = isRetried ? new RigRetries(3, StatusCode.Unavailable) : null });
-        Method<Payload, Payload> echo = Script.UnaryMethod;
         Task? shutdown = null;
-        var closing = new Method<Payload, Payload>(
-            echo.Type,
-            echo.ServiceName,
-            echo.Name,
-            new Marshaller<Payload>(
-                (message, context) =>
-                {
-                    shutdown = rig.ShmChannel.ShutdownAsync();
-                    echo.RequestMarshaller.ContextualSerializer(message, context);
-                },
-                echo.RequestMarshaller.ContextualDeserializer),
-            echo.ResponseMarshaller);
+        Method<Payload, Payload> closing = Script.UnaryMethod.Serializing(
+            () => shutdown = rig.ShmChannel.ShutdownAsync());
 
         RpcException failure = isBlocking
             ? await CallFailure.OfBlocking(
@@ -74,8 +63,7 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Dispose_WhileConnecting_CancelsTheCallsThatWait()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.KillServerAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
 
         // The listener never answers, so connecting lasts until its timeout.
         using SilentListener silent = new(rig.SocketPath);

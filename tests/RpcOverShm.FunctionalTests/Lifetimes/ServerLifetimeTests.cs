@@ -3,11 +3,7 @@ namespace RpcOverShm.FunctionalTests.Lifetimes;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 {
-    private const string Hold = "hold";
-
-    private readonly TaskCompletionSource _mayEnd = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly TaskCompletionSource _began = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly TaskCompletionSource _fired = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly HeldMethods _held = new();
 
     [Test]
     public async Task Add_AfterTheStart_Throws()
@@ -51,8 +47,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Start_WithACancelledToken_DoesNotStart()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         ShmServer server = rig.MakeServer();
 
         Assert.That(
@@ -65,8 +60,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Start_WithTwoMethodsOfOneName_Throws()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         ShmServer server = rig.MakeServer(new Script().Build(), new Script().Build());
 
         Assert.That(
@@ -130,10 +124,10 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Item("S18")]
     public async Task StopWithGrace_LetsCallsFinishAndRefusesNewOnes()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
+        ShmRig rig = await StartShmAsync(_held.Script);
 
-        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
-        await _began.Task.Bounded();
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
+        await _held.Began.Bounded();
         Task stopping = rig.Server.StopAsync(TimeSpan.FromMinutes(1));
         await Timeouts.Eventually(() => rig.FileNames.Length == 0, "the listener is gone");
         await Timeouts.Eventually(() => rig.Served.Single().IsRefusing, "its clients' connections refuse calls");
@@ -141,9 +135,9 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
 
         Assert.That(refused.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(stopping.IsCompleted, Is.False);
-        Assert.That(_fired.Task.IsCompleted, Is.False);
-        _mayEnd.SetResult();
-        Assert.That((await running.ResponseAsync.Bounded()).Text(), Is.EqualTo(Hold));
+        Assert.That(_held.Cancelled.IsCompleted, Is.False);
+        _held.Release();
+        Assert.That((await running.ResponseAsync.Bounded()).Text(), Is.EqualTo("held"));
         await stopping.Bounded();
     }
 
@@ -151,13 +145,13 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Item("S18")]
     public async Task StopAfterItsGrace_CancelsWhatStillRuns()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
+        ShmRig rig = await StartShmAsync(_held.Script);
 
-        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
-        await _began.Task.Bounded();
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
+        await _held.Began.Bounded();
         await rig.Server.StopAsync(TimeSpan.FromMilliseconds(50)).Bounded();
         RpcException failure = await FailureOf(running);
-        await _fired.Task.Bounded();
+        await _held.Cancelled.Bounded();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
@@ -166,28 +160,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Item("S18")]
     public async Task StopWithoutGrace_EndsEveryShapeUnavailable()
     {
-        int began = 0;
-        Task NeverAsync(ServerCallContext context)
-        {
-            Interlocked.Increment(ref began);
-            return Task.Delay(Timeout.Infinite, context.CancellationToken);
-        }
-
-        ShmRig rig = await StartShmAsync(new Script
-        {
-            Unary = async (request, context) =>
-            {
-                await NeverAsync(context);
-                return request;
-            },
-            ClientStream = async (_, context) =>
-            {
-                await NeverAsync(context);
-                return Payloads.Empty;
-            },
-            ServerStream = (_, _, context) => NeverAsync(context),
-            Duplex = (_, _, context) => NeverAsync(context),
-        });
+        ShmRig rig = await StartShmAsync(_held.Script);
 
         Task<RpcException>[] calls =
         [
@@ -197,7 +170,7 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
             FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
             FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
         ];
-        await Timeouts.Eventually(() => Volatile.Read(ref began) == calls.Length);
+        await Timeouts.Eventually(() => _held.Begun == calls.Length);
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
         RpcException[] failures = await Task.WhenAll(calls);
 
@@ -210,10 +183,10 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Kill_HurriesAStopThatIsUnderWay()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
+        ShmRig rig = await StartShmAsync(_held.Script);
 
-        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
-        await _began.Task.Bounded();
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
+        await _held.Began.Bounded();
         Task stopping = rig.Server.ShutdownAsync();
         Assert.That(stopping.IsCompleted, Is.False);
         await rig.Server.KillAsync().Bounded();
@@ -225,11 +198,11 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Stop_ByItsToken_IsHurried()
     {
-        ShmRig rig = await StartShmAsync(HoldingScript());
+        ShmRig rig = await StartShmAsync(_held.Script);
         using var cancellation = new CancellationTokenSource();
 
-        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of(Hold));
-        await _began.Task.Bounded();
+        using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Of("held"));
+        await _held.Began.Bounded();
         Task stopping = rig.Server.StopAsync(Timeout.InfiniteTimeSpan, cancellation.Token);
         await cancellation.CancelAsync();
         await stopping.Bounded();
@@ -241,22 +214,24 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
     [Item("S18")]
     public async Task Kill_DoesNotWaitForAMethodThatIgnoresItsToken()
     {
+        var began = new TaskCompletionSource();
+        var mayEnd = new TaskCompletionSource();
         ShmRig rig = await StartShmAsync(new Script
         {
             Unary = async (request, _) =>
             {
-                _began.SetResult();
-                await _mayEnd.Task;
+                began.SetResult();
+                await mayEnd.Task;
                 return request;
             },
         });
 
         using AsyncUnaryCall<Payload> running = rig.Client.UnaryAsync(Payloads.Empty);
-        await _began.Task.Bounded();
+        await began.Task.Bounded();
         await rig.Server.KillAsync().Bounded();
 
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
-        _mayEnd.SetResult();
+        mayEnd.SetResult();
     }
 
     [Test]
@@ -287,40 +262,15 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         Directory.CreateDirectory(rig.Directory);
     }
 
-    private Script HoldingScript() => new()
-    {
-        Unary = async (request, context) =>
-        {
-            if (request.Text() == Hold)
-            {
-                context.CancellationToken.Register(() => _fired.TrySetResult());
-                _began.TrySetResult();
-                await _mayEnd.Task.WaitAsync(context.CancellationToken);
-            }
-
-            return request;
-        },
-    };
-
     [Test]
     public async Task Stop_WithMoreGraceThanTimersGo_WaitsForTheCalls()
     {
-        var began = new TaskCompletionSource();
-        var mayEnd = new TaskCompletionSource();
-        ShmRig rig = await StartShmAsync(new Script
-        {
-            Unary = async (request, _) =>
-            {
-                began.SetResult();
-                await mayEnd.Task;
-                return request;
-            },
-        });
+        ShmRig rig = await StartShmAsync(_held.Script);
         Task<Payload> call = rig.Client.UnaryAsync(Payloads.Of("last")).ResponseAsync;
-        await began.Task.Bounded();
+        await _held.Began.Bounded();
 
         Task stopping = rig.Server.StopAsync(TimeSpan.MaxValue);
-        mayEnd.SetResult();
+        _held.Release();
 
         Assert.That((await call.Bounded()).Text(), Is.EqualTo("last"));
         await stopping.Bounded();

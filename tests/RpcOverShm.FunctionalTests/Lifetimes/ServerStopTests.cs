@@ -42,24 +42,14 @@ internal sealed class ServerStopTests(RigKind kind) : RigFixture(kind)
     [Item("S18")]
     public async Task Kill_FiresTheTokensAndClientsSeeUnavailable()
     {
-        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        var fired = new TaskCompletionSource();
-        CallRig rig = await StartAsync(new Script
-        {
-            Unary = async (request, context) =>
-            {
-                context.CancellationToken.Register(fired.SetResult);
-                began.SetResult();
-                await Task.Delay(Timeout.Infinite, context.CancellationToken);
-                return request;
-            },
-        });
+        var held = new HeldMethods();
+        CallRig rig = await StartAsync(held.Script);
 
         Task<RpcException> running = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
-        await began.Task.Bounded();
+        await held.Began.Bounded();
         await rig.KillServerAsync().Bounded();
         RpcException failure = await running;
-        await fired.Task.Bounded();
+        await held.Cancelled.Bounded();
         RpcException refused = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
 
         // Grpc.Core's server ends its calls as cancelled.

@@ -2,65 +2,50 @@ namespace RpcOverShm.FunctionalTests.Limits;
 
 /// <summary>Limits on message sizes: a message over a limit fails its own call only.</summary>
 [EveryRig]
-internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
+internal sealed class LimitTests(RigKind kind) : ItemFixture(kind)
 {
     private const int MessageTooLarge = 202;
-    private const int MethodThrew = 301;
-
-    private CallRig? _rig;
-
-    [TearDown]
-    public async Task CallStillWorksAsync()
-    {
-        if (_rig is { } rig)
-        {
-            Payload response = await rig.Client.UnaryAsync(Payloads.Of("still")).ResponseAsync.Bounded();
-            Assert.That(response.Text(), Is.EqualTo("still"));
-        }
-
-        _rig = null;
-    }
 
     [Test]
     public async Task Response_OverTheClientsReceiveLimit_IsResourceExhausted(
         [Values(2000, 100_000, 2_000_000)] int bytes, [Values] bool isBlocking)
     {
-        await UseAsync(new RigOptions { ClientMaxReceive = 1000 });
+        CallRig rig = await UseAsync(new RigOptions { ClientMaxReceive = 1000 });
 
-        RpcException failure = await UnaryFailureAsync(bytes, isBlocking);
+        RpcException failure = await UnaryFailureAsync(rig, bytes, isBlocking);
 
         AssertExhausted(failure, "Received message exceeds the maximum configured message size.");
-        await AssertLoggedAsync("MaxReceiveMessageSize", "client");
+        await AssertLoggedAsync(rig, "MaxReceiveMessageSize", "client");
     }
 
     [Test]
     public async Task Message_OverAServersLimit_IsLoggedWithItsSize([Values] bool isRequest)
     {
-        await UseAsync(
+        CallRig rig = await UseAsync(
             isRequest ? new RigOptions { ServerMaxReceive = 1000 } : new RigOptions { ServerMaxSend = 1000 });
 
-        await UnaryFailureAsync(100_000, isBlocking: false);
+        await UnaryFailureAsync(rig, 100_000, isBlocking: false);
 
-        await AssertLoggedAsync(isRequest ? "MaxReceiveMessageSize" : "MaxSendMessageSize", "server");
+        await AssertLoggedAsync(rig, isRequest ? "MaxReceiveMessageSize" : "MaxSendMessageSize", "server");
     }
 
     [Test]
     public async Task Request_OverTheClientsSendLimit_IsResourceExhausted([Values] bool isBlocking)
     {
-        await UseAsync(new RigOptions { ClientMaxSend = 1000 });
+        CallRig rig = await UseAsync(new RigOptions { ClientMaxSend = 1000 });
 
-        RpcException failure = await UnaryFailureAsync(2000, isBlocking);
+        RpcException failure = await UnaryFailureAsync(rig, 2000, isBlocking);
 
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
-        await AssertLoggedAsync("MaxSendMessageSize", "client");
+        await AssertLoggedAsync(rig, "MaxSendMessageSize", "client");
     }
 
     [Test]
     public async Task StreamedResponse_OverTheClientsLimit_EndsTheCall()
     {
-        await UseAsync(new RigOptions { ClientMaxReceive = 10_000 });
+        CallRig rig = await UseAsync(new RigOptions { ClientMaxReceive = 10_000 });
 
-        using AsyncDuplexStreamingCall<Payload, Payload> call = _rig!.Client.Duplex();
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         await call.RequestStream.WriteAsync(Payloads.OfSize(100)).Bounded();
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
         await call.RequestStream.WriteAsync(Payloads.OfSize(20_000)).Bounded();
@@ -73,34 +58,35 @@ internal sealed class LimitTests(RigKind kind) : RigFixture(kind)
     [NotOn(RigKind.GrpcDotNet, "The write fails, and the call goes on; here a part of the message may be on its way.")]
     public async Task StreamedRequest_OverTheClientsSendLimit_EndsTheCall()
     {
-        await UseAsync(new RigOptions { ClientMaxSend = 1000 });
+        CallRig rig = await UseAsync(new RigOptions { ClientMaxSend = 1000 });
 
-        using AsyncClientStreamingCall<Payload, Payload> call = _rig!.Client.ClientStream();
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         await FailureOf(call.RequestStream.WriteAsync(Payloads.OfSize(2000)));
         RpcException failure = await FailureOf(call.ResponseAsync);
 
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
     }
 
-    private async Task AssertLoggedAsync(string option, string side)
+    private async Task AssertLoggedAsync(CallRig rig, string option, string side)
     {
         if (IsShm)
         {
-            Assert.That((await _rig!.Log.WaitForAsync(MessageTooLarge)).Message, Does.Match(
+            Assert.That((await rig.Log.WaitForAsync(MessageTooLarge)).Message, Does.Match(
                 "^/[^ ]+/Unary: a message of [0-9]{4,7} bytes exceeds the 1000 bytes that "
                 + $"{option} of the {side} allows.$"));
         }
     }
 
-    private async Task UseAsync(RigOptions options)
+    private async Task<CallRig> UseAsync(RigOptions options)
     {
-        _rig = await StartAsync(new Script(), options);
-        _rig.Log.Expect(MethodThrew);
+        CallRig rig = await UseAsync(new Script(), options);
+        rig.Log.Expect(MethodThrew);
+        return rig;
     }
 
-    private Task<RpcException> UnaryFailureAsync(int bytes, bool isBlocking) => isBlocking
-        ? CallFailure.OfBlocking(() => _rig!.Client.Unary(Payloads.OfSize(bytes)))
-        : FailureOf(_rig!.Client.UnaryAsync(Payloads.OfSize(bytes)));
+    private static Task<RpcException> UnaryFailureAsync(CallRig rig, int bytes, bool isBlocking) => isBlocking
+        ? CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.OfSize(bytes)))
+        : FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(bytes)));
 
     // The texts are grpc-dotnet's; Grpc.Core's differ and contain both sizes.
     private void AssertExhausted(RpcException failure, string detail)

@@ -107,14 +107,4 @@ internal sealed class ServerLimitTests(RigKind kind) : ItemFixture(kind)
         Assert.That(response.IsOfSize(997));
         Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.ResourceExhausted));
     }
-
-    [Test]
-    [Item("S15")]
-    public void LimitsOfTheOptions_AreThoseOfGrpc()
-    {
-        var options = new ShmServerOptions();
-
-        Assert.That(options.MaxReceiveMessageSize, Is.EqualTo(DefaultLimit));
-        Assert.That(options.MaxSendMessageSize, Is.Null);
-    }
 }

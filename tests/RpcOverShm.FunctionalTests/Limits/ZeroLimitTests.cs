@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Limits;
 
-/// <summary>A limit of 0 bytes allows empty messages and nothing else.</summary>
+/// <summary>The options of limits: their defaults, and 0 bytes, which allows empty messages and nothing else.</summary>
 internal sealed class ZeroLimitTests() : RigFixture(RigKind.Shm)
 {
     public static IEnumerable<TestCaseData> Limits =>
@@ -10,6 +10,16 @@ internal sealed class ZeroLimitTests() : RigFixture(RigKind.Shm)
         new TestCaseData(new RigOptions { ClientMaxReceive = 0 }) { TestName = "ClientReceive" },
         new TestCaseData(new RigOptions { ClientMaxSend = 0 }) { TestName = "ClientSend" },
     ];
+
+    [Test]
+    [Item("S15")]
+    public void LimitsOfTheOptions_AreThoseOfGrpc()
+    {
+        var options = new ShmServerOptions();
+
+        Assert.That(options.MaxReceiveMessageSize, Is.EqualTo(4 << 20));
+        Assert.That(options.MaxSendMessageSize, Is.Null);
+    }
 
     [TestCaseSource(nameof(Limits))]
     public async Task Zero_TakesEmptyMessagesOnly(RigOptions options)

@@ -12,23 +12,16 @@ internal sealed class RetriedRequestWriterTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Write_WhileAnotherIsBeingSerialised_IsRefused_AsIsTheEnd()
     {
-        Marshaller<Payload> plain = Script.ClientStreamMethod.RequestMarshaller;
-        var writing = new Marshaller<Payload>(
-            (message, context) =>
+        Method<Payload, Payload> method = Script.ClientStreamMethod.Serializing(() =>
+        {
+            if (!_hasBegun)
             {
-                if (!_hasBegun)
-                {
-                    // The first write has begun but is not sent yet.
-                    _hasBegun = true;
-                    _second = _writer!.WriteAsync(Payloads.Of("second"));
-                    _completion = _writer.CompleteAsync();
-                }
-
-                plain.ContextualSerializer(message, context);
-            },
-            plain.ContextualDeserializer);
-        var method = new Method<Payload, Payload>(
-            MethodType.ClientStreaming, Script.ServiceName, Script.ClientStreamMethod.Name, writing, plain);
+                // The first write has begun but is not sent yet.
+                _hasBegun = true;
+                _second = _writer!.WriteAsync(Payloads.Of("second"));
+                _completion = _writer.CompleteAsync();
+            }
+        });
         ShmRig rig = await StartShmAsync(
             new Script
             {

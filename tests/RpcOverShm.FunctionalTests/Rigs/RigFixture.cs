@@ -46,6 +46,17 @@ internal abstract class RigFixture(RigKind kind)
     protected async Task<ShmRig> StartShmAsync(RigOptions? options, params ServerServiceDefinition[] services) =>
         Keep(await ShmRig.StartAsync(options, services));
 
+    /// <summary>Starts a rig of shared memory whose server has stopped.</summary>
+    protected async Task<ShmRig> StartWithoutServerAsync(RigOptions? options = null)
+    {
+        ShmRig rig = await StartShmAsync(new Script(), options);
+        await rig.Server.KillAsync().Bounded();
+        return rig;
+    }
+
+    /// <inheritdoc cref="Script.Everywhere"/>
+    protected static Script Everywhere(Func<ServerCallContext, Task> act) => Script.Everywhere(act);
+
     protected static Task<RpcException> FailureOf(Task call) => CallFailure.OfAsync(call);
 
     protected static Task<RpcException> FailureOf(AsyncUnaryCall<Testing.Protos.Payload> call) =>

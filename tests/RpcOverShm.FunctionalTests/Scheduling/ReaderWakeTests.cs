@@ -8,27 +8,19 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
+internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
 {
-    private readonly TestDirectory _directory = new();
-    private readonly LogGuard _log = new();
-
-    public void Dispose()
-    {
-        _log.Dispose();
-        _directory.Dispose();
-    }
+    private readonly RigOptions _options = new() { Scheduling = mode };
 
     [Test]
     public async Task Readers_WhoseMessagesCameTogether_AreAllWokenThoughOneBlocks()
     {
-        using var listener = new RawServer(_directory.Combine("wake.sock"));
-        await using ShmChannel channel = Open();
-        var client = new ScriptClient(channel.CreateCallInvoker());
-        using AsyncServerStreamingCall<Payload> one = client.ServerStream(Payloads.Empty);
+        ShmRig rig = await StartWithoutServerAsync(_options);
+        using var listener = new RawServer(rig.SocketPath);
+        using AsyncServerStreamingCall<Payload> one = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId first = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
-        using AsyncServerStreamingCall<Payload> other = client.ServerStream(Payloads.Empty);
+        using AsyncServerStreamingCall<Payload> other = rig.Client.ServerStream(Payloads.Empty);
         CallId second = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
         using var otherCame = new ManualResetEventSlim();
 
@@ -42,16 +34,14 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
         Assert.That(await readOne.Bounded(), "The other reader was woken while this one blocked.");
         Assert.That(one.ResponseStream.Current.Text(), Is.EqualTo("one"));
         Assert.That(other.ResponseStream.Current.Text(), Is.EqualTo("other"));
-        _log.Check();
     }
 
     [Test]
     public async Task Reader_WhoseMessagesCameTogether_SeesThemAllInOrder([Values(1, 2, 15, 16, 17, 100)] int count)
     {
-        using var listener = new RawServer(_directory.Combine("wake.sock"));
-        await using ShmChannel channel = Open();
-        var client = new ScriptClient(channel.CreateCallInvoker());
-        using AsyncServerStreamingCall<Payload> call = client.ServerStream(Payloads.Empty);
+        ShmRig rig = await StartWithoutServerAsync(_options);
+        using var listener = new RawServer(rig.SocketPath);
+        using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         using RawPeer server = await listener.AcceptAsync();
         CallId id = (await server.ReceiveAsync(FrameKind.CallStart)).Call;
 
@@ -69,7 +59,6 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
 
         // One wait for the first message, one per sixteen published together and one for the end, not one per message.
         Assert.That(waits, Is.LessThanOrEqualTo((count / 16) + 3));
-        _log.Check();
     }
 
     private static async Task<bool> ReadAsync(AsyncServerStreamingCall<Payload> call, Func<bool> then) =>
@@ -97,8 +86,4 @@ internal sealed class ReaderWakeTests(ShmSchedulingMode mode) : IDisposable
         byte[] message = Message(text);
         Assert.That(server.TryWrite(FrameKind.Message, call, 0, default, message, (uint)message.Length));
     }
-
-    private ShmChannel Open() => ShmChannel.ForAddress(
-        "shm://wake",
-        new ShmChannelOptions { RuntimeDirectory = _directory.Path, LoggerFactory = _log, Scheduling = mode });
 }

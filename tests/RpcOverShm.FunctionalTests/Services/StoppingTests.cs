@@ -12,8 +12,7 @@ internal sealed class StoppingTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task Watches_WhenTheServerBeginsToStop_EndOkAndTheStopIsNotHeldUp()
     {
-        ShmRig rig = await StartShmAsync(new Script());
-        await rig.Server.KillAsync().Bounded();
+        ShmRig rig = await StartWithoutServerAsync();
         ShmServer server = rig.MakeServer();
         var health = new StoppingHealthService(server.Stopping);
         server.Services.Add(Health.BindService(health));

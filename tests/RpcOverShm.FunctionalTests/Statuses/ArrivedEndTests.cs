@@ -109,7 +109,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
             using var duplex = hasOneResponse ? null : rig.Client.Duplex(options);
             IClientStreamWriter<Payload> requests = clientStream?.RequestStream ?? duplex!.RequestStream;
 
-            RpcException written = await FailureOf(WriteUntilRefusedAsync(requests));
+            RpcException written = await CallFailure.OfWritesAsync(requests);
             await token.CancelAsync();
             RpcException read = await FailureOf(
                 (Task?)clientStream?.ResponseAsync ?? duplex!.ResponseStream.MoveNext(CancellationToken.None));
@@ -129,7 +129,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         using AsyncDuplexStreamingCall<Payload, Payload> call =
             rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
 
-        RpcException written = await FailureOf(WriteUntilRefusedAsync(call.RequestStream));
+        RpcException written = await CallFailure.OfWritesAsync(call.RequestStream);
         await token.CancelAsync();
 
         Assert.That(written.StatusCode, Is.EqualTo(StatusCode.OK));
@@ -199,16 +199,12 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         });
         using var isReading = new ManualResetEventSlim();
         using var hasEnded = new ManualResetEventSlim();
-        Marshaller<Payload> marshaller = Marshallers.Create(
-            Script.ServerStreamMethod.RequestMarshaller.ContextualSerializer,
-            _ =>
-            {
-                isReading.Set();
-                hasEnded.Wait(Timeouts.Wait);
-                throw new InvalidDataException("unreadable");
-            });
-        var method = new Method<Payload, Payload>(
-            MethodType.ServerStreaming, Script.ServiceName, Script.ServerStreamMethod.Name, marshaller, marshaller);
+        Method<Payload, Payload> method = Script.ServerStreamMethod.Parsing(_ =>
+        {
+            isReading.Set();
+            hasEnded.Wait(Timeouts.Wait);
+            throw new InvalidDataException("unreadable");
+        });
         using AsyncServerStreamingCall<Payload> call =
             rig.Invoker.AsyncServerStreamingCall(method, null, default, Payloads.Of("m"));
 
@@ -268,14 +264,6 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         catch (InvalidOperationException)
         {
             return false;
-        }
-    }
-
-    private static async Task WriteUntilRefusedAsync(IClientStreamWriter<Payload> requests)
-    {
-        while (true)
-        {
-            await requests.WriteAsync(Payloads.Of("more"));
         }
     }
 }

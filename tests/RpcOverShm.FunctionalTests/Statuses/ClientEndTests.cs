@@ -8,18 +8,7 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
     [Item("C16")]
     public async Task ExceptionsOfCallsThatNobodyAwaits_AreNeverUnobserved()
     {
-        var unobserved = new List<Exception>();
-        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
-        {
-            lock (unobserved)
-            {
-                unobserved.Add(arguments.Exception);
-            }
-        }
-
-        Collect();
-        TaskScheduler.UnobservedTaskException += Note;
-        try
+        IReadOnlyList<Exception> unobserved = await Unobserved.InAsync(async () =>
         {
             CallRig rig = await StartAsync(new Script
             {
@@ -31,17 +20,10 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
             await rig.KillServerAsync().Bounded();
             await DropCallsAsync(rig.Client);
             await rig.ShutDownChannelAsync().Bounded();
-            Collect();
-        }
-        finally
-        {
-            TaskScheduler.UnobservedTaskException -= Note;
-        }
+        });
 
         // The other rigs leave failures of unobserved responses to the finalizer.
-        Assert.That(
-            unobserved.SelectMany(exception => ((AggregateException)exception).InnerExceptions),
-            IsShm ? Is.Empty : Is.All.TypeOf<RpcException>());
+        Assert.That(unobserved, IsShm ? Is.Empty : Is.All.TypeOf<RpcException>());
     }
 
     [Test]
@@ -95,14 +77,5 @@ internal sealed class ClientEndTests(RigKind kind) : RigFixture(kind)
 
         // An observed call after all the others.
         await FailureOf(client.UnaryAsync(Payloads.Empty));
-    }
-
-    private static void Collect()
-    {
-        for (int i = 0; i < 3; i++)
-        {
-            GC.Collect();
-            GC.WaitForPendingFinalizers();
-        }
     }
 }

@@ -8,9 +8,14 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
 {
     [Test]
     [Item("L01")]
-    public async Task MethodThatThrew()
+    [Item("S2")]
+    public async Task MethodThatThrew([Values] bool isLater)
     {
-        CallRig rig = await UseAsync(Everywhere(_ => throw new InvalidOperationException("secret")));
+        CallRig rig = await UseAsync(Everywhere(async _ =>
+        {
+            await (isLater ? Task.Delay(1) : Task.CompletedTask);
+            throw new InvalidOperationException("secret");
+        }));
         rig.Log.Expect(MethodThrew);
 
         RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
@@ -18,6 +23,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
         Assert.That(
             failures.Select(failure => failure.Status.Plain()),
             Is.All.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
+        Assert.That(failures.Select(failure => failure.Trailers), Is.All.Empty);
     }
 
     [Test]
@@ -40,17 +46,19 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("L02")]
+    [Item("S4")]
     public async Task MethodThatReturnedNull()
     {
         CallRig rig = await UseAsync(new Script
         {
-            Unary = (_, _) => Task.FromResult<Payload>(null!),
-            ClientStream = (_, _) => Task.FromResult<Payload>(null!),
+            Unary = (_, context) => NullAsync(context),
+            ClientStream = (_, context) => NullAsync(context),
         });
 
         RpcException[] failures =
         [
             await FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
+            await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
             await FailureOf(rig.Client.ClientStream().ResponseAsync),
         ];
 
@@ -60,23 +68,26 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
                 failure,
                 new Status(StatusCode.Cancelled, "No message returned from method."),
                 new Status(StatusCode.Cancelled, "CANCELLED"));
+
+            // Grpc.Core resets the stream, so there are no trailers.
+            Assert.That(failure.Trailers.GetValue("trailer"), Is.EqualTo(IsDotNet ? "too" : null));
         }
     }
 
-    [Test]
+    [TestCase("NoSuchMethod", Script.ServiceName, "Method is unimplemented.")]
+    [TestCase("Unary", "no.such.Service", "Service is unimplemented.")]
     [Item("L03")]
-    public async Task MethodUnknown()
+    [Item("L04")]
+    public async Task MethodOrServiceUnknown(string name, string service, string detail)
     {
         CallRig rig = await UseAsync(new Script());
 
-        RpcException[] failures = await CallAsync(rig, "NoSuchMethod", Script.ServiceName);
+        RpcException[] failures = await CallAsync(rig, name, service);
 
         foreach (RpcException failure in failures)
         {
             AssertStatus(
-                failure,
-                new Status(StatusCode.Unimplemented, "Method is unimplemented."),
-                new Status(StatusCode.Unimplemented, ""));
+                failure, new Status(StatusCode.Unimplemented, detail), new Status(StatusCode.Unimplemented, ""));
         }
     }
 
@@ -105,23 +116,6 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
     }
 
     [Test]
-    [Item("L04")]
-    public async Task ServiceUnknown()
-    {
-        CallRig rig = await UseAsync(new Script());
-
-        RpcException[] failures = await CallAsync(rig, "Unary", "no.such.Service");
-
-        foreach (RpcException failure in failures)
-        {
-            AssertStatus(
-                failure,
-                new Status(StatusCode.Unimplemented, "Service is unimplemented."),
-                new Status(StatusCode.Unimplemented, ""));
-        }
-    }
-
-    [Test]
     [Item("L05")]
     public async Task MethodNotOverridden()
     {
@@ -137,7 +131,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
     [Item("L07")]
     public async Task DeadlineAtTheClient([Values] bool isPast)
     {
-        CallRig rig = await UseAsync(Everywhere(context => Task.Delay(Timeout.Infinite, context.CancellationToken)));
+        CallRig rig = await UseAsync(new HeldMethods().Script);
         DateTime deadline = isPast ? DateTime.MinValue : DateTime.UtcNow.AddMilliseconds(100);
 
         RpcException failure = await FailureOf(
@@ -151,43 +145,33 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("L08")]
-    public async Task MessageOverAReceiveLimit([Values] bool isTheServers)
-    {
-        CallRig rig = await UseAsync(
-            new Script(),
-            isTheServers ? new RigOptions { ServerMaxReceive = 1000 } : new RigOptions { ClientMaxReceive = 1000 });
-
-        RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(1997)));
-
-        AssertStatus(
-            failure,
-            new Status(StatusCode.ResourceExhausted, "Received message exceeds the maximum configured message size."),
-            new Status(StatusCode.ResourceExhausted, "Received message larger than max (2000 vs. 1000)"));
-    }
-
-    [Test]
     [Item("L09")]
-    public async Task MessageOverASendLimit([Values] bool isTheServers)
+    public async Task MessageOverALimit([Values] bool isReceived, [Values] bool isTheServers)
     {
-        CallRig rig = await UseAsync(
-            new Script(),
-            isTheServers ? new RigOptions { ServerMaxSend = 1000 } : new RigOptions { ClientMaxSend = 1000 });
+        CallRig rig = await UseAsync(new Script(), (isReceived, isTheServers) switch
+        {
+            (true, true) => new RigOptions { ServerMaxReceive = 1000 },
+            (true, false) => new RigOptions { ClientMaxReceive = 1000 },
+            (false, true) => new RigOptions { ServerMaxSend = 1000 },
+            (false, false) => new RigOptions { ClientMaxSend = 1000 },
+        });
         rig.Log.Expect(MethodThrew);
 
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(1997)));
 
+        (string doing, string done) = isReceived ? ("Received", "Received") : ("Sending", "Sent");
         AssertStatus(
             failure,
-            new Status(StatusCode.ResourceExhausted, "Sending message exceeds the maximum configured message size."),
-            new Status(StatusCode.ResourceExhausted, "Sent message larger than max (2000 vs. 1000)"));
+            new Status(StatusCode.ResourceExhausted, $"{doing} message exceeds the maximum configured message size."),
+            new Status(StatusCode.ResourceExhausted, $"{done} message larger than max (2000 vs. 1000)"));
     }
 
     [Test]
     [Item("L10")]
     public async Task TokenCancelled([Values] bool isBefore)
     {
-        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        CallRig rig = await UseAsync(HoldingScript(began));
+        var held = new HeldMethods();
+        CallRig rig = await UseAsync(held.Script);
         using var cancellation = new CancellationTokenSource();
         if (isBefore)
         {
@@ -196,7 +180,7 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
 
         Task<RpcException> failure = FailureOf(
             rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(cancellationToken: cancellation.Token)));
-        Task moment = isBefore ? failure : began.Task;
+        Task moment = isBefore ? failure : held.Began;
         await moment.Bounded();
         await cancellation.CancelAsync();
 
@@ -210,11 +194,11 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
     [Item("L11")]
     public async Task CallDisposed()
     {
-        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        CallRig rig = await UseAsync(HoldingScript(began));
+        var held = new HeldMethods();
+        CallRig rig = await UseAsync(held.Script);
 
         AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
-        await began.Task.Bounded();
+        await held.Began.Bounded();
         call.Dispose();
 
         AssertStatus(
@@ -247,6 +231,29 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
             // Grpc.Core reads the first message and ignores others.
             Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("one"));
         }
+    }
+
+    [Test]
+    [NotOn(RigKind.GrpcCore, "It has another text.")]
+    [NotOn(RigKind.GrpcDotNet, "It takes the second message for a failure to start the call.")]
+    public async Task TwoMessagesInAUnaryResponse()
+    {
+        CallRig rig = await UseAsync(new Script
+        {
+            ServerStream = async (request, responses, _) =>
+            {
+                await responses.WriteAsync(request);
+                await responses.WriteAsync(request);
+            },
+        });
+
+        // The client takes the server's stream for a unary method.
+        RpcException failure = await FailureOf(rig.Invoker.AsyncUnaryCall(
+            Script.Define(MethodType.Unary, "ServerStream"), null, default, Payloads.Of("x")));
+
+        Assert.That(
+            failure.Status.Plain(),
+            Is.EqualTo(new Status(StatusCode.Internal, "Additional data after the message received.")));
     }
 
     [Test]
@@ -286,11 +293,11 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
         Assert.That(failure.Status.DebugException, Is.Not.Null);
     }
 
-    private static Script HoldingScript(TaskCompletionSource began) => Everywhere(context =>
+    private static Task<Payload> NullAsync(ServerCallContext context)
     {
-        began.TrySetResult();
-        return Task.Delay(Timeout.Infinite, context.CancellationToken);
-    });
+        context.ResponseTrailers.Add("trailer", "too");
+        return Task.FromResult<Payload>(null!);
+    }
 
     private static async Task<RpcException[]> CallAsync(CallRig rig, string name, string service) =>
     [

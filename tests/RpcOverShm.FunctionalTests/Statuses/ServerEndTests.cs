@@ -20,7 +20,7 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         await call.RequestStream.WriteAsync(Payloads.Of("one")).Bounded();
         Payload response = await call.ResponseAsync.Bounded();
-        RpcException failure = await FailureOf(WriteManyAsync(call.RequestStream));
+        RpcException failure = await CallFailure.OfWritesAsync(call.RequestStream);
 
         Assert.That(response.Text(), Is.EqualTo("enough"));
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.OK));
@@ -42,9 +42,9 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         RpcException[] failures =
         [
             await FailureOf(call.ResponseAsync),
-            await FailureOf(WriteManyAsync(call.RequestStream)),
+            await CallFailure.OfWritesAsync(call.RequestStream),
             await FailureOf(duplex.ResponseStream.ToListAsync()),
-            await FailureOf(WriteManyAsync(duplex.RequestStream)),
+            await CallFailure.OfWritesAsync(duplex.RequestStream),
         ];
 
         Assert.That(
@@ -127,15 +127,6 @@ internal sealed class ServerEndTests(RigKind kind) : ItemFixture(kind)
         {
             await Timeouts.Eventually(() => shm.OnlyConnection.IncomingCount == 0);
             await Timeouts.Eventually(() => shm.Served.Single().Running.Count == methods);
-        }
-    }
-
-    // The writer may learn of the end shortly after the response.
-    private static async Task WriteManyAsync(IClientStreamWriter<Payload> writer)
-    {
-        for (int i = 0; i < 100_000; i++)
-        {
-            await writer.WriteAsync(Payloads.Of("too late"));
         }
     }
 }

@@ -54,24 +54,6 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("S2")]
-    public async Task PlainException_InEveryShape_IsUnknownAndTellsNothing()
-    {
-        CallRig rig = await UseAsync(Everywhere(async _ =>
-        {
-            await Task.Yield();
-            throw new InvalidOperationException("secret");
-        }));
-        rig.Log.Expect(MethodThrew);
-
-        RpcException[] failures = await FailuresOfEveryShapeAsync(rig);
-
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unknown));
-        Assert.That(failures.Select(failure => failure.Status.Detail), Has.None.Contains("secret"));
-        Assert.That(failures.Select(failure => failure.Trailers), Is.All.Empty);
-    }
-
-    [Test]
-    [Item("S2")]
     public async Task TrailersOfTheContext_AreSentWithAPlainException()
     {
         CallRig rig = await UseAsync(Everywhere(context =>
@@ -130,30 +112,6 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
                 rig.Log.Of(MethodThrew).Select(entry => entry.Exception!.Message),
                 Has.Exactly(5).EqualTo("The method returned null in place of a task."));
         }
-    }
-
-    [Test]
-    [Item("S4")]
-    public async Task NullResponse_IsCancelled()
-    {
-        CallRig rig = await UseAsync(new Script
-        {
-            Unary = (_, context) => NullAsync(context),
-            ClientStream = (_, context) => NullAsync(context),
-        });
-
-        RpcException[] failures =
-        [
-            await FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
-            await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-            await FailureOf(rig.Client.ClientStream().ResponseAsync),
-        ];
-
-        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Cancelled));
-
-        // Grpc.Core resets the stream, so there are no trailers.
-        Assert.That(
-            failures.Select(failure => failure.Trailers.GetValue("trailer")), Is.All.EqualTo(IsDotNet ? "too" : null));
     }
 
     [Test]
@@ -247,12 +205,6 @@ internal sealed class ServerStatusTests(RigKind kind) : ItemFixture(kind)
         context.Status = new Status(StatusCode.FailedPrecondition, "set");
         context.ResponseTrailers.Add("trailer", "too");
         return Task.CompletedTask;
-    }
-
-    private static Task<Payload> NullAsync(ServerCallContext context)
-    {
-        context.ResponseTrailers.Add("trailer", "too");
-        return Task.FromResult<Payload>(null!);
     }
 
     private static string[] ValuesOf(RpcException failure, string key) =>

@@ -41,15 +41,9 @@ internal sealed class UnspeakableExceptionTests() : ItemFixture(RigKind.Shm)
         [ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape, [Values] bool isInPlace)
     {
         CallRig rig = await UseAsync(new RigOptions { AllowInPlaceParsing = isInPlace }, BytesService.Build());
-        (AnyCall call, IClientStreamWriter<byte[]>? requests) = AnyCall.Start(
-            rig.Invoker, BytesService.Reading(shape, static _ => throw new UnspeakableException()), [1, 2, 3]);
-        if (requests is not null)
-        {
-            await requests.WriteAsync([1, 2, 3]).Bounded();
-            await requests.CompleteAsync().Bounded();
-        }
 
-        RpcException failure = await FailureOf(call.Outcome);
+        RpcException failure = await FailureOf(AnyCall.CallAsync(
+            rig.Invoker, BytesService.Reading(shape, static _ => throw new UnspeakableException()), [1, 2, 3]));
 
         Assert.That(
             failure.Status,

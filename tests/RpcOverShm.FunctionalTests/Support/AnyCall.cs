@@ -7,9 +7,16 @@ internal sealed class AnyCall : IDisposable
     private readonly Func<Status> _status;
     private readonly Func<Metadata> _trailers;
     private readonly Action _dispose;
+    private int _streamed;
 
-    private AnyCall(Func<Task<Metadata>> headers, Func<Status> status, Func<Metadata> trailers, Action dispose)
+    private AnyCall(
+        Func<AnyCall, Task> outcome,
+        Func<Task<Metadata>> headers,
+        Func<Status> status,
+        Func<Metadata> trailers,
+        Action dispose)
     {
+        Outcome = outcome(this);
         _headers = headers;
         _status = status;
         _trailers = trailers;
@@ -19,7 +26,7 @@ internal sealed class AnyCall : IDisposable
     public static IEnumerable<MethodType> Shapes => Enum.GetValues<MethodType>();
 
     /// <summary>The task of the response, or of reading all responses, whose result is the last one.</summary>
-    public required Task Outcome { get; init; }
+    public Task Outcome { get; }
 
     public Task<Metadata> Headers => _headers();
 
@@ -32,53 +39,77 @@ internal sealed class AnyCall : IDisposable
         Start(invoker, MethodOf(shape), Payloads.Empty, options).Call;
 
     /// <summary>Starts a call of any method; the request writer is null if there is a single request.</summary>
-    public static (AnyCall Call, IClientStreamWriter<T>? Requests) Start<T>(
-        CallInvoker invoker, Method<T, T> method, T request, CallOptions options = default)
-        where T : class
+    public static (AnyCall Call, IClientStreamWriter<TRequest>? Requests) Start<TRequest, TResponse>(
+        CallInvoker invoker, Method<TRequest, TResponse> method, TRequest request, CallOptions options = default)
+        where TRequest : class
+        where TResponse : class
     {
         switch (method.Type)
         {
             case MethodType.Unary:
-                AsyncUnaryCall<T> unary = invoker.AsyncUnaryCall(method, null, options, request);
-                return (
-                    new AnyCall(() => unary.ResponseHeadersAsync, unary.GetStatus, unary.GetTrailers, unary.Dispose)
-                    {
-                        Outcome = unary.ResponseAsync,
-                    },
-                    null);
-            case MethodType.ClientStreaming:
-                AsyncClientStreamingCall<T, T> clientStream = invoker.AsyncClientStreamingCall(method, null, options);
+                AsyncUnaryCall<TResponse> unary = invoker.AsyncUnaryCall(method, null, options, request);
                 return (
                     new AnyCall(
+                        _ => unary.ResponseAsync,
+                        () => unary.ResponseHeadersAsync,
+                        unary.GetStatus,
+                        unary.GetTrailers,
+                        unary.Dispose),
+                    null);
+            case MethodType.ClientStreaming:
+                AsyncClientStreamingCall<TRequest, TResponse> clientStream = invoker.AsyncClientStreamingCall(
+                    method, null, options);
+                return (
+                    new AnyCall(
+                        _ => clientStream.ResponseAsync,
                         () => clientStream.ResponseHeadersAsync,
                         clientStream.GetStatus,
                         clientStream.GetTrailers,
-                        clientStream.Dispose)
-                    {
-                        Outcome = clientStream.ResponseAsync,
-                    },
+                        clientStream.Dispose),
                     clientStream.RequestStream);
             case MethodType.ServerStreaming:
-                AsyncServerStreamingCall<T> serverStream = invoker.AsyncServerStreamingCall(
+                AsyncServerStreamingCall<TResponse> serverStream = invoker.AsyncServerStreamingCall(
                     method, null, options, request);
                 return (
                     new AnyCall(
+                        call => call.ReadToEndAsync(serverStream.ResponseStream),
                         () => serverStream.ResponseHeadersAsync,
                         serverStream.GetStatus,
                         serverStream.GetTrailers,
-                        serverStream.Dispose)
-                    {
-                        Outcome = ReadToEndAsync(serverStream.ResponseStream),
-                    },
+                        serverStream.Dispose),
                     null);
             default:
-                AsyncDuplexStreamingCall<T, T> duplex = invoker.AsyncDuplexStreamingCall(method, null, options);
+                AsyncDuplexStreamingCall<TRequest, TResponse> duplex = invoker.AsyncDuplexStreamingCall(
+                    method, null, options);
                 return (
-                    new AnyCall(() => duplex.ResponseHeadersAsync, duplex.GetStatus, duplex.GetTrailers, duplex.Dispose)
-                    {
-                        Outcome = ReadToEndAsync(duplex.ResponseStream),
-                    },
+                    new AnyCall(
+                        call => call.ReadToEndAsync(duplex.ResponseStream),
+                        () => duplex.ResponseHeadersAsync,
+                        duplex.GetStatus,
+                        duplex.GetTrailers,
+                        duplex.Dispose),
                     duplex.RequestStream);
+        }
+    }
+
+    /// <summary>Makes a call with one request; returns its only response, null if a stream has none.</summary>
+    public static async Task<TResponse?> CallAsync<TRequest, TResponse>(
+        CallInvoker invoker, Method<TRequest, TResponse> method, TRequest request, CallOptions options = default)
+        where TRequest : class
+        where TResponse : class
+    {
+        (AnyCall call, IClientStreamWriter<TRequest>? requests) = Start(invoker, method, request, options);
+        using (call)
+        {
+            if (requests is not null)
+            {
+                await requests.WriteAsync(request);
+                await requests.CompleteAsync();
+            }
+
+            var response = await (Task<TResponse?>)call.Outcome;
+            Assert.That(call._streamed, Is.LessThanOrEqualTo(1));
+            return response;
         }
     }
 
@@ -94,13 +125,14 @@ internal sealed class AnyCall : IDisposable
     public void Dispose() => _dispose();
 
     // Has no timeout: the test bounds its wait for the outcome.
-    private static async Task<T?> ReadToEndAsync<T>(IAsyncStreamReader<T> responses)
+    private async Task<T?> ReadToEndAsync<T>(IAsyncStreamReader<T> responses)
         where T : class
     {
         T? last = null;
         while (await responses.MoveNext(CancellationToken.None))
         {
             last = responses.Current;
+            _streamed++;
         }
 
         return last;

@@ -18,6 +18,20 @@ internal static class CallFailure
         throw new AssertionException("The call succeeded.");
     }
 
+    /// <summary>Writes until the writer has learned of the call's end; returns the failure of that write.</summary>
+    public static Task<RpcException> OfWritesAsync(IClientStreamWriter<Payload> requests)
+    {
+        return OfAsync(WriteOnAsync());
+
+        async Task WriteOnAsync()
+        {
+            while (true)
+            {
+                await requests.WriteAsync(Payloads.Of("too late"));
+            }
+        }
+    }
+
     /// <summary>Returns the exception of a blocking call, made on its own thread.</summary>
     public static Task<RpcException> OfBlocking(Action call) => OfAsync(Timeouts.OnThread(call));
 

@@ -12,21 +12,7 @@ internal sealed class HeldMethods
     private int _begun;
     private int _ended;
 
-    public HeldMethods() => Script = new Script
-    {
-        Unary = async (request, context) =>
-        {
-            await HoldAsync(context);
-            return request;
-        },
-        ClientStream = async (_, context) =>
-        {
-            await HoldAsync(context);
-            return Payloads.Empty;
-        },
-        ServerStream = (_, _, context) => HoldAsync(context),
-        Duplex = (_, _, context) => HoldAsync(context),
-    };
+    public HeldMethods() => Script = Script.Everywhere(HoldAsync);
 
     public Script Script { get; }
 

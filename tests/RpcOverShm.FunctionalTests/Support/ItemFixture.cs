@@ -67,28 +67,11 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
     protected static Task ConnectAsync(CallRig rig) =>
         rig.Conformance.EchoAsync(Payloads.Empty).ResponseAsync.Bounded();
 
-    /// <summary>Creates a script whose methods all run the delegate.</summary>
-    protected static Script Everywhere(Func<ServerCallContext, Task> act) => new()
-    {
-        Unary = async (request, context) =>
-        {
-            await act(context);
-            return request;
-        },
-        ClientStream = async (_, context) =>
-        {
-            await act(context);
-            return Payloads.Empty;
-        },
-        ServerStream = (_, _, context) => act(context),
-        Duplex = (_, _, context) => act(context),
-    };
-
     /// <summary>Returns the failures of calls of every shape.</summary>
-    protected static async Task<RpcException[]> FailuresOfEveryShapeAsync(CallRig rig)
+    protected static async Task<RpcException[]> FailuresOfEveryShapeAsync(CallRig rig, CallOptions options = default)
     {
         var failures = new List<RpcException>();
-        foreach (Func<Task<RpcException>> failure in CallsOfEveryShape(rig))
+        foreach (Func<Task<RpcException>> failure in CallsOfEveryShape(rig.Client, options))
         {
             failures.Add(await failure());
         }
@@ -97,13 +80,14 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
     }
 
     /// <summary>Returns calls of every shape that are expected to fail.</summary>
-    protected static IEnumerable<Func<Task<RpcException>>> CallsOfEveryShape(CallRig rig) =>
+    protected static IEnumerable<Func<Task<RpcException>>> CallsOfEveryShape(
+        ScriptClient client, CallOptions options = default) =>
     [
-        () => CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Empty)),
-        () => FailureOf(rig.Client.UnaryAsync(Payloads.Empty)),
-        () => FailureOf(rig.Client.ClientStream().ResponseAsync),
-        () => FailureOf(rig.Client.ServerStream(Payloads.Empty).ResponseStream.ToListAsync()),
-        () => FailureOf(rig.Client.Duplex().ResponseStream.ToListAsync()),
+        () => CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, options)),
+        () => FailureOf(client.UnaryAsync(Payloads.Empty, options)),
+        () => FailureOf(client.ClientStream(options).ResponseAsync),
+        () => FailureOf(client.ServerStream(Payloads.Empty, options).ResponseStream.ToListAsync()),
+        () => FailureOf(client.Duplex(options).ResponseStream.ToListAsync()),
     ];
 
     /// <summary>Returns the exception thrown directly or through the task; null if none.</summary>

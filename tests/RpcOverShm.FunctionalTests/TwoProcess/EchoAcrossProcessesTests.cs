@@ -60,12 +60,8 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
     public async Task Stream_BothWays_ByteForByte()
     {
         const int Bytes = 20_000_000;
-        PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
-        Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
-        await accepting.Bounded();
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
         Assert.That(stream.PeerProcessId, Is.EqualTo(peer.Id));
 
         Task<string> writing = peer.DoAsync($"stream-write {Bytes}");

@@ -10,60 +10,20 @@ internal sealed class LeakTests : PeerFixture
     {
         ShmServer server = await ServeAsync(new Script());
         Log.Expect(301);
-        await KillOneAsync();
-        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
-        ProcessFacts before = await SettledAsync();
-
-        for (int i = 0; i < 5; i++)
-        {
-            await KillOneAsync();
-        }
-
-        await ReturnsToAsync(before);
+        await AssertLeavesNothingAsync(5, KillOneAsync, server);
     }
 
     [Test]
-    public async Task Client_AfterItsServerWasKilled_HoldsWhatItHeldBefore()
-    {
-        await OneServerAsync();
-        ProcessFacts before = await SettledAsync();
-
-        for (int i = 0; i < 5; i++)
-        {
-            await OneServerAsync();
-        }
-
-        await ReturnsToAsync(before);
-    }
+    public Task Client_AfterItsServerWasKilled_HoldsWhatItHeldBefore() => AssertLeavesNothingAsync(5, OneServerAsync);
 
     [Test]
-    public async Task Streams_AfterTheirPeersWereKilled_LeaveNothing()
-    {
-        await OneStreamAsync();
-        ProcessFacts before = await SettledAsync();
-
-        for (int i = 0; i < 5; i++)
-        {
-            await OneStreamAsync();
-        }
-
-        await ReturnsToAsync(before);
-    }
+    public Task Streams_AfterTheirPeersWereKilled_LeaveNothing() => AssertLeavesNothingAsync(5, OneStreamAsync);
 
     [Test]
     public async Task Connections_OfOneProcess_LeaveNothing()
     {
         ShmServer server = await ServeAsync(new Script());
-        await OneChannelAsync();
-        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
-        ProcessFacts before = await SettledAsync();
-
-        for (int i = 0; i < 50; i++)
-        {
-            await OneChannelAsync();
-        }
-
-        await ReturnsToAsync(before);
+        await AssertLeavesNothingAsync(50, OneChannelAsync, server);
     }
 
     [Test]
@@ -114,6 +74,21 @@ internal sealed class LeakTests : PeerFixture
         }
     }
 
+    /// <summary>Asserts that repeats leave no more than the first time, after which the server has no client.</summary>
+    private static async Task AssertLeavesNothingAsync(int times, Func<Task> act, ShmServer? server = null)
+    {
+        await act();
+        await Timeouts.Eventually(() => server is null || server.Running!.Connections.Count == 0);
+        ProcessFacts before = await SettledAsync();
+
+        for (int i = 0; i < times; i++)
+        {
+            await act();
+        }
+
+        await ReturnsToAsync(before);
+    }
+
     private static async Task<ProcessFacts> SettledAsync()
     {
         var facts = ProcessFacts.OfSelf();
@@ -149,12 +124,8 @@ internal sealed class LeakTests : PeerFixture
 
     private async Task OneStreamAsync()
     {
-        PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
-        Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
-        await accepting;
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
         Task<int> read = stream.ReadAsync(new byte[1]).AsTask();
         peer.Kill();
         Assert.That(async () => await read.Bounded(), Throws.InstanceOf<IOException>());

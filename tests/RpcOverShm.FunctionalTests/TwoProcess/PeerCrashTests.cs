@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using Grpc.Health.V1;
+using RpcOverShm.FunctionalTests.Services;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -80,21 +82,7 @@ internal sealed class PeerCrashTests : PeerFixture
             await Task.Delay(Timeout.Infinite, context.CancellationToken);
         }
 
-        ShmServer server = await ServeAsync(new Script
-        {
-            Unary = async (request, context) =>
-            {
-                await HoldAsync(context);
-                return request;
-            },
-            ClientStream = async (_, context) =>
-            {
-                await HoldAsync(context);
-                return Payloads.Empty;
-            },
-            ServerStream = (_, _, context) => HoldAsync(context),
-            Duplex = (_, _, context) => HoldAsync(context),
-        });
+        ShmServer server = await ServeAsync(Script.Everywhere(HoldAsync));
         PeerProcess peer = await StartCallingPeerAsync();
         await peer.DoAsync($"hold {shape}");
         await began.Task.Bounded();
@@ -117,18 +105,7 @@ internal sealed class PeerCrashTests : PeerFixture
             Duplex = async (requests, _, _) =>
             {
                 began.SetResult();
-                try
-                {
-                    while (await requests.MoveNext(CancellationToken.None))
-                    {
-                    }
-
-                    ended.SetResult(null);
-                }
-                catch (Exception exception)
-                {
-                    ended.SetResult(exception);
-                }
+                ended.SetResult(await Thrown.InAllAsync(requests.ToListAsync));
             },
         });
         PeerProcess peer = await StartCallingPeerAsync();
@@ -138,6 +115,21 @@ internal sealed class PeerCrashTests : PeerFixture
         peer.Kill();
 
         Assert.That(await ended.Task.Bounded(), Is.InstanceOf<OperationCanceledException>());
+    }
+
+    [Test]
+    public async Task Watcher_WhoseProcessIsKilled_IsForgotten()
+    {
+        var health = new CountedHealthService();
+        await ServeAsync(StatusPayloads.Watching(health, "service", 16));
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync("hold server-stream");
+        await Timeouts.Eventually(() => health.Watches == 1);
+        health.SetStatus("service", HealthCheckResponse.Types.ServingStatus.Serving);
+
+        peer.Kill();
+
+        await Timeouts.Eventually(() => health.Watches == 0);
     }
 
     [Test]
@@ -163,12 +155,8 @@ internal sealed class PeerCrashTests : PeerFixture
     [Test]
     public async Task Stream_WhosePeerIsKilled_IsDrainedAndThenThrows()
     {
-        PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
-        Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
-        await accepting;
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
         await peer.DoAsync("stream-write 100000");
 
         peer.Kill();
@@ -183,12 +171,8 @@ internal sealed class PeerCrashTests : PeerFixture
     [Test]
     public async Task Stream_ThatWaits_EndsWhenItsPeerIsKilled([Values] bool isBlocking, [Values] bool isWrite)
     {
-        PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
-        Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
-        await accepting;
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
         byte[] bytes = new byte[4 << 20];
         Task waiting = (isBlocking, isWrite) switch
         {

@@ -72,6 +72,18 @@ internal abstract class PeerFixture
         return peer;
     }
 
+    /// <summary>Starts a peer with one end of a byte stream; returns the other end, which the test disposes.</summary>
+    protected async Task<(PeerProcess Peer, ShmStream Stream)> OpenStreamAsync()
+    {
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
+        Task<string> accepting = peer.DoAsync("stream-accept");
+        ShmStream stream = await ShmStream.ConnectAsync(
+            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
+        await accepting.Bounded();
+        return (peer, stream);
+    }
+
     protected async Task<ShmServer> ServeAsync(Script script, Action<ShmServerOptions>? change = null)
     {
         var options = new ShmServerOptions

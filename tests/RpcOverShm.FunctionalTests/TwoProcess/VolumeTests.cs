@@ -52,12 +52,8 @@ internal sealed class VolumeTests : PeerFixture
     [HangBound(600)]
     public async Task RawStream_OfManyGigabytes_GrowsNeitherProcess(long bytes)
     {
-        PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"stream-listen {Address} {Directory.Path}");
-        Task<string> accepting = peer.DoAsync("stream-accept");
-        await using ShmStream stream = await ShmStream.ConnectAsync(
-            Address, new ShmStreamOptions { RuntimeDirectory = Directory.Path });
-        await accepting;
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
         await peer.DoAsync(string.Create(CultureInfo.InvariantCulture, $"stream-pump {WarmUpBytes + bytes}"));
         var pattern = new BytePattern(0);
 

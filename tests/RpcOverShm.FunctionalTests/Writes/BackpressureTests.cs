@@ -58,6 +58,107 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
         }
     }
 
+    [Test]
+    [Item("C12")]
+    public async Task WriteAsync_ToAMethodThatDoesNotRead_StaysIncomplete()
+    {
+        var mayRead = new TaskCompletionSource();
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                ClientStream = async (requests, _) =>
+                {
+                    await mayRead.Task;
+                    int count = 0;
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                        count++;
+                    }
+
+                    return Payloads.OfSize(count);
+                },
+            });
+
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        (int written, Task stuck) = await WriteUntilStuckAsync(rig, call.RequestStream.WriteAsync);
+
+        Assert.That(IsDotNet && stuck.IsCompleted, Is.False);
+        mayRead.SetResult();
+        await stuck.Bounded();
+        await call.RequestStream.CompleteAsync().Bounded();
+        Assert.That((await call.ResponseAsync.Bounded()).Data.Length, Is.EqualTo(written + 1));
+    }
+
+    [Test]
+    [Item("C13")]
+    public async Task PausedReader_WhileLargeMessagesPassBothWays_HoldsUpNobodyElse(
+        [Values(64 << 10, 1 << 20)] int ring)
+    {
+        const int Bytes = 64 << 20;
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                ServerStream = async (_, responses, _) =>
+                {
+                    for (int i = 0; i < 50; i++)
+                    {
+                        await responses.WriteAsync(Payloads.OfSize(MegaByte, (ulong)i));
+                    }
+                },
+            },
+            RigOptions.AnySize with { RingCapacity = ring });
+
+        using AsyncServerStreamingCall<Payload> paused = rig.Client.ServerStream(Payloads.Empty);
+        Assert.That(await paused.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Task<Payload> there = rig.Client.UnaryAsync(Payloads.OfSize(Bytes, 1)).ResponseAsync;
+        Task<Payload> back = rig.Client.UnaryAsync(Payloads.OfSize(Bytes, 2)).ResponseAsync;
+        await UnaryCallsAsync(rig, 100);
+        Payload[] large = await Task.WhenAll(there, back).Bounded();
+
+        Assert.That(large[0].IsOfSize(Bytes, 1) && large[1].IsOfSize(Bytes, 2));
+        Assert.That((await paused.ResponseStream.ToListAsync()).Count, Is.EqualTo(49));
+    }
+
+    [Test]
+    [Item("C13")]
+    public async Task PausedDuplexReader_WhileItsRequestsGoOn_HoldsUpNobodyElse()
+    {
+        CallRig rig = await StartAsync(
+            new Script
+            {
+                // Reads all requests, and writes more responses than the client reads.
+                Duplex = async (requests, responses, _) =>
+                {
+                    Task writing = Task.Run(async () =>
+                    {
+                        for (int i = 0; i < 64; i++)
+                        {
+                            await responses.WriteAsync(Payloads.OfSize(MegaByte, (ulong)i));
+                        }
+                    });
+                    while (await requests.MoveNext(CancellationToken.None))
+                    {
+                    }
+
+                    await writing;
+                },
+            },
+            RigOptions.AnySize);
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        for (int i = 0; i < 64; i++)
+        {
+            await call.RequestStream.WriteAsync(Payloads.OfSize(MegaByte, (ulong)i)).Bounded();
+        }
+
+        await UnaryCallsAsync(rig, 100);
+        await call.RequestStream.CompleteAsync().Bounded();
+        List<Payload> responses = await call.ResponseStream.ToListAsync();
+
+        Assert.That(responses, Has.Count.EqualTo(64));
+        Assert.That(responses.Select((response, i) => response.IsOfSize(MegaByte, (ulong)i)), Is.All.True);
+    }
+
     /// <summary>
     /// Writes until a write stays incomplete for two seconds and while other calls run. On shared memory the first
     /// write that waits must stay so; the C core's window may grow a few times, because other calls feed its
@@ -83,7 +184,8 @@ internal sealed class BackpressureTests(RigKind kind) : RigFixture(kind)
         throw new AssertionException("200 MiB were written to nobody: there is no back-pressure.");
     }
 
-    private static async Task UnaryCallsAsync(CallRig rig, int count)
+    /// <summary>Makes unary calls, one after the other, and checks their responses.</summary>
+    public static async Task UnaryCallsAsync(CallRig rig, int count)
     {
         for (int i = 0; i < count; i++)
         {

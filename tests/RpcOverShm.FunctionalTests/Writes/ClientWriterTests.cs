@@ -130,7 +130,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
 
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         await Thrown.InAllAsync(() => call.ResponseAsync);
-        RpcException write = await FailureOf(WriteManyAsync(call.RequestStream));
+        RpcException write = await CallFailure.OfWritesAsync(call.RequestStream);
 
         Assert.That(
             write.Status.Plain(),
@@ -145,7 +145,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
 
         using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
         Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded(), Is.False);
-        RpcException write = await FailureOf(WriteManyAsync(call.RequestStream));
+        RpcException write = await CallFailure.OfWritesAsync(call.RequestStream);
 
         Assert.That(write.Status.Plain(), Is.EqualTo(Status.DefaultSuccess));
     }
@@ -156,13 +156,4 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
             ? throw new RpcException(new Status(StatusCode.OutOfRange, "no more"))
             : Task.FromResult(Payloads.Empty),
     };
-
-    // Grpc.Core's writer may learn of the end shortly after the response.
-    private static async Task WriteManyAsync(IClientStreamWriter<Payload> writer)
-    {
-        for (int i = 0; i < 100_000; i++)
-        {
-            await writer.WriteAsync(Payloads.Of("too late"));
-        }
-    }
 }

@@ -32,31 +32,15 @@ internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
             ServerStream = (_, responses, _) => EndAsync(responses),
             Duplex = (_, responses, _) => EndAsync(responses),
         });
-        var unobserved = new List<Exception>();
-        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
-        {
-            lock (unobserved)
-            {
-                unobserved.Add(arguments.Exception);
-            }
-        }
-
-        Collect();
-        TaskScheduler.UnobservedTaskException += Note;
-        try
+        IReadOnlyList<Exception> unobserved = await Unobserved.InAsync(async () =>
         {
             await GiveUpAsync((ShmRig)rig, shape, () => write is not null);
             await Timeouts.Eventually(() =>
             {
-                Collect();
+                Unobserved.Collect();
                 return !write.IsAlive;
             });
-            Collect();
-        }
-        finally
-        {
-            TaskScheduler.UnobservedTaskException -= Note;
-        }
+        });
 
         Assert.That(unobserved, Is.Empty);
     }
@@ -69,14 +53,5 @@ internal sealed class UnawaitedWriteTests() : ItemFixture(RigKind.Shm)
             ? invoker.AsyncServerStreamingCall(Script.ServerStreamMethod, null, options, Payloads.Empty)
             : invoker.AsyncDuplexStreamingCall(Script.DuplexMethod, null, options);
         await Timeouts.Eventually(() => hasWritten() && rig.Served.Single().Running.Count == 0);
-    }
-
-    private static void Collect()
-    {
-        for (int i = 0; i < 3; i++)
-        {
-            GC.Collect();
-            GC.WaitForPendingFinalizers();
-        }
     }
 }

@@ -1,0 +1,42 @@
+namespace RpcOverShm.FunctionalTests.Support;
+
+/// <summary>Exceptions of tasks that were collected as garbage before anything observed them.</summary>
+internal static class Unobserved
+{
+    /// <summary>Runs a delegate, collects the garbage and returns the exceptions of its unobserved tasks.</summary>
+    public static async Task<IReadOnlyList<Exception>> InAsync(Func<Task> act)
+    {
+        var unobserved = new List<Exception>();
+        void Note(object? sender, UnobservedTaskExceptionEventArgs arguments)
+        {
+            lock (unobserved)
+            {
+                unobserved.AddRange(arguments.Exception.InnerExceptions);
+            }
+        }
+
+        Collect();
+        TaskScheduler.UnobservedTaskException += Note;
+        try
+        {
+            await act();
+            Collect();
+        }
+        finally
+        {
+            TaskScheduler.UnobservedTaskException -= Note;
+        }
+
+        return unobserved;
+    }
+
+    /// <summary>Collects the garbage, including what finalizers release.</summary>
+    public static void Collect()
+    {
+        for (int i = 0; i < 3; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+    }
+}
