@@ -127,8 +127,15 @@ internal sealed class PeerLink
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    /// <summary>Wakes the peer's threads that sleep for data of this side.</summary>
-    public void WakePeerForData() => _signal.Wake(new SharedWord(ref _own.Tail));
+    /// <summary>Wakes the peer's threads that sleep for data of this side. Any thread may call this.</summary>
+    public void WakePeerForData()
+    {
+        if (TryEnter())
+        {
+            _signal.Wake(new SharedWord(ref _own.Tail));
+            Leave();
+        }
+    }
 
     /// <summary>Wakes the peer's threads that sleep for space that this side releases.</summary>
     public void WakePeerForSpace() => _signal.Wake(new SharedWord(ref _own.Head));
@@ -201,6 +208,10 @@ internal sealed class PeerLink
         NotifyAll();
     }
 
+    /// <summary>Closes the link because the peer broke the protocol.</summary>
+    public void CloseForViolation(Exception exception) =>
+        Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+
     /// <summary>Closes the link after the peer has closed its end and all its records have been read.</summary>
     public void CloseAfterPeer() => Close(IsPeerLeaving
         ? new CloseReason(CloseKind.PeerClosed, $"The peer, {Identity}, closed the connection.")
@@ -260,7 +271,7 @@ internal sealed class PeerLink
         }
         catch (Exception exception) when (exception is ProtocolException or SegmentException)
         {
-            Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+            CloseForViolation(exception);
         }
         catch (Exception exception)
             when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)

@@ -68,11 +68,6 @@ internal sealed class ByteReceiver
         _waiter.Close();
         lock (_gate)
         {
-            if (_isLeft)
-            {
-                return;
-            }
-
             _isLeft = true;
         }
 
@@ -176,7 +171,7 @@ internal sealed class ByteReceiver
         }
         catch (Exception exception) when (exception is ProtocolException or RingCorruptedException)
         {
-            _link.Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+            _link.CloseForViolation(exception);
         }
 
         return count;
