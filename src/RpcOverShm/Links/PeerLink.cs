@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -185,6 +186,27 @@ internal sealed class PeerLink
         {
             // This side has closed the link meanwhile.
         }
+    }
+
+    /// <summary>Reads the next record as a frame. Only for the reading side, which then releases the record.</summary>
+    /// <exception cref="ProtocolException">The frame is valid in no state of its call.</exception>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload)
+    {
+        if (!Reader.TryRead(out RecordHeader record, out payload))
+        {
+            frame = default;
+            return false;
+        }
+
+        frame = new FrameHeader(
+            (FrameKind)record.Kind,
+            (FrameFlags)record.Flags,
+            record.HeadLength,
+            new CallId(record.StreamId),
+            record.Argument,
+            payload.Length);
+        return frame.Check() is { } problem ? throw new ProtocolException($"The peer sent {problem}.") : true;
     }
 
     /// <summary>Logs an exception that escaped from user code on a thread of this library.</summary>

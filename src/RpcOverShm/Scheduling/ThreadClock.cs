@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Scheduling;
 
@@ -7,34 +7,12 @@ namespace RpcOverShm.Scheduling;
 /// The processor time of the calling thread. Unlike a wall clock it does not count the time in which the thread waits
 /// for a processor. On systems other than Linux it is the wall clock.
 /// </summary>
-internal static partial class ThreadClock
+internal static class ThreadClock
 {
-    private const int ThreadCpuTime = 3; // CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)
-
     public const long TicksPerMicrosecond = 1000;
 
     /// <summary>Nanoseconds since an arbitrary moment of this thread. Reading it is a system call.</summary>
-    public static long Now
-    {
-        get
-        {
-            if (!OperatingSystem.IsLinux())
-            {
-                return Stopwatch.GetElapsedTime(0).Ticks * TimeSpan.NanosecondsPerTick;
-            }
-
-            _ = ClockGetTime(ThreadCpuTime, out TimeSpec time);
-            return (time.Seconds * 1_000_000_000) + time.Nanoseconds;
-        }
-    }
-
-    [LibraryImport("libc", EntryPoint = "clock_gettime")]
-    private static partial int ClockGetTime(int clock, out TimeSpec time);
-
-    /// <summary>The <c>struct timespec</c> of 64-bit Linux.</summary>
-    private struct TimeSpec
-    {
-        public long Seconds;
-        public long Nanoseconds;
-    }
+    public static long Now => OperatingSystem.IsLinux()
+        ? LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime)
+        : Stopwatch.GetElapsedTime(0).Ticks * TimeSpan.NanosecondsPerTick;
 }
