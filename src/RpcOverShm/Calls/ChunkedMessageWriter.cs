@@ -1,5 +1,5 @@
 using System.Buffers;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Calls;

@@ -1,6 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Calls;
 

@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.IO.Compression;
 using Grpc.Core;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Calls;
 

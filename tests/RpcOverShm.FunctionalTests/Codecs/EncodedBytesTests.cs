@@ -1,6 +1,7 @@
 using System.IO.Compression;
 using System.Text;
 using Google.Protobuf;
+using RpcOverShm.Buffers;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;

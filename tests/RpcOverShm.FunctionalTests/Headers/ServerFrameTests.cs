@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using RpcOverShm.Buffers;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;

@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
 using Grpc.Core;
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
 

@@ -1,6 +1,6 @@
 using System.Buffers;
 
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// The bytes of one received message in private memory. They lie in one pooled array, in a chain of pooled arrays for a

@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Diagnostics;
 
-namespace RpcOverShm.Protocol;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// Collects bytes in one array of the shared pool. Not thread-safe. A caller can detach the array to keep the bytes;
