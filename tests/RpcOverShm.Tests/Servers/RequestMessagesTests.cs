@@ -1,13 +1,15 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
 using Grpc.Core;
+using Microsoft.Extensions.Logging.Abstractions;
 using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.Tests.Servers;
 
-/// <summary>The request of the first frame has one owner, whoever comes for it.</summary>
+/// <summary>The request of the first frame has one owner: its reader, or the thread that ends the call.</summary>
 [TestFixture]
 public class RequestMessagesTests
 {
@@ -20,8 +22,21 @@ public class RequestMessagesTests
         codecs: [],
         static (request, _) => Task.FromResult(request));
 
+    private static readonly ServerSettings s_settings = new()
+    {
+        MaxReceiveMessageBytes = null,
+        MaxSendMessageBytes = null,
+        CallWindow = PeerLimits.SmallestCallWindow,
+        MaxCalls = 1,
+        MaxMetadataBytes = 0,
+        HasDetailedErrors = false,
+        AllowInPlaceParsing = false,
+        Scheduling = SchedulingMode.Adaptive,
+        Logger = NullLogger.Instance,
+    };
+
     [Test]
-    public void TryTake_WhileTheMethodEnds_TakesWhatIsNotReleased()
+    public void TryTake_WhileTheCallEnds_TakesWhatIsNotReleased()
     {
         const int HeadStarts = 40;
         RequestMessages[] messages = [.. Enumerable.Range(0, Rounds).Select(_ => WithFirst())];
@@ -31,12 +46,12 @@ public class RequestMessagesTests
         var reader = TestThread.Start("reader", () => EachRound(round =>
         {
             Thread.SpinWait(round / HeadStarts % HeadStarts);
-            taken[round] = messages[round].TryTake(out ReceivedMessage bytes) ? ArrayOf(bytes) : null;
+            taken[round] = messages[round].Inbound.TryTake(out ReceivedMessage bytes) ? ArrayOf(bytes) : null;
         }));
         EachRound(round =>
         {
             Thread.SpinWait(round % HeadStarts);
-            messages[round].ReleaseFirst();
+            messages[round].Abort();
             lent[round] = ArrayPool<byte>.Shared.Rent(1);
         });
         reader.Join();
@@ -56,7 +71,7 @@ public class RequestMessagesTests
 
     // Whole with its first frame: it asks its call for nothing but the encoding.
     private static RequestMessages WithFirst() =>
-        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, null!, new ServerCall(null!));
+        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, s_settings, new ServerCall(null!));
 
     private static byte[] ArrayOf(ReceivedMessage bytes) =>
         MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)
