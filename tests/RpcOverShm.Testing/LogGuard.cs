@@ -9,7 +9,7 @@ namespace RpcOverShm.Testing;
 /// </summary>
 public sealed class LogGuard : ILoggerFactory, ILogger
 {
-    /// <summary>"A time-out found data that nobody was rung for."</summary>
+    /// <summary>"A time-out found data that nobody was woken for."</summary>
     public const int LostWakeup = 105;
 
     private const int MethodThrew = 301;

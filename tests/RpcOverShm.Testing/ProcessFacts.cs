@@ -12,7 +12,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 {
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
-    private const string SentinelName = "RpcOverShm sent";
+    private const string WatchdogName = "RpcOverShm watc";
     private const string SpareName = "RpcOverShm spar";
 
     /// <summary>
@@ -51,10 +51,10 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
             ProcessResources.ThreadNames(processId).Count(name => IsOurs(name, mappings > 0)));
     }
 
-    // The sentinel is one per process and stays. A connection may have a spare thread, which comes when one was
+    // The watchdog is one per process and stays. A connection may have a spare thread, which comes when one was
     // rescued; without a connection it is one too many.
     private static bool IsOurs(string thread, bool hasConnections) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
-        && !thread.StartsWith(SentinelName, StringComparison.Ordinal)
+        && !thread.StartsWith(WatchdogName, StringComparison.Ordinal)
         && !(hasConnections && thread.StartsWith(SpareName, StringComparison.Ordinal));
 }

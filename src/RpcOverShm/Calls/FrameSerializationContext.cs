@@ -45,14 +45,11 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// <summary>Whether parts of the message were sent; <see cref="Bytes"/> must follow them.</summary>
     public bool HasSentParts => _writer.SentBytes > 0;
 
-    /// <summary>Serialises a message. The caller disposes the context after it has used the bytes.</summary>
-    /// <param name="marshaller">The marshaller of the message.</param>
-    /// <param name="message">The message.</param>
-    /// <param name="limitBytes">The maximum length in bytes; null for no limit.</param>
-    /// <param name="parts">
-    /// Receives parts of a large message while it is written; null to collect the whole message. A caller that passes
-    /// this must end the call if this method throws, because parts may have been sent.
-    /// </param>
+    /// <summary>
+    /// Serialises a message. The caller disposes the context after it has used the bytes. If there are
+    /// <paramref name="parts"/>, they receive those of a large message while it is written; the caller must then end
+    /// the call if this method throws, because parts may have been sent.
+    /// </summary>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     /// <exception cref="InvalidOperationException">
     /// The marshaller did not complete the message, or wrote another length than it announced.

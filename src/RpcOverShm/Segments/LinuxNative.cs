@@ -41,7 +41,8 @@ internal static unsafe partial class LinuxNative
     public static partial nint MemfdCreate(nint number, byte* name, uint flags);
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
-    public static partial nint Statx(nint number, int directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
+    public static partial nint Statx(
+        nint number, SafeFileHandle directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
 
     [LibraryImport("libc", EntryPoint = "ftruncate", SetLastError = true)]
     public static partial int FTruncate(SafeFileHandle descriptor, long length);

@@ -14,8 +14,6 @@ internal sealed class MethodTable
     private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
-    /// <param name="definitions">The services.</param>
-    /// <param name="codecs">The codecs that clients may choose besides the generated marshallers.</param>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
     public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
     {
@@ -30,8 +28,7 @@ internal sealed class MethodTable
         _services = services.ToFrozenSet(StringComparer.Ordinal);
     }
 
-    /// <summary>Returns the handler of a method; null if there is none.</summary>
-    /// <param name="fullName">The full name with the leading slash, in UTF-8.</param>
+    /// <summary>Returns the handler of a method by its full name with the leading slash; null if none.</summary>
     public MethodHandler? Find(ReadOnlySpan<byte> fullName) => _handlers.Find(fullName);
 
     /// <summary>Returns the status for an unknown method; its detail says whether the service exists.</summary>
