@@ -130,16 +130,10 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         ArgumentNullException.ThrowIfNull(payload);
         BeginCompletion(payload.Length);
 
-        // What can't be sent at once is copied: the serialiser may reuse its array after this call.
+        // The serialiser may reuse its array after this call, so bytes that can't be sent at once are copied. A message
+        // of another length than announced fails, so no part of it goes.
         bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
-        if (isAsAnnounced && TryBeginParts(payload.Length))
-        {
-            _writer.WriteAll(new ReadOnlySequence<byte>(payload));
-        }
-        else
-        {
-            Bytes.Write(payload);
-        }
+        Write(new ReadOnlySequence<byte>(payload), mayGoInParts: isAsAnnounced);
     }
 
     /// <summary>
@@ -154,18 +148,14 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     {
         BeginCompletion(message.Length);
         _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
-        if (TryBeginParts(message.Length))
-        {
-            _writer.WriteAll(new ReadOnlySequence<byte>(message));
-        }
-        else if (message.Length < _smallestInParts)
+        if (message.Length < _smallestInParts)
         {
             Bytes.Borrow(message);
         }
         else
         {
-            // More than one record has to wait in any case.
-            Bytes.Write(message);
+            // More than one record: what is not sent at once has to wait in any case.
+            Write(new ReadOnlySequence<byte>(message), mayGoInParts: true);
         }
     }
 
@@ -174,18 +164,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     {
         BeginCompletion(payload.Length);
         _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
-        if (TryBeginParts(checked((int)payload.Length)))
-        {
-            _writer.WriteAll(payload);
-        }
-        else
-        {
-            Bytes.Reserve((int)payload.Length);
-            foreach (ReadOnlyMemory<byte> memory in payload)
-            {
-                Bytes.Write(memory.Span);
-            }
-        }
+        Write(payload, mayGoInParts: true);
     }
 
     public override void Complete()
@@ -196,6 +175,22 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
 
         _state = State.Complete;
+    }
+
+    private void Write(in ReadOnlySequence<byte> payload, bool mayGoInParts)
+    {
+        int length = checked((int)payload.Length);
+        if (mayGoInParts && TryBeginParts(length))
+        {
+            _writer.WriteAll(payload);
+            return;
+        }
+
+        Bytes.Reserve(length);
+        foreach (ReadOnlyMemory<byte> memory in payload)
+        {
+            Bytes.Write(memory.Span);
+        }
     }
 
     private void BeginCompletion(long length)

@@ -62,30 +62,28 @@ internal sealed class MethodTable
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
-            Add(method, handler is null ? null : new UnaryHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new ClientStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new ServerStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new DuplexStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
-        private void Add(IMethod method, MethodHandler? handler)
+        private void Add<TRequest, TResponse>(Method<TRequest, TResponse> method, Delegate? handler)
+            where TRequest : class
+            where TResponse : class
         {
             // Generated code binds methods without handlers for discovery. Such a method is not served.
-            if (handler is not null && !Handlers.TryAdd(method.FullName, handler))
+            if (handler is not null
+                && !Handlers.TryAdd(
+                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }

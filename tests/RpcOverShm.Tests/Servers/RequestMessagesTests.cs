@@ -17,10 +17,10 @@ public class RequestMessagesTests
 
     private static readonly Marshaller<string> s_texts = Marshallers.StringMarshaller;
 
-    private static readonly UnaryHandler<string, string> s_handler = new(
+    private static readonly TypedMethodHandler<string, string> s_handler = new(
         new Method<string, string>(MethodType.Unary, "test.Texts", "Echo", s_texts, s_texts),
         codecs: [],
-        static (request, _) => Task.FromResult(request));
+        new UnaryServerMethod<string, string>(static (request, _) => Task.FromResult(request)));
 
     private static readonly ServerSettings s_settings = new()
     {
