@@ -12,7 +12,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 {
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
-    private const string WatchdogName = "RpcOverShm sent";
+    private const string WatchdogName = "RpcOverShm watc";
     private const string SpareName = "RpcOverShm spar";
 
     /// <summary>

@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Attributes;
 using Google.Protobuf;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Testing.Protos;

@@ -1,6 +1,7 @@
 using BenchmarkDotNet.Attributes;
 using Google.Protobuf;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 
 namespace RpcOverShm.Perf.Micro;

@@ -1,5 +1,5 @@
 using System.Buffers;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Calls;
@@ -26,8 +26,6 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
     /// <summary>The number of bytes that were sent, and so removed from the buffer.</summary>
     public int SentBytes { get; private set; }
 
-    /// <param name="parts">The destination of the parts.</param>
-    /// <param name="wholeLength">The length of the whole message in bytes.</param>
     public void Begin(IMessageChunkSink parts, int wholeLength)
     {
         _parts = parts;
@@ -87,13 +85,13 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
     /// <summary>Sends the buffer if it lacks room for the hint. Returns the maximum length to hand out.</summary>
     private int MakeRoom(int sizeHint)
     {
-        int wanted = Math.Max(sizeHint, 1);
-        if (!_isCollecting && bytes.Length > 0 && bytes.Length + wanted > PartBytes)
+        int needed = Math.Max(sizeHint, 1);
+        if (!_isCollecting && bytes.Length > 0 && bytes.Length + needed > PartBytes)
         {
             Send();
         }
 
-        return _isCollecting ? int.MaxValue : Math.Max(wanted, PartBytes - bytes.Length);
+        return _isCollecting ? int.MaxValue : Math.Max(needed, PartBytes - bytes.Length);
     }
 
     private void Send()
@@ -132,9 +130,9 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
 /// <summary>The destination of a large message's parts while the rest is being serialised.</summary>
 internal interface IMessageChunkSink
 {
-    /// <summary>Sends as much of the next part as can go at once. Never waits and never throws.</summary>
-    /// <param name="part">The bytes after those already sent. Never includes the last byte of the message.</param>
-    /// <param name="wholeLength">The length of the whole message in bytes.</param>
-    /// <returns>The number of bytes sent; the caller keeps the rest.</returns>
+    /// <summary>
+    /// Sends as much of the next part as can go at once. The part never includes the last byte of the message. Never
+    /// waits and never throws. Returns the number of bytes sent; the caller keeps the rest.
+    /// </summary>
     int SendPart(ReadOnlySpan<byte> part, int wholeLength);
 }

@@ -1,5 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
 

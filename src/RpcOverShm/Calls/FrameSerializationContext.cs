@@ -1,6 +1,6 @@
 using System.Buffers;
 using Grpc.Core;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Calls;
 
@@ -45,14 +45,11 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// <summary>Whether parts of the message were sent; <see cref="Bytes"/> must follow them.</summary>
     public bool HasSentParts => _writer.SentBytes > 0;
 
-    /// <summary>Serialises a message. The caller disposes the context after it has used the bytes.</summary>
-    /// <param name="marshaller">The marshaller of the message.</param>
-    /// <param name="message">The message.</param>
-    /// <param name="limitBytes">The maximum length in bytes; null for no limit.</param>
-    /// <param name="parts">
-    /// Receives parts of a large message while it is written; null to collect the whole message. A caller that passes
-    /// this must end the call if this method throws, because parts may have been sent.
-    /// </param>
+    /// <summary>
+    /// Serialises a message. The caller disposes the context after it has used the bytes. If there are
+    /// <paramref name="parts"/>, they receive those of a large message while it is written; the caller must then end
+    /// the call if this method throws, because parts may have been sent.
+    /// </summary>
     /// <exception cref="MessageTooLargeException">The message is larger than the limit.</exception>
     /// <exception cref="InvalidOperationException">
     /// The marshaller did not complete the message, or wrote another length than it announced.
@@ -133,16 +130,10 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         ArgumentNullException.ThrowIfNull(payload);
         BeginCompletion(payload.Length);
 
-        // What can't be sent at once is copied: the serialiser may reuse its array after this call.
+        // The serialiser may reuse its array after this call, so bytes that can't be sent at once are copied. A message
+        // of another length than announced fails, so no part of it goes.
         bool isAsAnnounced = _announcedLength is null || _announcedLength == payload.Length;
-        if (isAsAnnounced && TryBeginParts(payload.Length))
-        {
-            _writer.WriteAll(new ReadOnlySequence<byte>(payload));
-        }
-        else
-        {
-            Bytes.Write(payload);
-        }
+        Write(new ReadOnlySequence<byte>(payload), mayGoInParts: isAsAnnounced);
     }
 
     /// <summary>
@@ -157,18 +148,14 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     {
         BeginCompletion(message.Length);
         _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
-        if (TryBeginParts(message.Length))
-        {
-            _writer.WriteAll(new ReadOnlySequence<byte>(message));
-        }
-        else if (message.Length < _smallestInParts)
+        if (message.Length < _smallestInParts)
         {
             Bytes.Borrow(message);
         }
         else
         {
-            // More than one record has to wait in any case.
-            Bytes.Write(message);
+            // More than one record: what is not sent at once has to wait in any case.
+            Write(new ReadOnlySequence<byte>(message), mayGoInParts: true);
         }
     }
 
@@ -177,18 +164,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     {
         BeginCompletion(payload.Length);
         _smallestInParts = ChunkedMessageWriter.SmallestThatLiesThere;
-        if (TryBeginParts(checked((int)payload.Length)))
-        {
-            _writer.WriteAll(payload);
-        }
-        else
-        {
-            Bytes.Reserve((int)payload.Length);
-            foreach (ReadOnlyMemory<byte> memory in payload)
-            {
-                Bytes.Write(memory.Span);
-            }
-        }
+        Write(payload, mayGoInParts: true);
     }
 
     public override void Complete()
@@ -199,6 +175,22 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
 
         _state = State.Complete;
+    }
+
+    private void Write(in ReadOnlySequence<byte> payload, bool mayGoInParts)
+    {
+        int length = checked((int)payload.Length);
+        if (mayGoInParts && TryBeginParts(length))
+        {
+            _writer.WriteAll(payload);
+            return;
+        }
+
+        Bytes.Reserve(length);
+        foreach (ReadOnlyMemory<byte> memory in payload)
+        {
+            Bytes.Write(memory.Span);
+        }
     }
 
     private void BeginCompletion(long length)

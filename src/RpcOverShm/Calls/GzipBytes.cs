@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Buffers.Binary;
 using System.IO.Compression;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Calls;
 

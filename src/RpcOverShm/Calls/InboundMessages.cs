@@ -1,5 +1,6 @@
 using System.Threading.Tasks.Sources;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 

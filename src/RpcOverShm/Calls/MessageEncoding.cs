@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.IO.Compression;
 using Grpc.Core;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Calls;
 
@@ -56,11 +56,10 @@ internal static class MessageEncoding
         return encoding;
     }
 
-    /// <summary>Returns a marshaller that writes messages in the form of calls with an encoding.</summary>
-    /// <param name="inner">The marshaller of the message.</param>
-    /// <param name="isCompressed">Whether to compress this message.</param>
-    /// <param name="level">The compression level.</param>
-    /// <param name="limitBytes">The maximum uncompressed length of the message in bytes; null for no limit.</param>
+    /// <summary>
+    /// Returns a marshaller that writes messages in the form of calls with an encoding. The limit is that of the
+    /// uncompressed message.
+    /// </summary>
     public static Marshaller<T> Writing<T>(
         Marshaller<T> inner, bool isCompressed, CompressionLevel level, int? limitBytes) => Marshallers.Create(
         (T message, SerializationContext context) =>
@@ -80,11 +79,10 @@ internal static class MessageEncoding
         },
         inner.ContextualDeserializer);
 
-    /// <summary>Returns a marshaller that reads messages in the form of calls with an encoding.</summary>
-    /// <param name="inner">The marshaller of the message.</param>
-    /// <param name="limitBytes">The maximum decompressed length of the message in bytes; null for no limit.</param>
-    /// <param name="mayBeCompressed">Whether the encoding is another than identity.</param>
-    /// <param name="note">Receives whether each message was compressed; null for no notification.</param>
+    /// <summary>
+    /// Returns a marshaller that reads messages in the form of calls with an encoding. The limit is that of the
+    /// decompressed message; <paramref name="note"/> receives whether a message was compressed.
+    /// </summary>
     public static Marshaller<T> Reading<T>(
         Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) =>
         Marshallers.Create(

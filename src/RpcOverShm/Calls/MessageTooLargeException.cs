@@ -4,10 +4,10 @@ using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Calls;
 
-/// <summary>The exception for a message over this side's limit. It ends only the message's call.</summary>
-/// <param name="bytes">The length of the message.</param>
-/// <param name="limitBytes">The maximum length; for an encoded message it includes the encoding's overhead.</param>
-/// <param name="option">The option of the channel or server that sets the limit.</param>
+/// <summary>
+/// The exception for a message over the limit that an option of this side sets. It ends only the message's call. The
+/// limit of an encoded message includes the encoding's overhead.
+/// </summary>
 internal sealed class MessageTooLargeException(long bytes, long limitBytes, string option)
     : Exception($"The message has {bytes} bytes; {option} allows {limitBytes}.")
 {

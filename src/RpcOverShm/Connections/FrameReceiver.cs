@@ -54,19 +54,12 @@ internal sealed class FrameReceiver
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReceive(out ConnectionCall? call)
     {
-        if (!_ring.TryRead(out RecordHeader record, out ReadOnlySpan<byte> payload))
+        if (!_link.TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload))
         {
             call = null;
             return false;
         }
 
-        var frame = new FrameHeader(
-            (FrameKind)record.Kind,
-            (FrameFlags)record.Flags,
-            record.HeadLength,
-            new CallId(record.StreamId),
-            record.Argument,
-            payload.Length);
         call = Dispatch(frame, payload);
         if (_ring.Release())
         {
@@ -78,11 +71,6 @@ internal sealed class FrameReceiver
 
     private ConnectionCall? Dispatch(in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
-        if (frame.Check() is { } problem)
-        {
-            throw new ProtocolException($"The peer sent {problem}.");
-        }
-
         if (frame.Call.IsNone)
         {
             DispatchToConnection(frame);

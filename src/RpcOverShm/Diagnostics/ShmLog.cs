@@ -53,7 +53,7 @@ internal static partial class ShmLog
     [LoggerMessage(
         105,
         LogLevel.Warning,
-        "Connection {ConnectionId}: a time-out found data that nobody was rung for. Please report this.")]
+        "Connection {ConnectionId}: a time-out found data that nobody was woken for. Please report this.")]
     public static partial void LostWakeup(ILogger logger, Guid connectionId);
 
     [LoggerMessage(

@@ -53,12 +53,12 @@ internal static class ClientHandshake
         {
             throw new ConnectException(
                 ConnectFailure.TimedOut,
-                $"The server at {Name(address)} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s.");
+                $"The server at {address.Name} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s.");
         }
         catch (Exception exception) when (exception is SegmentException or IOException or SocketException)
         {
             throw new ConnectException(
-                ConnectFailure.SystemError, $"Cannot connect to {Name(address)}: {exception.Message}", exception);
+                ConnectFailure.SystemError, $"Cannot connect to {address.Name}: {exception.Message}", exception);
         }
         finally
         {
@@ -91,7 +91,7 @@ internal static class ClientHandshake
             {
                 throw new ConnectException(
                     ConnectFailure.NotListening,
-                    $"No server listens at {Name(address)}: {Explain(exception, address)}",
+                    $"No server listens at {address.Name}: {Explain(exception, address)}",
                     exception);
             }
         }
@@ -120,7 +120,7 @@ internal static class ClientHandshake
         {
             if (FileFacts.OfPath(address.SocketPath) is { } facts)
             {
-                return $"The socket of a server is at {Name(address)}, but it belongs to user {facts.UserId} and "
+                return $"The socket of a server is at {address.Name}, but it belongs to user {facts.UserId} and "
                     + $"user {me} may not open it: run client and server as the same user.";
             }
         }
@@ -129,22 +129,23 @@ internal static class ClientHandshake
             // The user may not search a directory of the path.
         }
 
-        return $"User {me} may not look for a server at {Name(address)}: a directory of this path is closed to it. "
+        return $"User {me} may not look for a server at {address.Name}: a directory of this path is closed to it. "
             + "Run client and server as the same user.";
     }
 
     private static PeerIdentity CheckOwner(Socket socket, RendezvousAddress address)
     {
         PeerIdentity server = PeerIdentity.Of(socket);
-        uint me = LinuxNative.GetEffectiveUserId();
+        if (server.IsTrusted)
+        {
+            return server;
+        }
 
-        // Root can read this process's memory anyway. A server of another user is not the one that the client means.
-        return server.UserId == me || server.UserId == 0
-            ? server
-            : throw new ConnectException(
-                ConnectFailure.AccessDenied,
-                $"The server at {Name(address)} is {server}, and a client of user {me} trusts servers of user {me} and "
-                + "of root only: run client and server as the same user.");
+        uint me = LinuxNative.GetEffectiveUserId();
+        throw new ConnectException(
+            ConnectFailure.AccessDenied,
+            $"The server at {address.Name} is {server}, and a client of user {me} trusts servers of user {me} and "
+            + "of root only: run client and server as the same user.");
     }
 
     private static Hello ClientHello(ConnectionSettings settings, Guid id) => new()
@@ -179,14 +180,14 @@ internal static class ClientHandshake
         {
             throw new ConnectException(
                 ConnectFailure.NotThisProtocol,
-                $"What listens at {Name(address)} is no RpcOverShm server: {exception.Message}",
+                $"What listens at {address.Name} is no RpcOverShm server: {exception.Message}",
                 exception);
         }
         catch (Exception exception) when (exception is SocketException or IOException)
         {
             throw new ConnectException(
                 ConnectFailure.Refused,
-                $"The server at {Name(address)} closed in the handshake: {exception.Message}.",
+                $"The server at {address.Name} closed in the handshake: {exception.Message}.",
                 exception);
         }
 
@@ -204,7 +205,7 @@ internal static class ClientHandshake
         if (refusal is null)
         {
             return new ConnectException(
-                ConnectFailure.Refused, $"The server at {Name(address)} closed the connection without an answer.");
+                ConnectFailure.Refused, $"The server at {address.Name} closed the connection without an answer.");
         }
 
         ConnectFailure failure = refusal.RefusalReason switch
@@ -215,7 +216,7 @@ internal static class ClientHandshake
             _ => refusal.Type == HelloType.Refusal ? ConnectFailure.Refused : ConnectFailure.NotThisProtocol,
         };
         string own = failure == ConnectFailure.VersionMismatch ? $" This client is {ProtocolVersion.Package}." : "";
-        return new ConnectException(failure, $"The server at {Name(address)} refused: {refusal.RefusalText}{own}");
+        return new ConnectException(failure, $"The server at {address.Name} refused: {refusal.RefusalText}{own}");
     }
 
     private static SharedSegment OpenPeerSegment(
@@ -226,7 +227,7 @@ internal static class ClientHandshake
         {
             throw new ConnectException(
                 ConnectFailure.VersionMismatch,
-                $"The server at {Name(address)} chose protocol version {hello.HighestVersion}; "
+                $"The server at {address.Name} chose protocol version {hello.HighestVersion}; "
                 + $"this client, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
                 + (hello.HighestVersion > ProtocolVersion.Highest ? "Update the client." : "Update the server."));
         }
@@ -237,8 +238,6 @@ internal static class ClientHandshake
         return problem is null
             ? SharedSegment.Open(answer.Descriptor!, hello.Limits.RingCapacity)
             : throw new ConnectException(
-                ConnectFailure.NotThisProtocol, $"The server at {Name(address)} announced {problem}.");
+                ConnectFailure.NotThisProtocol, $"The server at {address.Name} announced {problem}.");
     }
-
-    private static string Name(RendezvousAddress address) => $"'{address.SocketPath}' ({address.Text})";
 }

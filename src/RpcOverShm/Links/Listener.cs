@@ -28,13 +28,13 @@ internal sealed class Listener : IAsyncDisposable
     private Listener(
         RendezvousAddress address,
         ConnectionSettings settings,
-        RendezvousLock held,
+        RendezvousLock addressLock,
         Socket socket,
         Action<PeerLink> onConnected)
     {
         _address = address;
         _settings = settings;
-        _lock = held;
+        _lock = addressLock;
         _socket = socket;
         _onConnected = onConnected;
         _accepting = AcceptAsync();
@@ -55,7 +55,7 @@ internal sealed class Listener : IAsyncDisposable
             throw ConnectionSettings.NotSupported();
         }
 
-        RendezvousLock? held = null;
+        RendezvousLock? addressLock = null;
         Socket? socket = null;
         try
         {
@@ -64,14 +64,14 @@ internal sealed class Listener : IAsyncDisposable
                 RuntimeDirectory.Ensure(Path.GetDirectoryName(address.SocketPath)!);
             }
 
-            held = RendezvousLock.TryTake(address.LockPath, out int? holder);
-            if (held is null)
+            addressLock = RendezvousLock.TryTake(address.LockPath, out int? holder);
+            if (addressLock is null)
             {
                 string other = holder is { } id ? $"process {id}" : "another process";
                 string who = holder == Environment.ProcessId ? "this process" : other;
                 throw new ConnectException(
                     ConnectFailure.AddressInUse,
-                    $"A server of {who} already listens at '{address.SocketPath}' ({address.Text}): "
+                    $"A server of {who} already listens at {address.Name}: "
                     + "stop that one first, or take another address.");
             }
 
@@ -88,22 +88,20 @@ internal sealed class Listener : IAsyncDisposable
             CrashPoint.Reach(CrashPoint.RendezvousBound);
             File.SetUnixFileMode(address.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
             socket.Listen(Backlog);
-            var listener = new Listener(address, settings, held, socket, onConnected);
-            held = null;
+            var listener = new Listener(address, settings, addressLock, socket, onConnected);
+            addressLock = null;
             socket = null;
             return listener;
         }
         catch (Exception exception) when (exception is IOException or SocketException or UnauthorizedAccessException)
         {
             throw new ConnectException(
-                ConnectFailure.SystemError,
-                $"Cannot listen at '{address.SocketPath}' ({address.Text}): {exception.Message}",
-                exception);
+                ConnectFailure.SystemError, $"Cannot listen at {address.Name}: {exception.Message}", exception);
         }
         finally
         {
             socket?.Dispose();
-            held?.Dispose();
+            addressLock?.Dispose();
         }
     }
 
@@ -148,8 +146,7 @@ internal sealed class Listener : IAsyncDisposable
         if (!facts.IsSocket)
         {
             throw new ConnectException(
-                ConnectFailure.AddressInUse,
-                $"'{address.SocketPath}' ({address.Text}) exists and is no socket; it was left alone.");
+                ConnectFailure.AddressInUse, $"{address.Name} exists and is no socket; it was left alone.");
         }
 
         using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -169,8 +166,7 @@ internal sealed class Listener : IAsyncDisposable
         }
 
         throw new ConnectException(
-            ConnectFailure.AddressInUse,
-            $"Another program already listens at '{address.SocketPath}' ({address.Text}).");
+            ConnectFailure.AddressInUse, $"Another program already listens at {address.Name}.");
     }
 
     private async Task AcceptAsync()

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
@@ -11,6 +12,9 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
 {
     private const int SolSocket = 1;
     private const int SoPeercred = 17;
+
+    /// <summary>Whether the peer has this process's user, or is root, which can read any process's memory.</summary>
+    public bool IsTrusted => UserId == 0 || UserId == LinuxNative.GetEffectiveUserId();
 
     /// <summary>Returns the identity of the peer of a connected socket.</summary>
     /// <exception cref="IOException">The kernel does not supply it.</exception>

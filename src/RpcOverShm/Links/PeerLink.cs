@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -127,8 +128,15 @@ internal sealed class PeerLink
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    /// <summary>Wakes the peer's threads that sleep for data of this side.</summary>
-    public void WakePeerForData() => _signal.Wake(new SharedWord(ref _own.Tail));
+    /// <summary>Wakes the peer's threads that sleep for data of this side. Any thread may call this.</summary>
+    public void WakePeerForData()
+    {
+        if (TryEnter())
+        {
+            _signal.Wake(new SharedWord(ref _own.Tail));
+            Leave();
+        }
+    }
 
     /// <summary>Wakes the peer's threads that sleep for space that this side releases.</summary>
     public void WakePeerForSpace() => _signal.Wake(new SharedWord(ref _own.Head));
@@ -180,6 +188,27 @@ internal sealed class PeerLink
         }
     }
 
+    /// <summary>Reads the next record as a frame. Only for the reading side, which then releases the record.</summary>
+    /// <exception cref="ProtocolException">The frame is valid in no state of its call.</exception>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public bool TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload)
+    {
+        if (!Reader.TryRead(out RecordHeader record, out payload))
+        {
+            frame = default;
+            return false;
+        }
+
+        frame = new FrameHeader(
+            (FrameKind)record.Kind,
+            (FrameFlags)record.Flags,
+            record.HeadLength,
+            new CallId(record.StreamId),
+            record.Argument,
+            payload.Length);
+        return frame.Check() is { } problem ? throw new ProtocolException($"The peer sent {problem}.") : true;
+    }
+
     /// <summary>Logs an exception that escaped from user code on a thread of this library.</summary>
     public void LogUserCodeFailed(Exception exception) => ShmLog.UserCodeFailed(_logger, ConnectionId, exception);
 
@@ -200,6 +229,10 @@ internal sealed class PeerLink
         _socket.Dispose();
         NotifyAll();
     }
+
+    /// <summary>Closes the link because the peer broke the protocol.</summary>
+    public void CloseForViolation(Exception exception) =>
+        Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
 
     /// <summary>Closes the link after the peer has closed its end and all its records have been read.</summary>
     public void CloseAfterPeer() => Close(IsPeerLeaving
@@ -260,7 +293,7 @@ internal sealed class PeerLink
         }
         catch (Exception exception) when (exception is ProtocolException or SegmentException)
         {
-            Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+            CloseForViolation(exception);
         }
         catch (Exception exception)
             when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)

@@ -34,6 +34,9 @@ internal sealed class RendezvousAddress
 
     public string SocketPath { get; }
 
+    /// <summary>The socket's path and the address, for messages.</summary>
+    public string Name => $"'{SocketPath}' ({Text})";
+
     public string LockPath { get; }
 
     /// <summary>

@@ -19,11 +19,11 @@ internal static class ServerHandshake
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(stopping);
         timeout.CancelAfter(settings.ConnectTimeout);
-        bool isHandedOver = false;
+        PeerLink? link = null;
         try
         {
             PeerIdentity client = PeerIdentity.Of(socket);
-            if (client.UserId != LinuxNative.GetEffectiveUserId() && client.UserId != 0)
+            if (!client.IsTrusted)
             {
                 return Refuse(socket, settings, RefusalReason.AccessDenied, Denial(client));
             }
@@ -36,9 +36,7 @@ internal static class ServerHandshake
                 return null;
             }
 
-            PeerLink? link = Answer(socket, received, client, settings);
-            isHandedOver = link is not null;
-            return link;
+            return link = Answer(socket, received, client, settings);
         }
         catch (OperationCanceledException)
         {
@@ -57,7 +55,7 @@ internal static class ServerHandshake
         }
         finally
         {
-            if (!isHandedOver)
+            if (link is null)
             {
                 socket.Dispose();
             }
@@ -80,7 +78,7 @@ internal static class ServerHandshake
 
         if (hello.Purpose != settings.Purpose)
         {
-            string text = $"{Describe(settings.Purpose)} listens here; the client wants {Wanted(hello.Purpose)}.";
+            string text = $"{Describe(settings.Purpose)} listens here; the client wants {Requested(hello.Purpose)}.";
             return Refuse(socket, settings, RefusalReason.Purpose, text);
         }
 
@@ -102,6 +100,7 @@ internal static class ServerHandshake
         Hello hello = received.Hello;
         SharedSegment peer = SharedSegment.Open(received.Descriptor!, hello.Limits.RingCapacity);
         SharedSegment? own = null;
+        PeerLink? link = null;
         try
         {
             own = SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId);
@@ -119,24 +118,20 @@ internal static class ServerHandshake
             CrashPoint.Reach(CrashPoint.HelloReceived);
             Handshake.Send(socket, answer, own);
             own.ReleaseDescriptor();
-            var link = new PeerLink(
+            return link = new PeerLink(
                 socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
-            own = null;
-            return link;
         }
         catch (SegmentException exception)
         {
-            peer.Dispose();
             return Refuse(socket, settings, RefusalReason.NoResources, exception.Message);
-        }
-        catch
-        {
-            peer.Dispose();
-            throw;
         }
         finally
         {
-            own?.Dispose();
+            if (link is null)
+            {
+                own?.Dispose();
+                peer.Dispose();
+            }
         }
     }
 
@@ -162,7 +157,7 @@ internal static class ServerHandshake
     private static string Describe(ConnectionPurpose purpose) =>
         purpose == ConnectionPurpose.Calls ? "A server of RPC calls" : "A listener for byte streams";
 
-    private static string Wanted(ConnectionPurpose purpose) => purpose switch
+    private static string Requested(ConnectionPurpose purpose) => purpose switch
     {
         ConnectionPurpose.Calls => "RPC calls",
         ConnectionPurpose.ByteStream => "a byte stream",

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Text;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Protocol;
 

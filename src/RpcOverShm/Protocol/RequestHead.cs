@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Protocol;
 

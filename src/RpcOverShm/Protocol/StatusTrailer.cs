@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 
 namespace RpcOverShm.Protocol;
 
@@ -12,7 +13,7 @@ namespace RpcOverShm.Protocol;
 /// </code>
 /// Not processed means that no handler has seen the call, so a client may retry it transparently.
 /// </summary>
-internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata, bool IsNotProcessed = false)
+internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata = null, bool IsNotProcessed = false)
 {
     private const byte HasDetail = 1;
     private const byte HasMetadata = 2;
@@ -50,7 +51,7 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata,
     {
         if (bytes.IsEmpty)
         {
-            return new StatusTrailer(Status.DefaultSuccess, null);
+            return new StatusTrailer(Status.DefaultSuccess);
         }
 
         var from = new WireReader(bytes);

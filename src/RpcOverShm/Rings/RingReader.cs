@@ -25,7 +25,7 @@ internal sealed unsafe class RingReader
     private int _currentLength;   // the length of that record's payload
     private long _publishedHead;  // the head that the peer can see
     private long _tail;           // the peer's tail as last read and checked
-    private long _lastRung;       // the peer's parked word for which it was last woken
+    private long _lastWakeWord;   // the peer's parked word for which it was last woken
     private volatile bool _isArmed; // whether this side's parked word is set
 
     public RingReader(SharedSegment own, SharedSegment peer)
@@ -143,7 +143,7 @@ internal sealed unsafe class RingReader
 
         // SYNC parked-for-space: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord);
-        if ((parked & 1) == 0 || parked == _lastRung || _head <= (parked & ~1L))
+        if ((parked & 1) == 0 || parked == _lastWakeWord || _head <= (parked & ~1L))
         {
             return false;
         }
@@ -156,7 +156,7 @@ internal sealed unsafe class RingReader
             return false;
         }
 
-        _lastRung = parked;
+        _lastWakeWord = parked;
         return true;
     }
 

@@ -30,7 +30,7 @@ internal sealed unsafe class RingWriter
     private long _tail;           // the position after the last committed record
     private long _publishedTail;  // the tail that the peer can see
     private long _head;           // the peer's head as last read and checked
-    private long _lastRung;       // the peer's parked word for which it was last woken
+    private long _lastWakeWord;   // the peer's parked word for which it was last woken
 
     public RingWriter(SharedSegment own, SharedSegment peer)
     {
@@ -118,12 +118,12 @@ internal sealed unsafe class RingWriter
 
         // SYNC parked-for-data: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForDataWord);
-        if ((parked & 1) == 0 || parked == _lastRung || _tail <= (parked & ~1L))
+        if ((parked & 1) == 0 || parked == _lastWakeWord || _tail <= (parked & ~1L))
         {
             return false;
         }
 
-        _lastRung = parked;
+        _lastWakeWord = parked;
         return true;
     }
 

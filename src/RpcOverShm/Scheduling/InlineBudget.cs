@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using RpcOverShm.Segments;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
@@ -60,10 +63,10 @@ internal sealed class InlineBudget
     /// <returns>A time stamp for <see cref="End"/> if this run is timed, else 0.</returns>
     public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
 
-    /// <summary>Ends an inline run that kept the reader role. Called on the thread that began it.</summary>
-    /// <param name="begun">The result of <see cref="Begin"/>.</param>
-    /// <param name="messages">The number of messages that the run handled; each may take the whole limit.</param>
-    /// <param name="isAnyWaiting">Whether records came meanwhile that the thread must read.</param>
+    /// <summary>
+    /// Ends an inline run that kept the reader role, on the thread that began it. Each of its messages may take the
+    /// whole limit, which is lower if records came meanwhile that the thread must read.
+    /// </summary>
     public void End(long begun, int messages, bool isAnyWaiting)
     {
         if (begun != 0)
@@ -100,4 +103,18 @@ internal sealed class InlineBudget
         _pause = _nextPause;
         _nextPause = Math.Min(_nextPause * 2, LongestPause);
     }
+}
+
+/// <summary>
+/// The processor time of the calling thread. Unlike a wall clock it does not count the time in which the thread waits
+/// for a processor. On systems other than Linux it is the wall clock.
+/// </summary>
+internal static class ThreadClock
+{
+    public const long TicksPerMicrosecond = 1000;
+
+    /// <summary>Nanoseconds since an arbitrary moment of this thread. Reading it is a system call.</summary>
+    public static long Now => OperatingSystem.IsLinux()
+        ? LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime)
+        : Stopwatch.GetElapsedTime(0).Ticks * TimeSpan.NanosecondsPerTick;
 }

@@ -25,7 +25,7 @@ internal sealed class SpinBudget
     // answer (100 KiB to copy and parse), spinning takes a third of the time of sleeping, and less processor time.
     private const int LongestMicroseconds = 100;
     private const int BurstMicroseconds = 2;
-    private const int PausesPerLook = 16;
+    private const int PausesPerCheck = 16;
 
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
@@ -50,11 +50,10 @@ internal sealed class SpinBudget
         where TCondition : struct, ISpinCondition =>
         SpinUntil(condition, out _);
 
-    /// <summary>Spins as the other overload does, and returns also when the wait began.</summary>
-    /// <param name="condition">The condition to wait for.</param>
-    /// <param name="since">
-    /// The time stamp of the beginning of the wait, for <see cref="RecordSleep"/>; 0 if the condition was met at once.
-    /// </param>
+    /// <summary>
+    /// Spins as the other overload does, and returns also the time stamp of the beginning of the wait, for
+    /// <see cref="RecordSleep"/>; 0 if the condition was met at once.
+    /// </summary>
     public bool SpinUntil<TCondition>(TCondition condition, out long since)
         where TCondition : struct, ISpinCondition
     {
@@ -89,9 +88,8 @@ internal sealed class SpinBudget
 
     /// <summary>
     /// Adapts the budget after a sleep that ended because the condition was met. If a spin within the upper limit would
-    /// have covered the wait, the next spin is long enough.
+    /// have covered the wait since the time stamp from <c>SpinUntil</c>, the next spin is long enough.
     /// </summary>
-    /// <param name="since">The time stamp of the beginning of the wait, from <c>SpinUntil</c>.</param>
     public void RecordSleep(long since)
     {
         long waited = Stopwatch.GetTimestamp() - since;
@@ -107,7 +105,7 @@ internal sealed class SpinBudget
         long burstStart = start;
         while (true)
         {
-            for (int i = 0; i < PausesPerLook; i++)
+            for (int i = 0; i < PausesPerCheck; i++)
             {
                 if (condition.IsMet)
                 {

@@ -23,11 +23,11 @@ internal static class Watchdog
     /// Calls a check every few milliseconds on the watchdog thread, until it returns <see cref="WatchdogCheck.Done"/>.
     /// The check must not wait. A check that was added twice is called twice per period.
     /// </summary>
-    public static void Watch(Func<WatchdogCheck> look)
+    public static void Watch(Func<WatchdogCheck> check)
     {
         lock (s_gate)
         {
-            s_watched.Add(look);
+            s_watched.Add(check);
             if (!s_isRunning)
             {
                 s_isRunning = TryStart();
@@ -42,7 +42,7 @@ internal static class Watchdog
     {
         try
         {
-            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm sentinel" }.UnsafeStart();
+            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm watchdog" }.UnsafeStart();
             return true;
         }
         catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
@@ -72,9 +72,9 @@ internal static class Watchdog
             }
 
             period = s_longPeriod;
-            foreach (Func<WatchdogCheck> look in watched)
+            foreach (Func<WatchdogCheck> check in watched)
             {
-                switch (look())
+                switch (check())
                 {
                     case WatchdogCheck.Soon:
                         period = s_shortPeriod;
@@ -82,7 +82,7 @@ internal static class Watchdog
                     case WatchdogCheck.Done:
                         lock (s_gate)
                         {
-                            s_watched.Remove(look);
+                            s_watched.Remove(check);
                         }
 
                         break;

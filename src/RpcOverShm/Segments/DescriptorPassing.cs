@@ -35,7 +35,7 @@ internal static unsafe class DescriptorPassing
     {
         byte* control = stackalloc byte[ControlHeaderBytes + 8];
         new Span<byte>(control, ControlHeaderBytes + 8).Clear();
-        bool held = false;
+        bool isReferenced = false;
         try
         {
             fixed (byte* bytes = message)
@@ -44,7 +44,7 @@ internal static unsafe class DescriptorPassing
                 var header = new LinuxNative.MessageHeader { Vectors = &vector, VectorCount = 1 };
                 if (descriptor is not null)
                 {
-                    descriptor.DangerousAddRef(ref held);
+                    descriptor.DangerousAddRef(ref isReferenced);
                     *(ulong*)control = ControlHeaderBytes + sizeof(int);
                     *(int*)(control + 8) = SolSocket;
                     *(int*)(control + 12) = ScmRights;
@@ -58,7 +58,7 @@ internal static unsafe class DescriptorPassing
         }
         finally
         {
-            if (held)
+            if (isReferenced)
             {
                 descriptor!.DangerousRelease();
             }

@@ -7,7 +7,6 @@ namespace RpcOverShm.Segments;
 /// <summary>The metadata of a file as statx reports it: kind, permissions, owner, size and identity.</summary>
 internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeBytes, ulong Inode, ulong Device)
 {
-    private const int AtFdcwd = -100;
     private const int AtEmptyPath = 0x1000;
     private const int AtSymlinkNofollow = 0x100;
     private const uint BasicStats = 0x7FF;
@@ -16,6 +15,8 @@ internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeByt
     private const ushort KindSocket = 0xC000;
     private const ushort KindDirectory = 0x4000;
     private const ushort KindOrdinary = 0x8000;
+
+    private static readonly SafeFileHandle s_currentDirectory = new(-100, ownsHandle: false); // AT_FDCWD
 
     public bool IsSocket => (Mode & KindMask) == KindSocket;
 
@@ -34,35 +35,20 @@ internal readonly record struct FileFacts(uint UserId, ushort Mode, long SizeByt
     public static FileFacts? OfPath(string path)
     {
         byte[] utf8 = Encoding.UTF8.GetBytes(path + '\0');
-        FileFacts? facts = Query(AtFdcwd, utf8, AtSymlinkNofollow);
+        FileFacts? facts = Query(s_currentDirectory, utf8, AtSymlinkNofollow);
         if (facts is null && Marshal.GetLastPInvokeError() is not LinuxNative.ErrnoENOENT)
         {
-            throw new IOException($"Cannot look at '{path}': {LinuxNative.LastErrorText()}.");
+            throw new IOException($"Cannot read the facts of '{path}': {LinuxNative.LastErrorText()}.");
         }
 
         return facts;
     }
 
     /// <summary>Queries an open descriptor.</summary>
-    public static FileFacts OfDescriptor(SafeFileHandle descriptor)
-    {
-        bool held = false;
-        try
-        {
-            descriptor.DangerousAddRef(ref held);
-            return Query((int)descriptor.DangerousGetHandle(), [0], AtEmptyPath)
-                ?? throw new IOException($"Cannot look at a descriptor: {LinuxNative.LastErrorText()}.");
-        }
-        finally
-        {
-            if (held)
-            {
-                descriptor.DangerousRelease();
-            }
-        }
-    }
+    public static FileFacts OfDescriptor(SafeFileHandle descriptor) => Query(descriptor, [0], AtEmptyPath)
+        ?? throw new IOException($"Cannot read the facts of a descriptor: {LinuxNative.LastErrorText()}.");
 
-    private static unsafe FileFacts? Query(int directory, ReadOnlySpan<byte> path, int flags)
+    private static unsafe FileFacts? Query(SafeFileHandle directory, ReadOnlySpan<byte> path, int flags)
     {
         var buffer = default(LinuxNative.StatxBuffer);
         fixed (byte* name = path)

@@ -34,11 +34,15 @@ internal static unsafe partial class LinuxNative
     public const int OCreat = 0x40;
     public const int OCloexec = 0x80000;
 
+    public const int ClockMonotonic = 1;
+    public const int ClockThreadCpuTime = 3;
+
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     public static partial nint MemfdCreate(nint number, byte* name, uint flags);
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
-    public static partial nint Statx(nint number, int directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
+    public static partial nint Statx(
+        nint number, SafeFileHandle directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
 
     [LibraryImport("libc", EntryPoint = "ftruncate", SetLastError = true)]
     public static partial int FTruncate(SafeFileHandle descriptor, long length);
@@ -80,11 +84,36 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "geteuid")]
     public static partial uint GetEffectiveUserId();
 
+    /// <summary>Returns the time of a clock in nanoseconds.</summary>
+    public static long ReadClock(int clock)
+    {
+        TimeSpec time;
+        _ = ClockGetTime(clock, &time);
+        return (time.Seconds * 1_000_000_000) + time.Nanoseconds;
+    }
+
     /// <summary>Returns the text and number of the last P/Invoke error, for exception messages.</summary>
     public static string LastErrorText()
     {
         int errno = Marshal.GetLastPInvokeError();
         return $"{Marshal.GetPInvokeErrorMessage(errno)} (errno {errno})";
+    }
+
+    [LibraryImport("libc", EntryPoint = "clock_gettime")]
+    private static partial int ClockGetTime(int clock, TimeSpec* time);
+
+    /// <summary>The struct timespec of 64-bit Linux.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct TimeSpec
+    {
+        public long Seconds;
+        public long Nanoseconds;
+
+        public static TimeSpec From(long nanoseconds) => new()
+        {
+            Seconds = nanoseconds / 1_000_000_000,
+            Nanoseconds = nanoseconds % 1_000_000_000,
+        };
     }
 
     /// <summary>

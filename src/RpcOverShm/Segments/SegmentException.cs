@@ -1,15 +1,4 @@
 namespace RpcOverShm.Segments;
 
 /// <summary>A failure to create, pass, check or map a segment. The message names the step and the reason.</summary>
-internal sealed class SegmentException : Exception
-{
-    public SegmentException(string message)
-        : base(message)
-    {
-    }
-
-    public SegmentException(string message, Exception inner)
-        : base(message, inner)
-    {
-    }
-}
+internal sealed class SegmentException(string message, Exception? inner = null) : Exception(message, inner);

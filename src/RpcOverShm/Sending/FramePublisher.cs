@@ -122,15 +122,14 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     // Outside the gate: a wake-up is a system call, and closing the link logs.
     private void OnLeft(bool mustWake)
     {
-        if (mustWake && link.TryEnter())
+        if (mustWake)
         {
             link.WakePeerForData();
-            link.Leave();
         }
 
         if (writer.Corruption is { } corruption)
         {
-            link.Close(new CloseReason(CloseKind.PeerViolation, corruption.Message, corruption));
+            link.CloseForViolation(corruption);
         }
     }
 }

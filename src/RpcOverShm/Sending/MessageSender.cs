@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;

@@ -8,11 +8,6 @@ namespace RpcOverShm.Servers;
 internal static class CallAdmission
 {
     /// <summary>Returns null, and counts the method as running, if the call may run; else the trailer.</summary>
-    /// <param name="owner">The connection of the call.</param>
-    /// <param name="methodName">The requested method.</param>
-    /// <param name="handler">The handler of the method; null if there is none.</param>
-    /// <param name="request">The head of the first frame.</param>
-    /// <param name="messageLength">The length of the request in the first frame, in bytes.</param>
     public static StatusTrailer? Refuse(
         ServerConnection owner, string methodName, MethodHandler? handler, in RequestHead request, int messageLength)
     {
@@ -20,24 +15,24 @@ internal static class CallAdmission
         if (handler is null)
         {
             settings.Methods.LogUnimplemented(settings.Logger, methodName);
-            return new StatusTrailer(settings.Methods.Unimplemented(methodName), Metadata: null);
+            return new StatusTrailer(settings.Methods.Unimplemented(methodName));
         }
 
         if (!handler.Offers(request.Codec))
         {
-            return new StatusTrailer(StatusMapping.CodecUnknown(request.Codec!, handler.CodecNames), Metadata: null);
+            return new StatusTrailer(StatusMapping.CodecUnknown(request.Codec!, handler.CodecNames));
         }
 
         if (request.Encoding is { } encoding and not MessageEncoding.Gzip and not MessageEncoding.Identity)
         {
-            return new StatusTrailer(StatusMapping.EncodingUnknown(encoding), Metadata: null);
+            return new StatusTrailer(StatusMapping.EncodingUnknown(encoding));
         }
 
         if (request.Metadata is not null
             && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes)
         {
-            Status status = StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes);
-            return new StatusTrailer(status, Metadata: null);
+            return new StatusTrailer(
+                StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
@@ -50,6 +45,6 @@ internal static class CallAdmission
         }
 
         MessageTooLargeException.LogIfSo(settings.Logger, methodName, "server", why);
-        return new StatusTrailer(why, Metadata: null, owner.IsRefusing);
+        return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
     }
 }

@@ -14,9 +14,7 @@ internal sealed class InterceptedService : ServiceBinderBase
 
     private InterceptedService(IEnumerable<Interceptor> interceptors) => _innermostFirst = [.. interceptors.Reverse()];
 
-    /// <summary>Returns a service with interceptors around each method.</summary>
-    /// <param name="service">The original service.</param>
-    /// <param name="interceptors">The interceptors, outermost first.</param>
+    /// <summary>Returns a service with interceptors, the outermost first, around each method.</summary>
     public static ServerServiceDefinition Of(
         ServerServiceDefinition service, IReadOnlyCollection<Interceptor> interceptors)
     {

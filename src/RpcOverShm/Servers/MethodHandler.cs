@@ -1,5 +1,5 @@
 using Grpc.Core;
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;

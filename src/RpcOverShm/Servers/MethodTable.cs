@@ -14,8 +14,6 @@ internal sealed class MethodTable
     private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
-    /// <param name="definitions">The services.</param>
-    /// <param name="codecs">The codecs that clients may choose besides the generated marshallers.</param>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
     public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
     {
@@ -30,8 +28,7 @@ internal sealed class MethodTable
         _services = services.ToFrozenSet(StringComparer.Ordinal);
     }
 
-    /// <summary>Returns the handler of a method; null if there is none.</summary>
-    /// <param name="fullName">The full name with the leading slash, in UTF-8.</param>
+    /// <summary>Returns the handler of a method by its full name with the leading slash; null if none.</summary>
     public MethodHandler? Find(ReadOnlySpan<byte> fullName) => _handlers.Find(fullName);
 
     /// <summary>Returns the status for an unknown method; its detail says whether the service exists.</summary>
@@ -65,30 +62,28 @@ internal sealed class MethodTable
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
-            Add(method, handler is null ? null : new UnaryHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new ClientStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new ServerStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
         public override void AddMethod<TRequest, TResponse>(
             Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
-            Add(
-                method,
-                handler is null ? null : new DuplexStreamingHandler<TRequest, TResponse>(method, codecs, handler));
+            Add(method, handler);
 
-        private void Add(IMethod method, MethodHandler? handler)
+        private void Add<TRequest, TResponse>(Method<TRequest, TResponse> method, Delegate? handler)
+            where TRequest : class
+            where TResponse : class
         {
             // Generated code binds methods without handlers for discovery. Such a method is not served.
-            if (handler is not null && !Handlers.TryAdd(method.FullName, handler))
+            if (handler is not null
+                && !Handlers.TryAdd(
+                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
@@ -14,6 +15,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     private static readonly Task<bool> s_false = Task.FromResult(false);
 
     private readonly RequestMessages _requests = call.Requests!;
+    private readonly InboundMessages _inbound = call.Requests!.Inbound;
     private int _isReading;
 
     public TRequest Current { get; private set; } = null!;
@@ -54,7 +56,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             while (true)
             {
                 // The token cancels this read, not the call.
-                await _requests.WaitAsync(cancellationToken).ConfigureAwait(false);
+                await _inbound.WaitAsync(cancellationToken).ConfigureAwait(false);
                 if (_requests.IsReadToEnd)
                 {
                     // The client half-closed before the call ended, so this is the regular end of the stream.
@@ -77,7 +79,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
     /// <summary>Tries to read a message or the end of the stream. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
-        if (!call.IsEnded && _requests.TryTake(out ReceivedMessage bytes))
+        if (!call.IsEnded && _inbound.TryTake(out ReceivedMessage bytes))
         {
             try
             {
@@ -90,7 +92,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             }
         }
 
-        if (!call.IsEnded && !_requests.IsAtEnd)
+        if (!call.IsEnded && !_inbound.IsAtEnd)
         {
             return null;
         }

@@ -10,7 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
-    : IServerStreamWriter<TResponse>, IMessageChunkSink
+    : IServerStreamWriter<TResponse>, IMessageChunkSink, IDisposable
     where TResponse : class
 {
     private volatile Task _lastWrite = Task.CompletedTask;
@@ -63,7 +63,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
     /// Marks the end of the method. A write that the method did not await precedes the End, because the frames of a
     /// call keep their order. Its result is ignored.
     /// </summary>
-    public void Complete()
+    public void Dispose()
     {
         _isCompleted = true;
         _ = _lastWrite.Observed();

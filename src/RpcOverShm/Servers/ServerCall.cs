@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
@@ -14,18 +15,15 @@ namespace RpcOverShm.Servers;
 /// result, the deadline, a cancel by the client, a refusal and the end of the connection race to end the call. The
 /// first wins; later ones are dropped.
 /// </summary>
-internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMessageChunkSink
+internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCall
 {
-    private ServerCallCancellation? _token;        // made on first use
-    private ReceivedMessage _request;    // the single request, if it came whole in the first frame
+    private ServerCallCancellation? _token; // made on first use
+    private ReceivedMessage _request;       // the single request, if it came whole in the first frame
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
     private int _ended;
-    private int _hasAnswered; // headers or a message went out
-    private bool _hasRequest; // a request has begun to arrive; private to the reader role
     private bool _isRefused;  // the method never runs; private to the reader role
-    private volatile bool _isResponseEncoded;
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -57,12 +55,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     public override InlineBudget Budget => _handler!.Budget;
 
     public ServerConnection Owner => owner;
-
-    /// <summary>
-    /// The maximum serialised size of a response in bytes; null for no limit. For encoded responses it is null, because
-    /// their marshaller checks the limit before it compresses.
-    /// </summary>
-    public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
 
     /// <summary>The encoding of the requests; null for not encoded.</summary>
     public string? RequestEncoding { get; private set; }
@@ -96,7 +88,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
-        _hasRequest = (flags & FrameFlags.HasMessage) != 0;
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
             Requests = new RequestMessages(message, flags, _handler!, Settings, this);
@@ -129,7 +120,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     {
         _isRefused = true;
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
-        TryEnd(new StatusTrailer(status, Metadata: null, IsNotProcessed: true));
+        TryEnd(new StatusTrailer(status, IsNotProcessed: true));
     }
 
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
@@ -139,14 +130,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
             return;
         }
 
-        if (_hasRequest && !_handler!.IsRequestStream)
-        {
-            // Refused on arrival. If it were kept until read, a client could fill this process's memory.
-            Stop(StatusMapping.AdditionalMessage);
-            return;
-        }
-
-        _hasRequest = true;
         if (inbound.Add(wholeLength, bytes, flags) is { } problem)
         {
             MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", problem);
@@ -199,14 +182,10 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     /// <summary>Ends the call from outside its method. The method's token fires.</summary>
     public void Stop(in Status status)
     {
-        _isStopped |= !IsEnded; // Set before _ended: a thread that sees the call ended must also see the cause.
-        if (Interlocked.Exchange(ref _ended, 1) == 0)
+        if (!IsEnded)
         {
-            // The End must not wait behind a message without credit: a client that does not read grants none.
-            Connection.CutShort(this);
-            ResponseFrames.SendEnd(
-                Connection, this, ResponseFrames.EncodeEnd(Connection, new StatusTrailer(status, null)));
-            AfterEnd(isToldMethod: true);
+            _isStopped = true; // Set before _ended: a thread that sees the call ended must also see the cause.
+            TryEnd(new StatusTrailer(status), isStop: true);
         }
     }
 
@@ -219,7 +198,7 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
 
         if ((work & PendingUserCode.WakeReader) != 0)
         {
-            Requests!.CompleteWait();
+            Requests!.Inbound.CompleteWait();
         }
     }
 
@@ -227,7 +206,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     public void OnMethodReturned()
     {
         _request.Release();
-        Requests?.ReleaseFirst();
         owner.Running.RemoveByAnyThread();
     }
 
@@ -245,106 +223,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
         return bytes;
     }
 
-    /// <summary>Sends the response headers, before the first message.</summary>
-    /// <exception cref="InvalidOperationException">
-    /// The call has ended, headers or a message were sent before, or the metadata is invalid.
-    /// </exception>
-    /// <exception cref="RpcException">The metadata exceeds the client's limit.</exception>
-    public void SendHeaders(Metadata headers)
-    {
-        if (IsEnded)
-        {
-            throw new InvalidOperationException("Can't send the response headers because the request is complete.");
-        }
-
-        // Copied once, because the method may change its metadata meanwhile: the checked copy is sent.
-        headers = [.. headers];
-        string? wanted = MessageEncoding.Take(MessageEncoding.RequestedKey, ref headers) ?? Settings.ResponseEncoding;
-        string? encoding = wanted == MessageEncoding.Identity ? null : wanted;
-        ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
-        if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
-        {
-            throw new InvalidOperationException("Response headers can only be sent once per call.");
-        }
-
-        _isResponseEncoded = encoding is not null;
-        ResponseFrames.SendHeaders(Connection, this, headers, encoding);
-    }
-
-    /// <summary>
-    /// Returns a marshaller that writes responses in the call's encoding. If nothing was sent yet and the server has a
-    /// default encoding, sends headers that name it.
-    /// </summary>
-    public Marshaller<T> Encoding<T>(Marshaller<T> marshaller, WriteOptions? options)
-    {
-        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _hasAnswered, 1) == 0)
-        {
-            _isResponseEncoded = true;
-            ResponseFrames.SendHeaders(Connection, this, Metadata.Empty, encoding);
-        }
-
-        return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
-    }
-
-    /// <summary>Sends a message of a response stream. See <see cref="MessageSender.SendAsync"/>.</summary>
-    public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
-    {
-        Volatile.Write(ref _hasAnswered, 1);
-        return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
-    }
-
-    /// <summary>Sends a part of a message. See <see cref="MessageSender.SendPart"/>.</summary>
-    public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
-    {
-        int sent = Connection.SendPart(this, flags, part, wholeLength);
-        if (sent > 0)
-        {
-            Volatile.Write(ref _hasAnswered, 1);
-        }
-
-        return sent;
-    }
-
-    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
-        SendPart(FrameFlags.Single, part, wholeLength);
-
-    /// <summary>Ends the call with the single response of its method and the status that the method set.</summary>
-    public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
-        where T : class
-    {
-        if (response is null)
-        {
-            EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.SetTrailers);
-            return;
-        }
-
-        using FrameSerializationContext serialized = ResponseFrames.SerializeLast(
-            this, Encoding(marshaller, context.WriteOptions), response);
-        PooledBufferWriter head = ResponseFrames.EncodeEnd(
-            Connection, new StatusTrailer(context.Status, context.SetTrailers));
-        if (Interlocked.Exchange(ref _ended, 1) == 0)
-        {
-            ResponseFrames.SendEnd(Connection, this, head, serialized.Bytes, serialized.HasSentParts);
-            AfterEnd(isToldMethod: false);
-        }
-    }
-
-    /// <summary>Ends the call, unless it has ended.</summary>
-    /// <exception cref="Exception">The method changed the trailers meanwhile. The call has not ended.</exception>
-    public void EndWith(in Status status, Metadata? trailers)
-    {
-        if (IsEnded)
-        {
-            return;
-        }
-
-        bool isBroken = Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
-        if (TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers)))
-        {
-            AfterEnd(isToldMethod: false);
-        }
-    }
-
     private void StartDeadline(TimeSpan timeout)
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
@@ -360,19 +238,6 @@ internal sealed class ServerCall(ServerConnection owner) : ConnectionCall, IMess
     {
         ShmLog.ServerDeadlineExceeded(Settings.Logger, MethodName);
         Stop(StatusMapping.ServerDeadline);
-    }
-
-    private bool TryEnd(StatusTrailer trailer)
-    {
-        // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
-        PooledBufferWriter head = ResponseFrames.EncodeEnd(Connection, trailer);
-        if (Interlocked.Exchange(ref _ended, 1) != 0)
-        {
-            return false;
-        }
-
-        ResponseFrames.SendEnd(Connection, this, head);
-        return true;
     }
 
     private void AfterEnd(bool isToldMethod)

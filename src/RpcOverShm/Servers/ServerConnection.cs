@@ -14,9 +14,7 @@ internal sealed class ServerConnection
 {
     private volatile bool _isRefusing;
 
-    /// <param name="link">The link. The connection takes ownership.</param>
-    /// <param name="number">The number of the connection, unique within its server.</param>
-    /// <param name="settings">The settings of the server.</param>
+    /// <summary>Takes ownership of the link. The number is unique within the server.</summary>
     public ServerConnection(PeerLink link, long number, ServerSettings settings)
     {
         Settings = settings;

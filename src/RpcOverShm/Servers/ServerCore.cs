@@ -41,10 +41,9 @@ internal sealed class ServerCore
 
     /// <summary>
     /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
-    /// the grace period it cancels the remaining methods and closes the connections.
+    /// the grace period, which <paramref name="hurry"/> ends early, it cancels the remaining methods and closes the
+    /// connections.
     /// </summary>
-    /// <param name="grace">The grace period; infinite to wait for every method.</param>
-    /// <param name="hurry">Ends the grace period early.</param>
     public async Task StopAsync(TimeSpan grace, CancellationToken hurry)
     {
         ServerConnection[] connections = BeginStop();

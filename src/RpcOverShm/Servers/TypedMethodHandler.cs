@@ -1,20 +1,35 @@
 using System.Runtime.ExceptionServices;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>The handler of a method with its types. Holds the marshallers of each codec.</summary>
-internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
+/// <summary>The handler of a method with its types and its shape. Holds the marshallers of each codec.</summary>
+internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     where TRequest : class
     where TResponse : class
 {
+    private readonly Func<ServerCall, ShmServerCallContext, Task> _invoke;
     private readonly Marshallers _generated;
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
 
-    protected TypedMethodHandler(Method<TRequest, TResponse> method, IReadOnlyList<MarshallerProvider> codecs)
+    /// <summary>Takes the user's code as a delegate of one of the four shapes.</summary>
+    public TypedMethodHandler(
+        Method<TRequest, TResponse> method, IReadOnlyList<MarshallerProvider> codecs, Delegate handler)
         : base(method, PayloadAccessHint.Of<TRequest>())
     {
+        _invoke = handler switch
+        {
+            UnaryServerMethod<TRequest, TResponse> unary => (call, context) => InvokeAsync(unary, call, context),
+            ClientStreamingServerMethod<TRequest, TResponse> client =>
+                (call, context) => InvokeAsync(client, call, context),
+            ServerStreamingServerMethod<TRequest, TResponse> server =>
+                (call, context) => InvokeAsync(server, call, context),
+            DuplexStreamingServerMethod<TRequest, TResponse> duplex =>
+                (call, context) => InvokeAsync(duplex, call, context),
+            _ => throw new ArgumentException($"{handler.GetType()} is no shape of a method.", nameof(handler)),
+        };
         _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
         foreach (MarshallerProvider codec in codecs)
         {
@@ -43,8 +58,49 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         }
     }
 
+    public override Task InvokeAsync(ServerCall call, ShmServerCallContext context) => _invoke(call, context);
+
+    // No async state machine for the common case of a method that has completed when it returns.
+    private Task InvokeAsync(
+        UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
+    {
+        Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
+        if (!running.IsCompletedSuccessfully)
+        {
+            return EndLaterAsync(call, context, running);
+        }
+
+        call.EndWith(Of(call).Response, running.Result, context);
+        return Task.CompletedTask;
+    }
+
+    private Task InvokeAsync(
+        ClientStreamingServerMethod<TRequest, TResponse> client, ServerCall call, ShmServerCallContext context) =>
+        EndLaterAsync(call, context, NotNull(client(Requests(call), context)));
+
+    private async Task InvokeAsync(
+        ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
+    {
+        TRequest request = ReadRequest(call);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        await NotNull(server(request, responses, context)).ConfigureAwait(false);
+    }
+
+    private async Task InvokeAsync(
+        DuplexStreamingServerMethod<TRequest, TResponse> duplex, ServerCall call, ShmServerCallContext context)
+    {
+        RequestStreamReader<TRequest> requests = Requests(call);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
+    }
+
+    private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running) =>
+        call.EndWith(Of(call).Response, await running.ConfigureAwait(false), context);
+
+    private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));
+
     /// <summary>Returns the single request of a call, which is complete before the method begins.</summary>
-    protected TRequest ReadRequest(ServerCall call)
+    private TRequest ReadRequest(ServerCall call)
     {
         if (call.Parsed is { } parsed)
         {
@@ -56,13 +112,11 @@ internal abstract class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 
-    protected Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
+    private Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
         call.RequestEncoding is not null ? DecodingMarshaller(call) : Of(call).Request;
 
-    protected Marshaller<TResponse> ResponseMarshaller(ServerCall call) => Of(call).Response;
-
     /// <summary>Returns the task of a method; throws if the method returned null.</summary>
-    protected static T NotNull<T>(T? task)
+    private static T NotNull<T>(T? task)
         where T : Task =>
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");
 

@@ -18,12 +18,11 @@ internal static unsafe partial class FutexNative
 
     private const int FutexWait = 0;
     private const int FutexWake = 1;
-    private const int ClockMonotonic = 1;
 
     /// <summary>Sleeps while the word has the expected value. Returns false only if the timeout has passed.</summary>
     public static bool Wait(uint* address, uint expected, TimeSpan timeout)
     {
-        TimeSpec relative = TimeSpec.From(timeout);
+        LinuxNative.TimeSpec relative = LinuxNative.TimeSpec.From(timeout.Ticks * TimeSpan.NanosecondsPerTick);
         nint result = Futex(SystemCallNumbers.Futex, address, FutexWait, expected, &relative, null, 0);
         return result == 0 || Marshal.GetLastPInvokeError() != ErrnoETIMEDOUT;
     }
@@ -36,52 +35,31 @@ internal static unsafe partial class FutexNative
     public static void WakeAllPrivate(uint* address) =>
         _ = Futex(SystemCallNumbers.Futex, address, FutexWake | (int)Private, int.MaxValue, null, null, 0);
 
-    /// <summary>Sleeps while every word has its expected value, at most until an absolute monotonic time.</summary>
+    /// <summary>Sleeps while every word has its expected value, at most for the timeout.</summary>
     /// <returns>The index of a woken word, or the negative errno.</returns>
-    public static int WaitAny(WaitEntry* entries, uint count, TimeSpec* until)
+    public static int WaitAny(WaitEntry* entries, uint count, TimeSpan timeout)
     {
-        nint result = FutexWaitv(SystemCallNumbers.FutexWaitv, entries, count, 0, until, ClockMonotonic);
+        // Unlike FUTEX_WAIT, this call takes an absolute time.
+        const int Clock = LinuxNative.ClockMonotonic;
+        var until = LinuxNative.TimeSpec.From(
+            LinuxNative.ReadClock(Clock) + (timeout.Ticks * TimeSpan.NanosecondsPerTick));
+        nint result = FutexWaitv(SystemCallNumbers.FutexWaitv, entries, count, 0, &until, Clock);
         return result >= 0 ? (int)result : -Marshal.GetLastPInvokeError();
-    }
-
-    /// <summary>Returns the current monotonic time plus a span.</summary>
-    public static TimeSpec MonotonicNowPlus(TimeSpan span)
-    {
-        TimeSpec now;
-        _ = ClockGetTime(ClockMonotonic, &now);
-        TimeSpec added = TimeSpec.From(span);
-        long nanoseconds = now.Nanoseconds + added.Nanoseconds;
-        return new TimeSpec
-        {
-            Seconds = now.Seconds + added.Seconds + (nanoseconds / 1_000_000_000),
-            Nanoseconds = nanoseconds % 1_000_000_000,
-        };
     }
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     private static partial nint Futex(
-        nint number, uint* address, int operation, uint value, TimeSpec* timeout, uint* address2, uint value3);
+        nint number,
+        uint* address,
+        int operation,
+        uint value,
+        LinuxNative.TimeSpec* timeout,
+        uint* address2,
+        uint value3);
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     private static partial nint FutexWaitv(
-        nint number, WaitEntry* entries, uint count, uint flags, TimeSpec* until, nint clock);
-
-    [LibraryImport("libc", EntryPoint = "clock_gettime")]
-    private static partial int ClockGetTime(int clock, TimeSpec* time);
-
-    /// <summary>The struct timespec of 64-bit Linux.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    public struct TimeSpec
-    {
-        public long Seconds;
-        public long Nanoseconds;
-
-        public static TimeSpec From(TimeSpan span) => new()
-        {
-            Seconds = span.Ticks / TimeSpan.TicksPerSecond,
-            Nanoseconds = span.Ticks % TimeSpan.TicksPerSecond * TimeSpan.NanosecondsPerTick,
-        };
-    }
+        nint number, WaitEntry* entries, uint count, uint flags, LinuxNative.TimeSpec* until, nint clock);
 
     /// <summary>The kernel's struct futex_waitv.</summary>
     [StructLayout(LayoutKind.Sequential)]

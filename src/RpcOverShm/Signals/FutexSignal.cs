@@ -59,8 +59,7 @@ internal sealed unsafe class FutexSignal : ISignal
             Address = (ulong)LocalEventsAddress,
             Flags = FutexNative.Size32 | FutexNative.Private,
         };
-        FutexNative.TimeSpec until = FutexNative.MonotonicNowPlus(timeout);
-        int result = FutexNative.WaitAny(entries, 2, &until);
+        int result = FutexNative.WaitAny(entries, 2, timeout);
 
         // The kernel has only the address of the counter, so the GC must not collect the array during the sleep.
         GC.KeepAlive(this);
@@ -119,8 +118,8 @@ internal sealed unsafe class FutexSignal : ISignal
             Address = (ulong)&word,
             Flags = FutexNative.Size32 | FutexNative.Private,
         };
-        FutexNative.TimeSpec until = FutexNative.MonotonicNowPlus(TimeSpan.Zero);
-        return FutexNative.WaitAny(&entry, 1, &until) is not (-FutexNative.ErrnoENOSYS or -FutexNative.ErrnoEPERM);
+        int result = FutexNative.WaitAny(&entry, 1, TimeSpan.Zero);
+        return result is not (-FutexNative.ErrnoENOSYS or -FutexNative.ErrnoEPERM);
     }
 
     private sealed class Sleeper(SharedWord word, uint localEventsSeen)

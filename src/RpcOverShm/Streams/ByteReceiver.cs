@@ -68,11 +68,6 @@ internal sealed class ByteReceiver
         _waiter.Close();
         lock (_gate)
         {
-            if (_isLeft)
-            {
-                return;
-            }
-
             _isLeft = true;
         }
 
@@ -176,7 +171,7 @@ internal sealed class ByteReceiver
         }
         catch (Exception exception) when (exception is ProtocolException or RingCorruptedException)
         {
-            _link.Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
+            _link.CloseForViolation(exception);
         }
 
         return count;
@@ -184,20 +179,13 @@ internal sealed class ByteReceiver
 
     private bool TryNextRecord()
     {
-        while (!_isEnded && !_link.IsClosed && _ring.TryRead(out RecordHeader record, out ReadOnlySpan<byte> payload))
+        while (!_isEnded
+            && !_link.IsClosed
+            && _link.TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload))
         {
-            var frame = new FrameHeader(
-                (FrameKind)record.Kind,
-                (FrameFlags)record.Flags,
-                record.HeadLength,
-                new CallId(record.StreamId),
-                record.Argument,
-                payload.Length);
-            string? problem = frame.Check()
-                ?? (frame.Kind is FrameKind.Bytes or FrameKind.BytesEnd ? null : $"{frame.Kind} on a byte stream");
-            if (problem is not null)
+            if (frame.Kind is not (FrameKind.Bytes or FrameKind.BytesEnd))
             {
-                throw new ProtocolException($"The peer sent {problem}.");
+                throw new ProtocolException($"The peer sent {frame.Kind} on a byte stream.");
             }
 
             _hasRecord = payload.Length > 0;

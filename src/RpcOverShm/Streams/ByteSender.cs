@@ -101,13 +101,13 @@ internal sealed class ByteSender : IValueTaskSource
             }
             catch (RingCorruptedException exception)
             {
-                CloseFor(exception);
+                _link.CloseForViolation(exception);
             }
 
             _isEnded = true;
         }
 
-        WakePeer(mustWake);
+        WakePeerIf(mustWake);
     }
 
     /// <summary>Waits for a pending write, then leaves the memory. Called after the link was closed.</summary>
@@ -117,11 +117,6 @@ internal sealed class ByteSender : IValueTaskSource
         _spaceWaiter.Close();
         lock (_gate)
         {
-            if (_isLeft)
-            {
-                return;
-            }
-
             _isLeft = true;
         }
 
@@ -196,11 +191,11 @@ internal sealed class ByteSender : IValueTaskSource
         }
         catch (RingCorruptedException exception)
         {
-            CloseFor(exception);
+            _link.CloseForViolation(exception);
             ThrowIfBroken();
         }
 
-        WakePeer(mustWake);
+        WakePeerIf(mustWake);
         return written;
     }
 
@@ -221,7 +216,7 @@ internal sealed class ByteSender : IValueTaskSource
         }
         catch (RingCorruptedException exception)
         {
-            CloseFor(exception);
+            _link.CloseForViolation(exception);
         }
 
         if (head is null)
@@ -293,9 +288,6 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    private void CloseFor(RingCorruptedException exception) =>
-        _link.Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
-
     private void ThrowIfBroken()
     {
         if (_isLeft || _isEnded || _link.IsClosed || _link.IsPeerGone)
@@ -314,12 +306,11 @@ internal sealed class ByteSender : IValueTaskSource
                 reason?.Exception);
     }
 
-    private void WakePeer(bool mustWake)
+    private void WakePeerIf(bool mustWake)
     {
-        if (mustWake && _link.TryEnter())
+        if (mustWake)
         {
             _link.WakePeerForData();
-            _link.Leave();
         }
     }
 

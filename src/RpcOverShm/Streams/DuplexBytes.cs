@@ -45,25 +45,7 @@ internal sealed class DuplexBytes
     public ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
         Begin(ref _isReading, "read");
-        ValueTask<int> read;
-        try
-        {
-            cancellationToken.ThrowIfCancellationRequested();
-            read = _receiver.ReadAsync(buffer, cancellationToken);
-        }
-        catch
-        {
-            Volatile.Write(ref _isReading, 0);
-            throw;
-        }
-
-        if (!read.IsCompletedSuccessfully)
-        {
-            return EndReadAsync(read);
-        }
-
-        Volatile.Write(ref _isReading, 0);
-        return read;
+        return ReadAloneAsync(buffer, cancellationToken);
     }
 
     public void Write(ReadOnlySpan<byte> bytes)
@@ -82,25 +64,7 @@ internal sealed class DuplexBytes
     public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
         Begin(ref _isWriting, "write");
-        ValueTask write;
-        try
-        {
-            cancellationToken.ThrowIfCancellationRequested();
-            write = _sender.WriteAsync(bytes, cancellationToken);
-        }
-        catch
-        {
-            Volatile.Write(ref _isWriting, 0);
-            throw;
-        }
-
-        if (!write.IsCompletedSuccessfully)
-        {
-            return EndWriteAsync(write);
-        }
-
-        Volatile.Write(ref _isWriting, 0);
-        return write;
+        return WriteAloneAsync(bytes, cancellationToken);
     }
 
     /// <summary>
@@ -128,11 +92,12 @@ internal sealed class DuplexBytes
         }
     }
 
-    private async ValueTask<int> EndReadAsync(ValueTask<int> read)
+    private async ValueTask<int> ReadAloneAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
         try
         {
-            return await read.ConfigureAwait(false);
+            cancellationToken.ThrowIfCancellationRequested();
+            return await _receiver.ReadAsync(buffer, cancellationToken).ConfigureAwait(false);
         }
         finally
         {
@@ -140,11 +105,12 @@ internal sealed class DuplexBytes
         }
     }
 
-    private async ValueTask EndWriteAsync(ValueTask write)
+    private async ValueTask WriteAloneAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
         try
         {
-            await write.ConfigureAwait(false);
+            cancellationToken.ThrowIfCancellationRequested();
+            await _sender.WriteAsync(bytes, cancellationToken).ConfigureAwait(false);
         }
         finally
         {

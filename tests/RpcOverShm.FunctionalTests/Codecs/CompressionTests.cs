@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;

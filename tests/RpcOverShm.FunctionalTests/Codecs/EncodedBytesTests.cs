@@ -1,5 +1,6 @@
 using System.IO.Compression;
 using Google.Protobuf;
+using RpcOverShm.Buffers;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.FunctionalTests.Hostile;

@@ -1,4 +1,4 @@
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.RandomEnds;

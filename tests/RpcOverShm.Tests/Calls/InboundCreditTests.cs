@@ -1,4 +1,4 @@
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Calls;

@@ -1,7 +1,7 @@
 using System.Buffers;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
-using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Tests.Calls;
 

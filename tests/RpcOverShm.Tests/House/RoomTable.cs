@@ -17,11 +17,12 @@ internal sealed partial record RoomTable(
         new Dictionary<string, int>
         {
             ["Segments"] = 0,
-            ["Protocol"] = 0,
+            ["Buffers"] = 0,
             ["Diagnostics"] = 0,
             ["Rings"] = 1,
             ["Signals"] = 1,
             ["Scheduling"] = 1,
+            ["Protocol"] = 1,
             ["Links"] = 2,
             ["Sending"] = 3,
             ["Streams"] = 3,
@@ -35,23 +36,24 @@ internal sealed partial record RoomTable(
         new Dictionary<string, string[]>
         {
             ["Segments"] = [],
-            ["Protocol"] = [],
+            ["Buffers"] = [],
             ["Diagnostics"] = [],
             ["Rings"] = ["Segments"],
             ["Signals"] = ["Segments"],
             ["Scheduling"] = ["Segments"],
+            ["Protocol"] = ["Buffers"],
             ["Links"] = ["Rings", "Signals", "Scheduling", "Segments", "Protocol"],
-            ["Sending"] = ["Links", "Rings", "Scheduling", "Protocol"],
+            ["Sending"] = ["Links", "Rings", "Scheduling", "Protocol", "Buffers"],
             ["Streams"] = ["Links", "Rings", "Scheduling", "Protocol"],
-            ["Connections"] = ["Sending", "Links", "Rings", "Scheduling", "Segments", "Protocol"],
-            ["Calls"] = ["Sending", "Links", "Scheduling", "Protocol", "Segments"],
-            ["Clients"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol"],
-            ["Servers"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol"],
+            ["Connections"] = ["Sending", "Links", "Rings", "Scheduling", "Segments", "Protocol", "Buffers"],
+            ["Calls"] = ["Sending", "Links", "Scheduling", "Protocol", "Segments", "Buffers"],
+            ["Clients"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol", "Buffers"],
+            ["Servers"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol", "Buffers"],
             ["Retries"] = ["Clients", "Calls"],
             [RootRoom] =
             [
                 "Retries", "Clients", "Servers", "Calls", "Connections", "Streams", "Links", "Scheduling", "Protocol",
-                "Segments",
+                "Segments", "Buffers",
             ],
         },
         ["Segments", "Rings", "Signals"]);

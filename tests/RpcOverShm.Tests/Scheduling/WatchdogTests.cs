@@ -4,7 +4,7 @@ namespace RpcOverShm.Tests.Scheduling;
 
 public class WatchdogTests
 {
-    private const string ThreadName = "RpcOverShm sentinel";
+    private const string ThreadName = "RpcOverShm watchdog";
 
     [Test]
     public async Task Watch_OfALook_CallsItUntilItIsDone()
@@ -69,7 +69,7 @@ public class WatchdogTests
     }
 
     [Test]
-    public async Task Look_OfAll_RunsOnTheOneThreadOfTheSentinel()
+    public async Task Look_OfAll_RunsOnTheOneThreadOfTheWatchdog()
     {
         Watched[] all = [.. Enumerable.Range(0, 5).Select(_ => new Watched(looks: 2))];
         Array.ForEach(all, watched => Watchdog.Watch(watched.Look));

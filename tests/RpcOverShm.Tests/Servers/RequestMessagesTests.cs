@@ -1,8 +1,10 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
 using Grpc.Core;
-using RpcOverShm.Calls;
+using Microsoft.Extensions.Logging.Abstractions;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.Tests.Servers;
@@ -17,13 +19,26 @@ public class RequestMessagesTests
 
     private static readonly Marshaller<string> s_texts = Marshallers.StringMarshaller;
 
-    private static readonly UnaryHandler<string, string> s_handler = new(
+    private static readonly TypedMethodHandler<string, string> s_handler = new(
         new Method<string, string>(MethodType.Unary, "test.Texts", "Echo", s_texts, s_texts),
         codecs: [],
-        static (request, _) => Task.FromResult(request));
+        new UnaryServerMethod<string, string>(static (request, _) => Task.FromResult(request)));
+
+    private static readonly ServerSettings s_settings = new()
+    {
+        MaxReceiveMessageBytes = null,
+        MaxSendMessageBytes = null,
+        CallWindow = PeerLimits.SmallestCallWindow,
+        MaxCalls = 1,
+        MaxMetadataBytes = 0,
+        HasDetailedErrors = false,
+        AllowInPlaceParsing = false,
+        Scheduling = SchedulingMode.Adaptive,
+        Logger = NullLogger.Instance,
+    };
 
     [Test]
-    public void TryTake_WhileTheMethodEnds_TakesWhatIsNotReleased()
+    public void TryTake_WhileTheCallEnds_TakesWhatIsNotReleased()
     {
         const int HeadStarts = 40;
         RequestMessages[] messages = [.. Enumerable.Range(0, Rounds).Select(_ => WithFirst())];
@@ -33,12 +48,12 @@ public class RequestMessagesTests
         var reader = TestThread.Start("reader", () => EachRound(round =>
         {
             Thread.SpinWait(round / HeadStarts % HeadStarts);
-            taken[round] = messages[round].TryTake(out ReceivedMessage bytes) ? ArrayOf(bytes) : null;
+            taken[round] = messages[round].Inbound.TryTake(out ReceivedMessage bytes) ? ArrayOf(bytes) : null;
         }));
         EachRound(round =>
         {
             Thread.SpinWait(round % HeadStarts);
-            messages[round].ReleaseFirst();
+            messages[round].Abort();
             lent[round] = ArrayPool<byte>.Shared.Rent(1);
         });
         reader.Join();
@@ -58,7 +73,7 @@ public class RequestMessagesTests
 
     // The message is complete with its first frame, so the object needs nothing of its call but the encoding.
     private static RequestMessages WithFirst() =>
-        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, null!, new ServerCall(null!));
+        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, s_settings, new ServerCall(null!));
 
     private static byte[] ArrayOf(ReceivedMessage bytes) =>
         MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)

@@ -1,7 +1,7 @@
 using System.Buffers;
-using RpcOverShm.Protocol;
+using RpcOverShm.Buffers;
 
-namespace RpcOverShm.Tests.Protocol;
+namespace RpcOverShm.Tests.Buffers;
 
 public class PooledBufferWriterTests
 {

@@ -1,4 +1,4 @@
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// Predicts how the marshallers of one type access a message: as they did the last time, small messages aside.

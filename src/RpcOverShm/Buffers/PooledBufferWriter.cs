@@ -1,7 +1,7 @@
 using System.Buffers;
 using System.Diagnostics;
 
-namespace RpcOverShm.Protocol;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// Collects bytes in one array of the shared pool. Not thread-safe. A caller can detach the array to keep the bytes;
@@ -151,8 +151,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
             return;
         }
 
-        long wanted = Math.Max(Math.Max(SmallestBytes, (long)_length + bytes), (long)_buffer.Length * 2);
-        int size = (int)Math.Min(wanted, Math.Max(Array.MaxLength, (long)_length + bytes));
+        long preferred = Math.Max(Math.Max(SmallestBytes, (long)_length + bytes), (long)_buffer.Length * 2);
+        int size = (int)Math.Min(preferred, Math.Max(Array.MaxLength, (long)_length + bytes));
         byte[] larger = ArrayPool<byte>.Shared.Rent(size);
         Debug.Assert(larger.Length - _length >= bytes, "The pool gives at least what was asked for.");
         WrittenSpan.CopyTo(larger);

@@ -1,4 +1,4 @@
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// Reserves the array of a message that a peer has announced and not sent yet. The reservations of a process have a

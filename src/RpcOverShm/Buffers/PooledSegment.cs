@@ -1,6 +1,6 @@
 using System.Buffers;
 
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Buffers;
 
 /// <summary>One array of a message that has several. Pooled too, so a large message allocates no segments.</summary>
 internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>

@@ -1,6 +1,6 @@
 using System.Buffers;
 
-namespace RpcOverShm.Calls;
+namespace RpcOverShm.Buffers;
 
 /// <summary>
 /// The bytes of one received message in private memory. They lie in one pooled array, in a chain of pooled arrays for a
@@ -28,7 +28,6 @@ internal struct ReceivedMessage
         Append(bytes, 0);
     }
 
-    /// <param name="firstBytes">The initial capacity in bytes.</param>
     public ReceivedMessage(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
 
     /// <summary>Returns a message that has come whole, in an array of its own if the hint says so.</summary>
@@ -43,9 +42,6 @@ internal struct ReceivedMessage
     /// Makes room for a message. The room is for the bytes that have come, because an announcement costs the peer
     /// nothing. It is for the whole message if the marshaller takes an array and a reservation succeeds.
     /// </summary>
-    /// <param name="wholeBytes">The announced length of the message.</param>
-    /// <param name="firstBytes">The number of bytes that have come.</param>
-    /// <param name="hint">How the marshaller accesses messages.</param>
     public static ReceivedMessage ToCome(int wholeBytes, int firstBytes, PayloadAccessHint hint)
     {
         ReceiveReservation? promise = null;

@@ -1,7 +1,7 @@
 using System.Buffers;
-using RpcOverShm.Calls;
+using RpcOverShm.Buffers;
 
-namespace RpcOverShm.Tests.Calls;
+namespace RpcOverShm.Tests.Buffers;
 
 public class ReceivedMessageTests
 {

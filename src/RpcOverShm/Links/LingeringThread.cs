@@ -1,0 +1,112 @@
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// A background thread that serves one link on demand. It starts with the first request, runs <see cref="Serve"/> once
+/// or more for the requests that came, and ends after five seconds without one. While it runs, the memory stays mapped.
+/// </summary>
+internal abstract class LingeringThread(PeerLink link, string name)
+{
+    private const int StackBytes = 256 << 10;
+    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+
+    private readonly object _gate = new();
+    private bool _isRunning;
+    private bool _isRequested;
+    private bool _isClosed;
+
+    protected PeerLink Link => link;
+
+    /// <summary>
+    /// Requests the thread. Any thread may call this, any number of times. Returns false if the link is closed, or is
+    /// closed now because no thread could be started.
+    /// </summary>
+    public bool Wake()
+    {
+        CloseReason? problem;
+        lock (_gate)
+        {
+            if (_isClosed || (!_isRunning && !link.TryEnter()))
+            {
+                return false;
+            }
+
+            _isRequested = true;
+            if (_isRunning)
+            {
+                Monitor.Pulse(_gate);
+                return true;
+            }
+
+            problem = LinkThread.Start(Run, name, StackBytes);
+            _isRunning = problem is null;
+        }
+
+        if (problem is not null)
+        {
+            link.Close(problem);
+            link.Leave();
+        }
+
+        return problem is null;
+    }
+
+    /// <summary>Ends the thread. The caller must have closed the link, which ends a sleep on the ring.</summary>
+    public virtual void Close()
+    {
+        lock (_gate)
+        {
+            _isClosed = true;
+            Monitor.Pulse(_gate);
+        }
+    }
+
+    /// <summary>Does all that was requested; a request that comes meanwhile has it called again.</summary>
+    protected abstract void Serve();
+
+    private void Run()
+    {
+        while (WaitUntilRequested())
+        {
+            Serve();
+        }
+
+        link.Leave();
+    }
+
+    private bool WaitUntilRequested()
+    {
+        lock (_gate)
+        {
+            if (!_isRequested && !_isClosed)
+            {
+                Monitor.Wait(_gate, s_linger);
+            }
+
+            _isRunning = _isRequested && !_isClosed;
+            _isRequested = false;
+            return _isRunning;
+        }
+    }
+}
+
+/// <summary>Starts the background threads of links.</summary>
+internal static class LinkThread
+{
+    /// <summary>
+    /// Starts a thread. Returns null on success, else the reason with which the caller must close the link, because no
+    /// thread would serve it. The caller must close it outside of its locks, because closing runs the user's logger. A
+    /// stack size of 0 is the runtime's default, which a thread that runs user code needs.
+    /// </summary>
+    public static CloseReason? Start(ThreadStart run, string name, int stackBytes)
+    {
+        try
+        {
+            new Thread(run, stackBytes) { IsBackground = true, Name = name }.UnsafeStart();
+            return null;
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        {
+            return new CloseReason(CloseKind.InternalError, "No thread could be started.", exception);
+        }
+    }
+}

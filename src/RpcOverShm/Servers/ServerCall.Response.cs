@@ -1,0 +1,162 @@
+using Grpc.Core;
+using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>The response of a call: its headers, its messages and the End frame.</summary>
+internal sealed partial class ServerCall : IMessageChunkSink
+{
+    private int _hasAnswered; // headers or a message went out
+    private volatile bool _isResponseEncoded;
+
+    /// <summary>
+    /// The maximum serialised size of a response in bytes; null for no limit. For encoded responses it is null, because
+    /// their marshaller checks the limit before it compresses.
+    /// </summary>
+    public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
+
+    /// <summary>Sends the response headers, before the first message.</summary>
+    /// <exception cref="InvalidOperationException">
+    /// The call has ended, headers or a message were sent before, or the metadata is invalid.
+    /// </exception>
+    /// <exception cref="RpcException">The metadata exceeds the client's limit.</exception>
+    public void SendHeaders(Metadata headers)
+    {
+        if (IsEnded)
+        {
+            throw new InvalidOperationException("Can't send the response headers because the request is complete.");
+        }
+
+        // Copied once, because the method may change its metadata meanwhile: the checked copy is sent.
+        headers = [.. headers];
+        string? requested = MessageEncoding.Take(MessageEncoding.RequestedKey, ref headers);
+        string? encoding = requested ?? Settings.ResponseEncoding;
+        encoding = encoding == MessageEncoding.Identity ? null : encoding;
+        ResponseFrames.ThrowIfUnsendable(headers, encoding, Connection.PeerLimits.MaxMetadataBytes);
+        if (Interlocked.Exchange(ref _hasAnswered, 1) != 0)
+        {
+            throw new InvalidOperationException("Response headers can only be sent once per call.");
+        }
+
+        SendHeaders(headers, encoding);
+    }
+
+    /// <summary>
+    /// Returns a marshaller that writes responses in the call's encoding. If nothing was sent yet and the server has a
+    /// default encoding, sends headers that name it.
+    /// </summary>
+    public Marshaller<T> Encoding<T>(Marshaller<T> marshaller, WriteOptions? options)
+    {
+        if (Settings.ResponseEncoding is { } encoding && Interlocked.Exchange(ref _hasAnswered, 1) == 0)
+        {
+            SendHeaders(Metadata.Empty, encoding);
+        }
+
+        return _isResponseEncoded ? Settings.Encoded(marshaller, options) : marshaller;
+    }
+
+    /// <summary>Sends a message of a response stream. See <see cref="MessageSender.SendAsync"/>.</summary>
+    public Task<bool> SendMessageAsync(PooledBufferWriter bytes)
+    {
+        Volatile.Write(ref _hasAnswered, 1);
+        return Connection.SendMessageAsync(this, FrameFlags.None, bytes);
+    }
+
+    /// <summary>Sends a part of a message. See <see cref="MessageSender.SendPart"/>.</summary>
+    public int SendPart(FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength)
+    {
+        int sent = Connection.SendPart(this, flags, part, wholeLength);
+        if (sent > 0)
+        {
+            Volatile.Write(ref _hasAnswered, 1);
+        }
+
+        return sent;
+    }
+
+    int IMessageChunkSink.SendPart(ReadOnlySpan<byte> part, int wholeLength) =>
+        SendPart(FrameFlags.Single, part, wholeLength);
+
+    /// <summary>
+    /// Ends the call with the single response of its method and the status that the method set. Owns the response, so
+    /// disposes a pooled one.
+    /// </summary>
+    public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
+        where T : class
+    {
+        if (response is null)
+        {
+            EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.SetTrailers);
+            return;
+        }
+
+        FrameSerializationContext serialized;
+        try
+        {
+            serialized = FrameSerializationContext.Serialize(
+                Encoding(marshaller, context.WriteOptions), response, MaxSendMessageBytes, parts: this);
+        }
+        finally
+        {
+            (response as IPooledMessage)?.Dispose();
+        }
+
+        using (serialized)
+        {
+            TryEnd(new StatusTrailer(context.Status, context.SetTrailers), serialized);
+        }
+    }
+
+    /// <summary>Ends the call, unless it has ended.</summary>
+    /// <exception cref="Exception">The method changed the trailers meanwhile. The call has not ended.</exception>
+    public void EndWith(in Status status, Metadata? trailers)
+    {
+        if (!IsEnded)
+        {
+            bool isBroken = Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
+            TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
+        }
+    }
+
+    private void SendHeaders(Metadata headers, string? encoding)
+    {
+        _isResponseEncoded = encoding is not null;
+        PooledBufferWriter head = ResponseFrames.EncodeHeaders(headers, encoding);
+        Connection.Send(this, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
+    }
+
+    private void TryEnd(in StatusTrailer trailer, FrameSerializationContext? response = null, bool isStop = false)
+    {
+        // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
+        PooledBufferWriter head = ResponseFrames.EncodeEnd(trailer, Connection.PeerLimits.MaxMetadataBytes);
+        if (Interlocked.Exchange(ref _ended, 1) != 0)
+        {
+            return;
+        }
+
+        if (isStop)
+        {
+            // The End must not wait behind a message without credit: a client that does not read grants none.
+            Connection.CutShort(this);
+        }
+
+        FrameFlags flags = FrameFlags.None;
+        ReadOnlySpan<byte> message = default;
+        if (response is { HasSentParts: false } && head.Length + response.Bytes.Length <= Connection.InlineBytes)
+        {
+            flags = FrameFlags.HasMessage;
+            message = response.Bytes.WrittenSpan;
+        }
+        else if (response is not null)
+        {
+            // The frames of a call keep their order: the End is sent after the message.
+            Connection.SendMessage(this, FrameFlags.Single, response.Bytes);
+        }
+
+        Connection.Send(this, FrameKind.End, flags, head.WrittenSpan, message);
+        AfterEnd(isToldMethod: isStop);
+    }
+}
