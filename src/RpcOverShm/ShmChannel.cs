@@ -62,10 +62,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         };
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
-            ? new RetryCallInvoker(
-                _direct,
-                retries with { ChannelShutdown = _connections.ShutdownToken },
-                _settings.MaxSendMessageBytes)
+            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
     }
 

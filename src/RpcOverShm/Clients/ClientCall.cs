@@ -15,7 +15,7 @@ namespace RpcOverShm.Clients;
 /// users await complete as pending user code of the call: on the reading thread if it may run user code, otherwise on
 /// the thread pool, and never on the thread that cancels.
 /// </summary>
-internal abstract partial class ClientCall : ConnectionCall
+internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 

@@ -9,7 +9,7 @@ namespace RpcOverShm.Retries;
 /// good, or no further one is allowed. That attempt is committed (gRFC A6) and is the call from then on.
 /// <see cref="AttemptState{TResponse}"/> holds the state. Thread-safe.
 /// </summary>
-internal sealed class RetriedCall<TResponse>
+internal sealed class RetriedCall<TResponse> : IPresentedCall
     where TResponse : class
 {
     private readonly RetrySettings _settings;
@@ -75,7 +75,6 @@ internal sealed class RetriedCall<TResponse>
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.");
 
-    /// <summary>Whether the caller has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed;
 
     /// <summary>Returns the committed attempt, once there is one.</summary>
@@ -83,10 +82,12 @@ internal sealed class RetriedCall<TResponse>
 
     public Task<Metadata> GetHeadersAsync() => TakeHeadersAsync().Observed();
 
-    /// <summary>Writes a request. Completes when an attempt has taken the request, or fails with the call.</summary>
-    public Task WriteAsync(SerializedMessage message, WriteOptions? options)
+    public Exception ToException() => _state.Committed!.Call.ToException();
+
+    /// <summary>Writes a request; see <see cref="RetryBuffer.WriteAsync"/>.</summary>
+    public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
-        Task written = _requests.WriteAsync(message, options);
+        Task<bool> written = _requests.WriteAsync(message, options);
         CommitIfOverflowing();
         return written;
     }
@@ -100,7 +101,6 @@ internal sealed class RetriedCall<TResponse>
         _state.GiveUp(CallOutcome.Disposed);
     }
 
-    /// <summary>Ends the call because a token of the caller was cancelled.</summary>
     public void Cancel(CancellationToken by) => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientCancelled, by));
 
     /// <summary>Ends the call because a request can't be sent. Returns the exception for the caller to throw.</summary>
@@ -173,7 +173,7 @@ internal sealed class RetriedCall<TResponse>
     private async Task PauseAsync(TimeSpan pause)
     {
         using CancellationTokenRegistration cancellation = _options.CancellationToken.UnsafeRegister(
-            static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), this);
+            CallPresentation.Cancel, this);
         using CancellationTokenRegistration shutdown = _settings.ChannelShutdown.UnsafeRegister(
             static state => ((AttemptState<TResponse>)state!).GiveUp(CallOutcome.Local(StatusMapping.Disposed)),
             _state);
@@ -263,30 +263,4 @@ internal sealed class RetriedCall<TResponse>
             }
         }
     }
-}
-
-/// <summary>The delegates that gRPC's call objects need. They take the call as state, so each is made once.</summary>
-internal static class RetriedAccess<TResponse>
-    where TResponse : class
-{
-    public static readonly Func<object, Task<Metadata>> GetHeaders = static call => Of(call).GetHeadersAsync();
-
-    public static readonly Func<object, Status> GetStatus = static call => Of(call).Status;
-
-    public static readonly Func<object, Metadata> GetTrailers = static call => Of(call).Trailers;
-
-    public static readonly Action<object> Dispose = static call => Of(call).Dispose();
-
-    private static RetriedCall<TResponse> Of(object call) => (RetriedCall<TResponse>)call;
-}
-
-/// <summary>A method with its retry policy.</summary>
-/// <param name="Policy">The retry policy; null if failures are final.</param>
-/// <param name="Raw">The method that attempts call, whose requests are already serialised.</param>
-internal sealed record RetriedMethod<TResponse>(RetryPolicy? Policy, Method<SerializedMessage, TResponse> Raw)
-    where TResponse : class
-{
-    public static RetriedMethod<TResponse> Of<TRequest>(Method<TRequest, TResponse> method, RetryPolicy? policy) =>
-        new(policy, new Method<SerializedMessage, TResponse>(
-            method.Type, method.ServiceName, method.Name, SerializedMessage.Marshaller, method.ResponseMarshaller));
 }
