@@ -205,7 +205,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>Ends the call because its deadline has passed.</summary>
     public void OnDeadline()
     {
-        ConnectException? failure = Connection is null ? Settings.Connectivity.LastFailure : null;
+        ConnectException? failure = Connection is null ? Settings.Subchannel?.LastFailure : null;
         if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
         {
             ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
