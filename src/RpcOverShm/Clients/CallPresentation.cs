@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Wraps calls in gRPC's call objects. The delegates are made once; each takes the call as its state.</summary>
+/// <summary>Wraps calls in gRPC's call objects. The delegates are made once; each takes the call as state.</summary>
 internal static class CallPresentation
 {
     /// <summary>Cancels the call that is the state, as a callback of a user's token.</summary>

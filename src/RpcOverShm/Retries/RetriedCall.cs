@@ -24,6 +24,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
 
     /// <param name="settings">The retry settings of the channel.</param>
     /// <param name="policy">The retry policy of the method.</param>
+    /// <param name="method">The method.</param>
     /// <param name="options">The options of the caller.</param>
     /// <param name="requests">The retry buffer: a stream of requests, or the size of a single one.</param>
     /// <param name="begin">Makes an attempt.</param>
@@ -31,6 +32,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     public RetriedCall(
         RetrySettings settings,
         RetryPolicy policy,
+        AnsweredMethod<TResponse> method,
         in CallOptions options,
         RetryBuffer requests,
         AttemptFactory<TResponse> begin,
@@ -40,7 +42,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         _policy = policy;
         _requests = requests;
         _begin = begin;
-        _state = new AttemptState<TResponse>(policy, requests, begin);
+        _state = new AttemptState<TResponse>(method, policy, requests, begin);
 
         // The caller may change its metadata after this returns, and later attempts need the original.
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
@@ -49,7 +51,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             _expiry = CallTimeout.Of(options) is { } timeout ? new RetryDeadline(timeout, TimeProvider.System) : null;
             if (end is not null)
             {
-                _state.GiveUp(end);
+                _state.GiveUp(CommitReason.NotSent, end);
             }
             else
             {
@@ -98,15 +100,16 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     public void Dispose()
     {
         _isDisposed = true;
-        _state.GiveUp(CallOutcome.Disposed);
+        _state.GiveUp(CommitReason.Cancelled, CallOutcome.Disposed);
     }
 
-    public void Cancel(CancellationToken by) => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientCancelled, by));
+    public void Cancel(CancellationToken by) =>
+        _state.GiveUp(CommitReason.Cancelled, CallOutcome.Local(StatusMapping.ClientCancelled, by));
 
     /// <summary>Ends the call because a request can't be sent. Returns the exception for the caller to throw.</summary>
     public RpcException Fail(in Status status)
     {
-        _state.GiveUp(CallOutcome.Local(status));
+        _state.GiveUp(CommitReason.NotSent, CallOutcome.Local(status));
         return new RpcException(status);
     }
 
@@ -135,7 +138,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (attempt.Call.IsAnswered)
         {
-            _state.Commit(attempt);
+            _state.Commit(attempt, CommitReason.Answered);
         }
     }
 
@@ -145,28 +148,35 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         for (int attempts = 1; attempt is not null; attempts++)
         {
             await attempt.SettleAsync().ConfigureAwait(false);
-            if (GetBackoff(attempt, attempts) is not { } pause || !_state.TryPause(attempt))
+            TimeSpan? pause = GetBackoff(attempt, attempts, out CommitReason reason);
+            if (pause is null || !_state.TryPause(attempt))
             {
-                _state.Commit(attempt);
+                _state.Commit(attempt, pause is null ? reason : CommitReason.BufferFull);
                 await RecordSuccessAsync(attempt).ConfigureAwait(false);
                 return;
             }
 
             // Nobody reads a failed stream to its end. Finishing the call releases its timer and token registration.
             attempt.Call.Finish(attempt.Call.WaitForEnd()!, isCancel: false);
-            await PauseAsync(pause).ConfigureAwait(false);
+            await PauseAsync(pause.Value).ConfigureAwait(false);
             attempt = BeginNext(attempts);
         }
     }
 
-    /// <summary>Returns the back-off before the next attempt; null if this attempt is the last one.</summary>
-    private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts)
+    /// <summary>Returns the back-off before the next attempt; null, and a reason, if this attempt is the last.</summary>
+    private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts, out CommitReason reason)
     {
-        bool isGivenUp = _state.IsGivenUp || _options.CancellationToken.IsCancellationRequested
-            || _expiry?.Remaining <= TimeSpan.Zero;
-        return isGivenUp || attempt.Call.WaitForEnd() is not { IsOk: false } failure
-            ? null
-            : RetryDecision.GetBackoff(_policy, _settings.Throttle, failure, attempts);
+        reason = CommitReason.Answered;
+        if (attempt.Call.WaitForEnd() is not { IsOk: false } failure)
+        {
+            return null;
+        }
+
+        reason = _expiry?.Remaining <= TimeSpan.Zero ? CommitReason.DeadlineExceeded : CommitReason.Cancelled;
+        return reason == CommitReason.DeadlineExceeded || _state.IsGivenUp
+            || _options.CancellationToken.IsCancellationRequested
+                ? null
+                : _policy.GetBackoff(_settings.Throttle, failure, attempts, out reason);
     }
 
     // Ends early if the call is given up: by a token of the caller, its deadline, Dispose or the channel's shutdown.
@@ -175,10 +185,12 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         using CancellationTokenRegistration cancellation = _options.CancellationToken.UnsafeRegister(
             CallPresentation.Cancel, this);
         using CancellationTokenRegistration shutdown = _settings.ChannelShutdown.UnsafeRegister(
-            static state => ((AttemptState<TResponse>)state!).GiveUp(CallOutcome.Local(StatusMapping.Disposed)),
+            static state => ((AttemptState<TResponse>)state!).GiveUp(
+                CommitReason.Cancelled, CallOutcome.Local(StatusMapping.Disposed)),
             _state);
         using CallDeadline? deadline = _expiry is null ? null : new CallDeadline(
-            _expiry.Remaining, () => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientDeadline)));
+            _expiry.Remaining,
+            () => _state.GiveUp(CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadline)));
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
@@ -197,7 +209,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         catch (Exception exception)
         {
             // The channel was shut down during the back-off, or an input of the call is unusable by now.
-            _state.GiveUp(CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
+            _state.GiveUp(CommitReason.NotSent, CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
             return null;
         }
     }
@@ -248,7 +260,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     {
         if (_requests.IsOverflowing && _state.InFlight is { } attempt)
         {
-            _state.Commit(attempt);
+            _state.Commit(attempt, CommitReason.BufferFull);
         }
     }
 

@@ -98,6 +98,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         return new RetriedCall<TResponse>(
             retries,
             retried.Policy,
+            retried.Raw,
             options,
             requests,
             (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
@@ -117,6 +118,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         call = new RetriedCall<TResponse>(
             retries,
             retried.Policy,
+            retried.Raw,
             options,
             new RetryBuffer(retries.Budget),
             (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end),

@@ -5,9 +5,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Tests.Retries;
 
 /// <summary>A method of no channel: its calls are never sent, and end as their test says.</summary>
-internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose/method", Marshallers.StringMarshaller)
+internal sealed class LooseMethod(LogGuard log)
+    : AnsweredMethod<string>(SettingsWith(log), "/loose/method", Marshallers.StringMarshaller)
 {
-    private static readonly ClientSettings s_settings = new()
+    private static ClientSettings SettingsWith(LogGuard log) => new()
     {
         MaxReceiveMessageBytes = null,
         MaxSendMessageBytes = null,
@@ -18,7 +19,7 @@ internal sealed class LooseMethod() : AnsweredMethod<string>(s_settings, "/loose
         Credentials = [],
         Authority = "",
         Scheduling = SchedulingMode.ThreadPool,
-        Logger = new LogGuard(),
+        Logger = log,
     };
 
     public override void Start(ClientCall call, object snapshot) =>
