@@ -58,14 +58,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Authority = address.Text,
             Scheduling = scheduling,
             Logger = logger,
-            Connectivity = _connections.Connectivity,
+            Subchannel = _connections,
         };
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
-            ? new RetryCallInvoker(
-                _direct,
-                retries with { ChannelShutdown = _connections.ShutdownToken },
-                _settings.MaxSendMessageBytes)
+            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
     }
 
@@ -89,7 +86,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <remarks>
     /// The state may have changed when the caller reads it; <see cref="WaitForStateChangedAsync"/> reports changes.
     /// </remarks>
-    public ConnectivityState State => _connections.Connectivity.State;
+    public ConnectivityState State => _connections.State;
 
     /// <summary>
     /// Returns the invoker that generated clients call through; all invokers of a channel share its connection.
@@ -131,7 +128,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public Task WaitForStateChangedAsync(
         ConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
-        _connections.Connectivity.WhenNotAsync(lastObservedState, cancellationToken);
+        _connections.WhenNotAsync(lastObservedState, cancellationToken);
 
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>

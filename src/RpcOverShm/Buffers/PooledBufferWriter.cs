@@ -111,6 +111,14 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         _length += bytes.Length;
     }
 
+    /// <summary>Returns a writer with a copy of the bytes.</summary>
+    public PooledBufferWriter Copy()
+    {
+        var copy = new PooledBufferWriter();
+        copy.Write(WrittenSpan);
+        return copy;
+    }
+
     /// <summary>Returns written bytes for a change in place.</summary>
     public Span<byte> Written(int offset, int length)
     {

@@ -8,14 +8,15 @@ internal sealed class BatchCallInvoker(ShmCallInvoker invoker, CallBatch batch) 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        SingleResponseCall<TResponse> call = invoker.Create(method);
+        ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
         if (!batch.TryAdd(call, out bool isFirst))
         {
             throw new InvalidOperationException("The batch was sent or disposed; no more calls can be recorded.");
         }
 
-        batch.OnStarted(call, invoker.Start(call, method, host, options, request, isDeferred: !isFirst));
-        return ShmCallInvoker.Present(call);
+        batch.OnStarted(call, invoker.Start(call, bound, host, options, request, isDeferred: !isFirst));
+        return CallPresentation.Unary(call, call.ResponseAsync);
     }
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(

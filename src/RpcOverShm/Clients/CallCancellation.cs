@@ -43,8 +43,7 @@ internal sealed class CallCancellation
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
         _deadline = timeout is { } time ? new CallDeadline(time, _call.OnDeadline) : null;
-        _cancellation = cancellationToken.UnsafeRegister(
-            static (call, by) => ((ClientCall)call!).Cancel(by), _call);
+        _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, _call);
     }
 
     /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>

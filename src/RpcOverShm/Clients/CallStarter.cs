@@ -18,6 +18,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     // A connection may close between being found and being used; an unsent call may try another one.
     private const int MaxAttempts = 3;
 
+    // Between attempts at a server that keeps closing connections it has just accepted.
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
@@ -34,7 +35,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
         if (!connecting.IsCompletedSuccessfully)
         {
-            return StartLaterAsync(connecting.AsTask(), call, target, TakeOver(request));
+            return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
         }
 
         Connection connection = connecting.Result;
@@ -43,7 +44,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                connections.GetAsync(target.IsWaitForReady).AsTask(), call, target, TakeOver(request)),
+                connections.GetAsync(target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
             _ => None,
         };
     }
@@ -151,63 +152,42 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
-    // The request lies in a context of this thread, so a later start needs a copy.
-    private static PooledBufferWriter? TakeOver(PooledBufferWriter? request)
-    {
-        if (request is null)
-        {
-            return null;
-        }
-
-        var own = new PooledBufferWriter();
-        own.Write(request.WrittenSpan);
-        return own;
-    }
-
+    /// <summary>Starts a call when there is a connection. Disposes the request, a copy that belongs to it.</summary>
     private async Task<Connection?> StartLaterAsync(
         Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
     {
-        using (request)
+        using PooledBufferWriter? own = request;
+        try
         {
-            try
+            for (int attempt = 1; ; attempt++)
             {
-                return await AwaitAndStartAsync(connecting, call, target, request).ConfigureAwait(false);
-            }
-            catch (Exception exception)
-            {
-                // No caller observes this task; the call's own task reports the failure.
-                call.FinishUnsent(StatusMapping.FromStartFailure(exception));
-                return null;
+                if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
+                {
+                    return null;
+                }
+
+                StartResult outcome = StartOn(connection, call, target, request);
+                if (outcome != StartResult.Closed || IsLast(attempt, target))
+                {
+                    FinishUnlessStarted(outcome, connection, call);
+                    return outcome == StartResult.Started ? connection : null;
+                }
+
+                if (attempt >= MaxAttempts)
+                {
+                    await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
+                }
+
+                connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
             }
         }
-    }
-
-    private async Task<Connection?> AwaitAndStartAsync(
-        Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
-    {
-        for (int attempt = 1; ; attempt++)
+        catch (Exception exception)
         {
-            if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
-            {
-                return null;
-            }
-
-            StartResult outcome = StartOn(connection, call, target, request);
-            if (outcome != StartResult.Closed || IsLast(attempt, target))
-            {
-                FinishUnlessStarted(outcome, connection, call);
-                return outcome == StartResult.Started ? connection : null;
-            }
-
-            await BackOffAsync(attempt, call.Ended).ConfigureAwait(false);
-            connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
+            // No caller observes this task; the call's own task reports the failure.
+            call.FinishUnsent(StatusMapping.FromStartFailure(exception));
+            return null;
         }
     }
-
-    // Pauses between attempts at a server that keeps closing connections it has just accepted.
-    private static Task BackOffAsync(int attempt, CancellationToken ended) => attempt < MaxAttempts
-        ? Task.CompletedTask
-        : Task.WhenAny(Task.Delay(s_pauseAfterClose, ended));
 
     private StartResult StartOn(
         Connection connection,

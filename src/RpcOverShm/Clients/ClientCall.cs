@@ -15,7 +15,7 @@ namespace RpcOverShm.Clients;
 /// users await complete as pending user code of the call: on the reading thread if it may run user code, otherwise on
 /// the thread pool, and never on the thread that cancels.
 /// </summary>
-internal abstract partial class ClientCall : ConnectionCall
+internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 {
     private static readonly InlineBudget s_budgetOfNone = new();
 
@@ -205,7 +205,7 @@ internal abstract partial class ClientCall : ConnectionCall
     /// <summary>Ends the call because its deadline has passed.</summary>
     public void OnDeadline()
     {
-        ConnectException? failure = Connection is null ? Settings.Connectivity.LastFailure : null;
+        ConnectException? failure = Connection is null ? Settings.Subchannel?.LastFailure : null;
         if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
         {
             ShmLog.DeadlineExceeded(Settings.Logger, MethodName);

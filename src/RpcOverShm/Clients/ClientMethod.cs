@@ -1,5 +1,4 @@
 using System.IO.Compression;
-using System.Runtime.CompilerServices;
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
@@ -18,7 +17,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     private readonly Method<TRequest, TResponse> _method;
     private readonly CallStarter _starter;
 
-    private ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
+    public ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
             settings,
             method.FullName,
@@ -48,25 +47,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// </summary>
     private bool IsLarge { get; set; }
 
-    /// <summary>Returns the method of a channel: the last one it called, a cached one or a new one.</summary>
-    public static ClientMethod<TRequest, TResponse> Get(
-        ref object? last,
-        ConditionalWeakTable<IMethod, object> cache,
-        Method<TRequest, TResponse> method,
-        CallStarter starter,
-        ClientSettings settings)
-    {
-        if (Volatile.Read(ref last) is ClientMethod<TRequest, TResponse> one && ReferenceEquals(one._method, method))
-        {
-            return one;
-        }
-
-        ClientMethod<TRequest, TResponse> found = cache.TryGetValue(method, out object? known)
-            ? (ClientMethod<TRequest, TResponse>)known
-            : Make(cache, method, starter, settings);
-        Volatile.Write(ref last, found);
-        return found;
-    }
+    /// <summary>Whether this is the given method object.</summary>
+    public bool Is(Method<TRequest, TResponse> method) => ReferenceEquals(_method, method);
 
     /// <summary>Starts an awaited call with one request. A deferred call may be published with later calls.</summary>
     /// <returns>Completes when the call is on its way or has ended.</returns>
@@ -155,14 +137,6 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
             IsLarge = isLarge;
         }
     }
-
-    private static ClientMethod<TRequest, TResponse> Make(
-        ConditionalWeakTable<IMethod, object> cache,
-        Method<TRequest, TResponse> method,
-        CallStarter starter,
-        ClientSettings settings) =>
-        (ClientMethod<TRequest, TResponse>)cache.GetValue(
-            method, _ => new ClientMethod<TRequest, TResponse>(method, starter, settings));
 }
 
 /// <summary>The part of a channel's method that its calls need for the answer; shared by all of them.</summary>

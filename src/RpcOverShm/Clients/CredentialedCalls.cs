@@ -15,15 +15,23 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
     public bool AreNeeded(in CallOptions options) => options.Credentials is not null || settings.Credentials.Count > 0;
 
     /// <summary>Makes a call and blocks for its response, also on a thread with a synchronization context.</summary>
-    public static TResponse Block<TResponse>(Func<AsyncUnaryCall<TResponse>> make)
+    public static TResponse Block<TRequest, TResponse>(
+        CallInvoker invoker, Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
     {
+        AsyncUnaryCall<TResponse> Make() => invoker.AsyncUnaryCall(method, host, options, request);
+
         // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
         bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
-        using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(make).GetAwaiter().GetResult() : make();
+        using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(Make).GetAwaiter().GetResult() : Make();
         return call.ResponseAsync.GetAwaiter().GetResult();
     }
 
-    /// <summary>Gathers the metadata for an armed call and starts the call with it.</summary>
+    /// <summary>
+    /// Gathers the metadata for an armed call and starts the call with it. Never fails: a failure becomes the call's
+    /// status.
+    /// </summary>
     /// <returns>The result of <paramref name="start"/>; null if the call has ended before.</returns>
     public async Task<Connection?> StartAsync(
         ClientCall call,
@@ -31,26 +39,7 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
         CallCredentials? own,
         Func<RequestHeadInputs, Task<Connection?>> start)
     {
-        if (await AddAsync(call, target, own).ConfigureAwait(false) is not { } withMetadata)
-        {
-            return null;
-        }
-
-        try
-        {
-            return await start(withMetadata).ConfigureAwait(false);
-        }
-        catch (Exception exception)
-        {
-            call.FinishUnsent(StatusMapping.FromStartFailure(exception));
-            return null;
-        }
-    }
-
-    /// <summary>Gathers the metadata for an armed call. Never fails: a failure becomes the call's status.</summary>
-    /// <returns>The target with the metadata; null if the call has ended.</returns>
-    public async Task<RequestHeadInputs?> AddAsync(ClientCall call, RequestHeadInputs target, CallCredentials? own)
-    {
+        Metadata headers;
         try
         {
             // No connection knows the call yet, so none would end it when the channel is shut down.
@@ -58,13 +47,22 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
                 static state => ((ClientCall)state!).Finish(StatusMapping.Disposed, isCancel: false), call);
 
             // Credentials that answer late or never must not delay the end of the call.
-            Metadata headers = await GatherAsync(call, target.Headers, own).Observed()
+            headers = await GatherAsync(call, target.Headers, own).Observed()
                 .WaitAsync(call.Ended).ConfigureAwait(false);
-            return call.IsFinished ? null : target with { Headers = headers };
         }
         catch (Exception exception)
         {
             call.FinishUnsent(StatusMapping.FromCredentialsFailure(exception));
+            return null;
+        }
+
+        try
+        {
+            return call.IsFinished ? null : await start(target with { Headers = headers }).ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            call.FinishUnsent(StatusMapping.FromStartFailure(exception));
             return null;
         }
     }

@@ -59,7 +59,7 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         Current = null!;
         try
         {
-            using (CancelWith(cancellationToken))
+            using (cancellationToken.UnsafeRegister(CallPresentation.Cancel, _call))
             {
                 while (true)
                 {
@@ -130,8 +130,4 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
         return null;
     }
-
-    private CancellationTokenRegistration CancelWith(CancellationToken cancellationToken) =>
-        cancellationToken.UnsafeRegister(
-            static (call, by) => ((ClientCall)call!).Cancel(by), _call);
 }

@@ -17,11 +17,11 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
     {
         if (_credentials.AreNeeded(options))
         {
-            return BlockWithCredentials(method, host, options, request);
+            return CredentialedCalls.Block(this, method, host, options, request);
         }
 
         ClientMethod<TRequest, TResponse> bound = Bind(method);
-        RequestHeadInputs target = Target(bound, host, options);
+        var target = RequestHeadInputs.Of(bound.FullName, host, options);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
         if (call.TryArm(options))
         {
@@ -34,149 +34,36 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        connections.ThrowIfShutDown();
-        return Present(StartUnary(method, host, options, request, end: null));
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        _ = Start(call, bound, host, options, request);
+        return CallPresentation.Unary(call, call.ResponseAsync);
     }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
     {
-        connections.ThrowIfShutDown();
-        StreamResponseCall<TResponse> call = StartServerStream(method, host, options, request, end: null);
-        return new AsyncServerStreamingCall<TResponse>(
-            call.Responses,
-            CallAccess.GetHeaders,
-            CallAccess.GetStatus,
-            CallAccess.GetTrailers,
-            CallAccess.Dispose,
-            call);
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new StreamResponseCall<TResponse>(bound);
+        _ = Start(call, bound, host, options, request);
+        return CallPresentation.ServerStream(call, call.Responses);
     }
 
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
-        connections.ThrowIfShutDown();
-        SingleResponseCall<TResponse> call = StartClientStream(
-            method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
-        return new AsyncClientStreamingCall<TRequest, TResponse>(
-            requests,
-            call.ResponseAsync,
-            CallAccess.GetHeaders,
-            CallAccess.GetStatus,
-            CallAccess.GetTrailers,
-            CallAccess.Dispose,
-            call);
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
+        return CallPresentation.ClientStream(call, StartStream(call, bound, host, options), call.ResponseAsync);
     }
 
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options)
     {
-        connections.ThrowIfShutDown();
-        StreamResponseCall<TResponse> call = StartDuplex(
-            method, host, options, end: null, out RequestStreamWriter<TRequest> requests);
-        return new AsyncDuplexStreamingCall<TRequest, TResponse>(
-            requests,
-            call.Responses,
-            CallAccess.GetHeaders,
-            CallAccess.GetStatus,
-            CallAccess.GetTrailers,
-            CallAccess.Dispose,
-            call);
-    }
-
-    /// <summary>Starts an awaited unary call. If the channel was shut down, the call fails.</summary>
-    /// <param name="method">The method.</param>
-    /// <param name="host">The authority that the caller has set; null for none.</param>
-    /// <param name="options">The options of the call.</param>
-    /// <param name="request">The request.</param>
-    /// <param name="end">The outcome of a call that has ended already and is not sent; null to send it.</param>
-    public SingleResponseCall<TResponse> StartUnary<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallOutcome? end)
-        where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Known(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        _ = StartWithRequest(call, bound, host, options, request, end);
-        return call;
-    }
-
-    /// <summary>Creates a unary call, which the caller then starts with <see cref="Start"/>.</summary>
-    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public SingleResponseCall<TResponse> Create<TRequest, TResponse>(Method<TRequest, TResponse> method)
-        where TRequest : class
-        where TResponse : class => new(Bind(method), waiter: null);
-
-    /// <summary>Starts a call of a batch.</summary>
-    /// <returns>
-    /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
-    /// may be slow. Does not fail.
-    /// </returns>
-    public Task Start<TRequest, TResponse>(
-        SingleResponseCall<TResponse> call,
-        Method<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        TRequest request,
-        bool isDeferred)
-        where TRequest : class
-        where TResponse : class =>
-        StartWithRequest(call, Known(method), host, options, request, end: null, isDeferred);
-
-    /// <summary>Starts a call with a stream of responses; see <see cref="StartUnary"/>.</summary>
-    public StreamResponseCall<TResponse> StartServerStream<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, in CallOptions options, TRequest request, CallOutcome? end)
-        where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Known(method);
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
         var call = new StreamResponseCall<TResponse>(bound);
-        _ = StartWithRequest(call, bound, host, options, request, end);
-        return call;
+        return CallPresentation.Duplex(call, StartStream(call, bound, host, options), call.Responses);
     }
-
-    /// <summary>Starts a call with a stream of requests; see <see cref="StartUnary"/>.</summary>
-    public SingleResponseCall<TResponse> StartClientStream<TRequest, TResponse>(
-        Method<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        CallOutcome? end,
-        out RequestStreamWriter<TRequest> requests)
-        where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Known(method);
-        var call = new SingleResponseCall<TResponse>(bound, waiter: null);
-        requests = StartWithStream(call, bound, host, options, end);
-        return call;
-    }
-
-    /// <summary>Starts a call with streams both ways; see <see cref="StartUnary"/>.</summary>
-    public StreamResponseCall<TResponse> StartDuplex<TRequest, TResponse>(
-        Method<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        CallOutcome? end,
-        out RequestStreamWriter<TRequest> requests)
-        where TRequest : class
-        where TResponse : class
-    {
-        ClientMethod<TRequest, TResponse> bound = Known(method);
-        var call = new StreamResponseCall<TResponse>(bound);
-        requests = StartWithStream(call, bound, host, options, end);
-        return call;
-    }
-
-    /// <summary>Wraps the call in the object that gRPC hands to users.</summary>
-    public static AsyncUnaryCall<TResponse> Present<TResponse>(SingleResponseCall<TResponse> call)
-        where TResponse : class =>
-        new(
-            call.ResponseAsync,
-            CallAccess.GetHeaders,
-            CallAccess.GetStatus,
-            CallAccess.GetTrailers,
-            CallAccess.Dispose,
-            call);
 
     /// <summary>Returns the method as this channel calls it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
@@ -185,65 +72,63 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        return Known(method);
+        if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
+        {
+            return last;
+        }
+
+        object bound = _methods.TryGetValue(method, out object? known)
+            ? known
+            : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
+        Volatile.Write(ref _lastMethod, bound);
+        return (ClientMethod<TRequest, TResponse>)bound;
     }
 
-    private ClientMethod<TRequest, TResponse> Known<TRequest, TResponse>(Method<TRequest, TResponse> method)
-        where TRequest : class
-        where TResponse : class =>
-        ClientMethod<TRequest, TResponse>.Get(ref _lastMethod, _methods, method, _starter, settings);
-
-    private static bool HasEnded(ClientCall call, CallOutcome? end) =>
-        end is not null && call.Finish(end, isCancel: false);
-
-    private static RequestHeadInputs Target<TRequest, TResponse>(
-        ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
-        where TRequest : class
-        where TResponse : class =>
-        RequestHeadInputs.Of(method.FullName, host, options);
-
-    private Task<Connection?> StartWithRequest<TRequest, TResponse>(
+    /// <summary>
+    /// Starts an awaited call with one request; if the channel was shut down, the call fails. A deferred call may be
+    /// published with later calls.
+    /// </summary>
+    /// <returns>
+    /// Completes when the call is on its way or has ended; completes at once if the call asks for credentials, which
+    /// may be slow. Does not fail.
+    /// </returns>
+    public Task Start<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         string? host,
         in CallOptions options,
         TRequest request,
-        CallOutcome? end,
         bool isDeferred = false)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
-        RequestHeadInputs target = Target(method, host, options);
-        if (HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials))
+        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        if (call.TryArm(options, isLongBegun: needsCredentials))
         {
-            return CallStarter.None;
+            if (!needsCredentials)
+            {
+                return method.Start(call, target, request, isDeferred);
+            }
+
+            _ = StartWithCredentials(call, method, target, options.Credentials, request);
         }
 
-        if (!needsCredentials)
-        {
-            return method.Start(call, target, request, isDeferred);
-        }
-
-        StartWithCredentials(call, method, target, options, request);
-        return CallStarter.None;
+        return Task.CompletedTask;
     }
 
-    private RequestStreamWriter<TRequest> StartWithStream<TRequest, TResponse>(
-        ClientCall call,
-        ClientMethod<TRequest, TResponse> method,
-        string? host,
-        in CallOptions options,
-        CallOutcome? end)
+    /// <summary>Starts a call with a stream of requests; if the channel was shut down, the call fails.</summary>
+    public RequestStreamWriter<TRequest> StartStream<TRequest, TResponse>(
+        ClientCall call, ClientMethod<TRequest, TResponse> method, string? host, in CallOptions options)
         where TRequest : class
         where TResponse : class
     {
         bool needsCredentials = _credentials.AreNeeded(options);
-        RequestHeadInputs target = Target(method, host, options);
-        Task<Connection?> started = HasEnded(call, end) || !call.TryArm(options, isLongBegun: needsCredentials)
+        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        Task<Connection?> started = !call.TryArm(options, isLongBegun: needsCredentials)
             ? CallStarter.None
             : needsCredentials
-                ? StartStreamWithCredentials(call, target, options)
+                ? StartStreamWithCredentials(call, target, options.Credentials)
                 : _starter.Start(call, target, request: null);
         return new RequestStreamWriter<TRequest>(
             call, method.RequestMarshaller, settings.MaxSendMessageBytes, started, target.Encoding is not null)
@@ -254,41 +139,17 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
 
     // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
     // also burden calls without credentials.
-    private TResponse BlockWithCredentials<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-        where TRequest : class
-        where TResponse : class =>
-        CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
-
-    private void StartWithCredentials<TRequest, TResponse>(
+    private Task<Connection?> StartWithCredentials<TRequest, TResponse>(
         ClientCall call,
         ClientMethod<TRequest, TResponse> method,
         RequestHeadInputs target,
-        CallOptions options,
+        CallCredentials? own,
         TRequest request)
         where TRequest : class
         where TResponse : class =>
-        _ = _credentials.StartAsync(call, target, options.Credentials, withMetadata =>
-        {
-            _ = method.Start(call, withMetadata, request);
-            return CallStarter.None;
-        });
+        _credentials.StartAsync(call, target, own, withMetadata => method.Start(call, withMetadata, request));
 
     private Task<Connection?> StartStreamWithCredentials(
-        ClientCall call, RequestHeadInputs target, CallOptions options) =>
-        _credentials.StartAsync(
-            call, target, options.Credentials, withMetadata => _starter.Start(call, withMetadata, request: null));
-}
-
-/// <summary>Delegates for gRPC's call objects, created once; each takes the call as its state.</summary>
-internal static class CallAccess
-{
-    public static readonly Func<object, Task<Metadata>> GetHeaders = static call =>
-        ((ClientCall)call).GetHeadersAsync();
-
-    public static readonly Func<object, Status> GetStatus = static call => ((ClientCall)call).Status;
-
-    public static readonly Func<object, Metadata> GetTrailers = static call => ((ClientCall)call).Trailers;
-
-    public static readonly Action<object> Dispose = static call => ((ClientCall)call).Dispose();
+        ClientCall call, RequestHeadInputs target, CallCredentials? own) =>
+        _credentials.StartAsync(call, target, own, withMetadata => _starter.Start(call, withMetadata, request: null));
 }

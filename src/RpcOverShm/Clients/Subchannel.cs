@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
@@ -12,6 +11,25 @@ namespace RpcOverShm.Clients;
 /// one more if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it
 /// has a connection. Any thread may use it; the channel disposes it.
 /// </summary>
+/// <remarks>
+/// The state is the channel's connectivity. All transitions happen under the gate.
+/// <code>
+///         a call                 connected
+///   Idle -------> Connecting ----------------> Ready
+///    ^             |  |  ^                      |
+///    |  unexpected |  |  | after the pause, or  |
+///    |   exception |  |  | for a call if no     |
+///    +-------------+  |  | server listened      |
+///    |          failed|  |                      |
+///    |                v  |                      |
+///    |         TransientFailure                 |
+///    |                                          |
+///    +------------------------------------------+
+///       connection lost, or the server leaves
+/// </code>
+/// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
+/// Shutdown, for good. A connection that the server leaves drains on its own.
+/// </remarks>
 /// <param name="owner">The public type that the exception names after a shutdown.</param>
 /// <param name="address">The address of the server.</param>
 /// <param name="settings">The settings of each connection.</param>
@@ -30,15 +48,18 @@ internal sealed class Subchannel(
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
+    private volatile ConnectivityState _state = ConnectivityState.Idle;
     private volatile Connection? _current;
-    private volatile bool _isShutDown;
-    private bool _isTrying;                            // from the first attempt until there is a connection
-    private TaskCompletionSource<Connection>? _attempt; // the current attempt; null during a pause
+    private TaskCompletionSource<Connection>? _attempt; // of calls that wait for the current attempt
     private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
     private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
-    private TaskCompletionSource? _pause;               // completed to end the pause
+    private TaskCompletionSource? _pause;               // completed to end the pause after a failure
+    private TaskCompletionSource? _change;              // of users who wait for another state
 
-    public Connectivity Connectivity { get; } = new();
+    public ConnectivityState State => _state;
+
+    /// <summary>The failure of the last attempt to connect; null if there was none or the attempt succeeded.</summary>
+    public ConnectException? LastFailure { get; private set; }
 
     /// <summary>Cancelled when the channel is shut down. Must be read before <see cref="Dispose"/>.</summary>
     public CancellationToken ShutdownToken => _shutdown.Token;
@@ -63,26 +84,37 @@ internal sealed class Subchannel(
             : new ValueTask<Connection>(Connect(isWaitForReady));
     }
 
+    /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
+    public Task WhenNotAsync(ConnectivityState last, CancellationToken cancellationToken)
+    {
+        lock (_gate)
+        {
+            if (_state != last)
+            {
+                return Task.CompletedTask;
+            }
+
+            _change ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return _change.Task.WaitAsync(cancellationToken);
+        }
+    }
+
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_isShutDown, owner);
+    public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
     /// <returns>The live connections; none is added afterwards.</returns>
     public Connection[] ShutDown()
     {
         Connection[] live;
-        TaskCompletionSource<Connection>? waiting;
         lock (_gate)
         {
-            _isShutDown = true;
-            waiting = _ready;
-            _ready = null;
+            Enter(ConnectivityState.Shutdown);
+            EndWaits(source => Fail(source, Disposed()));
             live = [.. _live];
         }
 
-        Connectivity.Set(ConnectivityState.Shutdown);
         _shutdown.Cancel();
-        Fail(waiting, Disposed());
         return live;
     }
 
@@ -92,76 +124,52 @@ internal sealed class Subchannel(
     {
         lock (_gate)
         {
-            if (_isShutDown)
+            switch (_state)
             {
-                return Task.FromException<Connection>(Disposed());
+                case ConnectivityState.Shutdown:
+                    return Task.FromException<Connection>(Disposed());
+
+                case ConnectivityState.Ready when _current is { IsOpenForCalls: true } current:
+                    return Task.FromResult(current);
+
+                case ConnectivityState.Idle or ConnectivityState.Ready:
+                    _current = null;
+                    Enter(ConnectivityState.Connecting);
+
+                    // On the thread pool: independent of the caller's synchronization context, without blocking it.
+                    CancellationToken shutdown = _shutdown.Token;
+                    _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
+                    return Join(ref isWaitForReady ? ref _ready : ref _attempt);
+
+                // A missing listener is detected within microseconds, so a call does not fail with a result from before
+                // it was made: it ends the pause or, during an attempt, waits for one more.
+                case ConnectivityState.TransientFailure when !isWaitForReady:
+                    if (LastFailure!.Failure != ConnectFailure.NotListening)
+                    {
+                        return Task.FromException<Connection>(LastFailure);
+                    }
+
+                    Enter(ConnectivityState.Connecting);
+                    _pause!.TrySetResult();
+                    return Join(ref _attempt);
+
+                default:
+                    return Join(ref isWaitForReady ? ref _ready : ref _next);
             }
-
-            if (_current is { IsOpenForCalls: true } current)
-            {
-                return Task.FromResult(current);
-            }
-
-            if (!_isTrying)
-            {
-                _isTrying = true;
-                _current = null;
-                BeginAttempt(NewSource());
-
-                // On the thread pool: independent of the caller's synchronization context, and without blocking it.
-                CancellationToken shutdown = _shutdown.Token;
-                _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
-                return (isWaitForReady ? _ready ??= NewSource() : _attempt!).Task;
-            }
-
-            return isWaitForReady ? (_ready ??= NewSource()).Task : Join();
         }
-    }
-
-    // Under the gate, during an attempt or a pause. A missing listener is detected within microseconds, so a call does
-    // not fail with a result from before it was made: it waits for one more attempt, or ends the pause.
-    private Task<Connection> Join()
-    {
-        if (_attempt is not null)
-        {
-            return (_next ??= NewSource()).Task;
-        }
-
-        ConnectException failure = Connectivity.LastFailure!;
-        if (failure.Failure != ConnectFailure.NotListening)
-        {
-            return Task.FromException<Connection>(failure);
-        }
-
-        BeginAttempt(NewSource());
-        _pause!.TrySetResult();
-        return _attempt!.Task;
     }
 
     private async Task TryUntilReadyAsync(CancellationToken shutdown)
     {
-        for (int failures = 1; ; failures++)
+        for (int failures = 1; await TryOnceAsync(shutdown).ConfigureAwait(false) is { } failure; failures++)
         {
-            ConnectException? failure = await TryOnceAsync(shutdown).ConfigureAwait(false);
-            if (failure is null)
+            if (OnConnectFailed(failure) is { } pause)
             {
-                return;
-            }
-
-            if (OnConnectFailed(failure) is not { } pause)
-            {
-                continue;
-            }
-
-            using var end = CancellationTokenSource.CreateLinkedTokenSource(shutdown);
-            TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
-            await Task.WhenAny(pause, Task.Delay(length, end.Token)).ConfigureAwait(false);
-            await end.CancelAsync().ConfigureAwait(false);
-            lock (_gate)
-            {
-                if (_attempt is null)
+                TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
+                await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                lock (_gate)
                 {
-                    BeginAttempt(NewSource());
+                    Enter(ConnectivityState.Connecting);
                 }
             }
         }
@@ -184,16 +192,16 @@ internal sealed class Subchannel(
             exception.Publisher = publisher;
             return exception;
         }
-        catch (OperationCanceledException)
-        {
-            EndTrying(source => Fail(source, Disposed()));
-            return null;
-        }
         catch (Exception exception)
         {
             // A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries.
-            Connectivity.Set(ConnectivityState.Idle);
-            EndTrying(source => Fail(source, exception));
+            // After a shutdown no call waits.
+            lock (_gate)
+            {
+                Enter(ConnectivityState.Idle);
+                EndWaits(source => Fail(source, exception));
+            }
+
             return null;
         }
     }
@@ -203,55 +211,27 @@ internal sealed class Subchannel(
         bool isRequested;
         lock (_gate)
         {
-            isRequested = !_isShutDown;
+            isRequested = _state != ConnectivityState.Shutdown;
             if (isRequested)
             {
                 _live.Add(connection);
                 _current = connection;
-                Connectivity.LastFailure = null;
-                Connectivity.Set(ConnectivityState.Ready);
+                LastFailure = null;
+                Enter(ConnectivityState.Ready);
             }
         }
 
         connection.Start();
-        if (isRequested)
-        {
-            _ = ForgetWhenClosedAsync(connection);
-            EndTrying(source => source.SetResult(connection));
-        }
-        else
+        if (!isRequested)
         {
             connection.Close(ChannelDisposed);
-            EndTrying(source => Fail(source, Disposed()));
+            return;
         }
-    }
 
-    // Under the gate.
-    private void BeginAttempt(TaskCompletionSource<Connection> attempt)
-    {
-        _attempt = attempt;
-        Connectivity.Set(ConnectivityState.Connecting);
-    }
-
-    private void EndTrying(Action<TaskCompletionSource<Connection>> tell)
-    {
-        TaskCompletionSource<Connection>?[] waiting;
+        _ = ForgetWhenClosedAsync(connection);
         lock (_gate)
         {
-            Debug.Assert(_attempt is not null, "Who tries has begun an attempt.");
-            waiting = [_attempt, _next, _ready];
-            _attempt = null;
-            _next = null;
-            _ready = null;
-            _isTrying = false;
-        }
-
-        foreach (TaskCompletionSource<Connection>? source in waiting)
-        {
-            if (source is not null)
-            {
-                tell(source);
-            }
+            EndWaits(source => source.SetResult(connection));
         }
     }
 
@@ -261,40 +241,28 @@ internal sealed class Subchannel(
     /// </summary>
     private Task? OnConnectFailed(ConnectException failure)
     {
-        TaskCompletionSource<Connection>? attempt;
-        TaskCompletionSource<Connection>? next;
-        Task? pause = null;
         lock (_gate)
         {
-            attempt = _attempt;
-            next = _next;
-            _attempt = null;
-            _next = null;
-            Connectivity.LastFailure = failure;
-            Connectivity.Set(ConnectivityState.TransientFailure);
-            if (next is not null && failure.Failure == ConnectFailure.NotListening)
+            LastFailure = failure;
+            Enter(ConnectivityState.TransientFailure);
+            Fail(_attempt, failure);
+            (_attempt, _next) = (_next, null);
+            if (_attempt is not null && failure.Failure == ConnectFailure.NotListening)
             {
-                BeginAttempt(next);
-                next = null;
+                Enter(ConnectivityState.Connecting);
+                return null;
             }
-            else
-            {
-                _pause = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-                pause = _pause.Task;
-            }
-        }
 
-        Fail(attempt, failure);
-        Fail(next, failure);
-        return pause;
+            Fail(_attempt, failure);
+            _attempt = null;
+            _pause = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            return _pause.Task;
+        }
     }
 
     private void OnGoAway(Connection connection)
     {
-        lock (_gate)
-        {
-            Leave(connection);
-        }
+        Leave(connection);
 
         // The connection takes no new calls from here on and closes when its live calls have ended.
         _ = CloseWhenDrainedAsync(connection);
@@ -314,22 +282,52 @@ internal sealed class Subchannel(
         lock (_gate)
         {
             _live.Remove(connection);
-            Leave(connection);
         }
+
+        Leave(connection);
     }
 
-    // Under the gate.
     private void Leave(Connection connection)
     {
-        if (_current == connection)
+        lock (_gate)
         {
-            _current = null;
-            Connectivity.Set(ConnectivityState.Idle);
+            if (_current == connection)
+            {
+                _current = null;
+                Enter(ConnectivityState.Idle);
+            }
         }
     }
 
-    private static TaskCompletionSource<Connection> NewSource() =>
-        new(TaskCreationOptions.RunContinuationsAsynchronously);
+    // Under the gate, like the next two; user code that waits continues on the thread pool. A shutdown is final.
+    private void Enter(ConnectivityState state)
+    {
+        if (_state != state && _state != ConnectivityState.Shutdown)
+        {
+            _state = state;
+            _change?.SetResult();
+            _change = null;
+        }
+    }
+
+    private void EndWaits(Action<TaskCompletionSource<Connection>> tell)
+    {
+        foreach (TaskCompletionSource<Connection>? source in new[] { _attempt, _next, _ready })
+        {
+            if (source is not null)
+            {
+                tell(source);
+            }
+        }
+
+        (_attempt, _next, _ready) = (null, null, null);
+    }
+
+    private static Task<Connection> Join(ref TaskCompletionSource<Connection>? source)
+    {
+        source ??= new TaskCompletionSource<Connection>(TaskCreationOptions.RunContinuationsAsynchronously);
+        return source.Task;
+    }
 
     private static void Fail(TaskCompletionSource<Connection>? source, Exception exception)
     {

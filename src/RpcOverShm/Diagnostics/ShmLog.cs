@@ -80,6 +80,10 @@ internal static partial class ShmLog
     public static partial void MessageTooLarge(
         ILogger logger, string method, long size, long limit, string option, string side);
 
+    /// <summary>Logs that one attempt of a retried call is the last one, with the name of the reason.</summary>
+    [LoggerMessage(203, LogLevel.Debug, "{Method} is not retried after attempt {Attempt}: {Reason}.")]
+    public static partial void CallCommitted(ILogger logger, string method, int attempt, string reason);
+
     [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
     public static partial void MethodEndedWithStatus(
         ILogger logger, string method, StatusCode statusCode, Exception exception);

@@ -1,4 +1,5 @@
 using RpcOverShm.Clients;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Retries;
 
@@ -8,11 +9,12 @@ namespace RpcOverShm.Retries;
 /// has already ended. So a call has exactly one outcome, that of one attempt. One lock covers each transition together
 /// with its effect on the retry buffer. Thread-safe; no user code runs under the lock.
 /// </summary>
+/// <param name="method">The method, whose channel logs the commit.</param>
 /// <param name="policy">The retry policy of the method.</param>
 /// <param name="requests">The requests, kept while another attempt may follow.</param>
 /// <param name="begin">Makes the ended attempt of a call that is given up during back-off.</param>
 internal sealed class AttemptState<TResponse>(
-    RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
+    AnsweredMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
 {
     private readonly Lock _gate = new();
@@ -21,6 +23,7 @@ internal sealed class AttemptState<TResponse>(
 
     private Attempt<TResponse>? _inFlight; // null during back-off and after the commit
     private Attempt<TResponse>? _committed;
+    private int _attempts;
     private volatile bool _isGivenUp;
 
     /// <summary>The committed attempt; null before the commit.</summary>
@@ -58,6 +61,7 @@ internal sealed class AttemptState<TResponse>(
             }
 
             _inFlight = attempt;
+            _attempts++;
             return true;
         }
     }
@@ -81,25 +85,31 @@ internal sealed class AttemptState<TResponse>(
     }
 
     /// <summary>Commits an attempt if it is the one in flight.</summary>
-    public void Commit(Attempt<TResponse> attempt)
+    public void Commit(Attempt<TResponse> attempt, CommitReason reason)
     {
         lock (_gate)
         {
-            if (_inFlight == attempt)
+            if (_inFlight != attempt)
             {
-                Settle(attempt);
+                return;
             }
+
+            Settle(attempt);
         }
+
+        Log(reason);
     }
 
     /// <summary>Ends the call from this side, unless it has ended. Commits an attempt in any case.</summary>
-    public void GiveUp(CallOutcome end)
+    public void GiveUp(CommitReason reason, CallOutcome end)
     {
         Attempt<TResponse> attempt;
+        bool isCommit;
         lock (_gate)
         {
             _isGivenUp = true;
-            if (_committed is null)
+            isCommit = _committed is null;
+            if (isCommit)
             {
                 Settle(_inFlight is not null && IsEndedBy(end, _inFlight) ? _inFlight : MakeEnded(end));
             }
@@ -108,7 +118,15 @@ internal sealed class AttemptState<TResponse>(
         }
 
         attempt.Call.Finish(end, isCancel: true);
+        if (isCommit)
+        {
+            Log(reason);
+        }
     }
+
+    // Outside the gate: a logger is user code.
+    private void Log(CommitReason reason) =>
+        ShmLog.CallCommitted(method.Settings.Logger, method.Name, _attempts, reason.ToString());
 
     // Whether the attempt in flight supplies the call's outcome. An attempt that ended earlier keeps its own outcome,
     // unless that is a retryable failure: then the call had not ended.

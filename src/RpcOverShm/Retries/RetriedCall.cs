@@ -9,7 +9,7 @@ namespace RpcOverShm.Retries;
 /// good, or no further one is allowed. That attempt is committed (gRFC A6) and is the call from then on.
 /// <see cref="AttemptState{TResponse}"/> holds the state. Thread-safe.
 /// </summary>
-internal sealed class RetriedCall<TResponse>
+internal sealed class RetriedCall<TResponse> : IPresentedCall
     where TResponse : class
 {
     private readonly RetrySettings _settings;
@@ -24,6 +24,7 @@ internal sealed class RetriedCall<TResponse>
 
     /// <param name="settings">The retry settings of the channel.</param>
     /// <param name="policy">The retry policy of the method.</param>
+    /// <param name="method">The method.</param>
     /// <param name="options">The options of the caller.</param>
     /// <param name="requests">The retry buffer: a stream of requests, or the size of a single one.</param>
     /// <param name="begin">Makes an attempt.</param>
@@ -31,6 +32,7 @@ internal sealed class RetriedCall<TResponse>
     public RetriedCall(
         RetrySettings settings,
         RetryPolicy policy,
+        AnsweredMethod<TResponse> method,
         in CallOptions options,
         RetryBuffer requests,
         AttemptFactory<TResponse> begin,
@@ -40,7 +42,7 @@ internal sealed class RetriedCall<TResponse>
         _policy = policy;
         _requests = requests;
         _begin = begin;
-        _state = new AttemptState<TResponse>(policy, requests, begin);
+        _state = new AttemptState<TResponse>(method, policy, requests, begin);
 
         // The caller may change its metadata after this returns, and later attempts need the original.
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
@@ -49,7 +51,7 @@ internal sealed class RetriedCall<TResponse>
             _expiry = CallTimeout.Of(options) is { } timeout ? new RetryDeadline(timeout, TimeProvider.System) : null;
             if (end is not null)
             {
-                _state.GiveUp(end);
+                _state.GiveUp(CommitReason.NotSent, end);
             }
             else
             {
@@ -75,7 +77,6 @@ internal sealed class RetriedCall<TResponse>
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.");
 
-    /// <summary>Whether the caller has disposed the call, before or after its end.</summary>
     public bool IsDisposed => _isDisposed;
 
     /// <summary>Returns the committed attempt, once there is one.</summary>
@@ -83,10 +84,12 @@ internal sealed class RetriedCall<TResponse>
 
     public Task<Metadata> GetHeadersAsync() => TakeHeadersAsync().Observed();
 
-    /// <summary>Writes a request. Completes when an attempt has taken the request, or fails with the call.</summary>
-    public Task WriteAsync(SerializedMessage message, WriteOptions? options)
+    public Exception ToException() => _state.Committed!.Call.ToException();
+
+    /// <summary>Writes a request; see <see cref="RetryBuffer.WriteAsync"/>.</summary>
+    public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
-        Task written = _requests.WriteAsync(message, options);
+        Task<bool> written = _requests.WriteAsync(message, options);
         CommitIfOverflowing();
         return written;
     }
@@ -97,16 +100,16 @@ internal sealed class RetriedCall<TResponse>
     public void Dispose()
     {
         _isDisposed = true;
-        _state.GiveUp(CallOutcome.Disposed);
+        _state.GiveUp(CommitReason.Cancelled, CallOutcome.Disposed);
     }
 
-    /// <summary>Ends the call because a token of the caller was cancelled.</summary>
-    public void Cancel(CancellationToken by) => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientCancelled, by));
+    public void Cancel(CancellationToken by) =>
+        _state.GiveUp(CommitReason.Cancelled, CallOutcome.Local(StatusMapping.ClientCancelled, by));
 
     /// <summary>Ends the call because a request can't be sent. Returns the exception for the caller to throw.</summary>
     public RpcException Fail(in Status status)
     {
-        _state.GiveUp(CallOutcome.Local(status));
+        _state.GiveUp(CommitReason.NotSent, CallOutcome.Local(status));
         return new RpcException(status);
     }
 
@@ -135,7 +138,7 @@ internal sealed class RetriedCall<TResponse>
         await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (attempt.Call.IsAnswered)
         {
-            _state.Commit(attempt);
+            _state.Commit(attempt, CommitReason.Answered);
         }
     }
 
@@ -145,40 +148,49 @@ internal sealed class RetriedCall<TResponse>
         for (int attempts = 1; attempt is not null; attempts++)
         {
             await attempt.SettleAsync().ConfigureAwait(false);
-            if (GetBackoff(attempt, attempts) is not { } pause || !_state.TryPause(attempt))
+            TimeSpan? pause = GetBackoff(attempt, attempts, out CommitReason reason);
+            if (pause is null || !_state.TryPause(attempt))
             {
-                _state.Commit(attempt);
+                _state.Commit(attempt, pause is null ? reason : CommitReason.BufferFull);
                 await RecordSuccessAsync(attempt).ConfigureAwait(false);
                 return;
             }
 
             // Nobody reads a failed stream to its end. Finishing the call releases its timer and token registration.
             attempt.Call.Finish(attempt.Call.WaitForEnd()!, isCancel: false);
-            await PauseAsync(pause).ConfigureAwait(false);
+            await PauseAsync(pause.Value).ConfigureAwait(false);
             attempt = BeginNext(attempts);
         }
     }
 
-    /// <summary>Returns the back-off before the next attempt; null if this attempt is the last one.</summary>
-    private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts)
+    /// <summary>Returns the back-off before the next attempt; null, and a reason, if this attempt is the last.</summary>
+    private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts, out CommitReason reason)
     {
-        bool isGivenUp = _state.IsGivenUp || _options.CancellationToken.IsCancellationRequested
-            || _expiry?.Remaining <= TimeSpan.Zero;
-        return isGivenUp || attempt.Call.WaitForEnd() is not { IsOk: false } failure
-            ? null
-            : RetryDecision.GetBackoff(_policy, _settings.Throttle, failure, attempts);
+        reason = CommitReason.Answered;
+        if (attempt.Call.WaitForEnd() is not { IsOk: false } failure)
+        {
+            return null;
+        }
+
+        reason = _expiry?.Remaining <= TimeSpan.Zero ? CommitReason.DeadlineExceeded : CommitReason.Cancelled;
+        return reason == CommitReason.DeadlineExceeded || _state.IsGivenUp
+            || _options.CancellationToken.IsCancellationRequested
+                ? null
+                : _policy.GetBackoff(_settings.Throttle, failure, attempts, out reason);
     }
 
     // Ends early if the call is given up: by a token of the caller, its deadline, Dispose or the channel's shutdown.
     private async Task PauseAsync(TimeSpan pause)
     {
         using CancellationTokenRegistration cancellation = _options.CancellationToken.UnsafeRegister(
-            static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), this);
+            CallPresentation.Cancel, this);
         using CancellationTokenRegistration shutdown = _settings.ChannelShutdown.UnsafeRegister(
-            static state => ((AttemptState<TResponse>)state!).GiveUp(CallOutcome.Local(StatusMapping.Disposed)),
+            static state => ((AttemptState<TResponse>)state!).GiveUp(
+                CommitReason.Cancelled, CallOutcome.Local(StatusMapping.Disposed)),
             _state);
         using CallDeadline? deadline = _expiry is null ? null : new CallDeadline(
-            _expiry.Remaining, () => _state.GiveUp(CallOutcome.Local(StatusMapping.ClientDeadline)));
+            _expiry.Remaining,
+            () => _state.GiveUp(CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadline)));
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
@@ -197,7 +209,7 @@ internal sealed class RetriedCall<TResponse>
         catch (Exception exception)
         {
             // The channel was shut down during the back-off, or an input of the call is unusable by now.
-            _state.GiveUp(CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
+            _state.GiveUp(CommitReason.NotSent, CallOutcome.Local(StatusMapping.FromStartFailure(exception)));
             return null;
         }
     }
@@ -248,7 +260,7 @@ internal sealed class RetriedCall<TResponse>
     {
         if (_requests.IsOverflowing && _state.InFlight is { } attempt)
         {
-            _state.Commit(attempt);
+            _state.Commit(attempt, CommitReason.BufferFull);
         }
     }
 
@@ -263,30 +275,4 @@ internal sealed class RetriedCall<TResponse>
             }
         }
     }
-}
-
-/// <summary>The delegates that gRPC's call objects need. They take the call as state, so each is made once.</summary>
-internal static class RetriedAccess<TResponse>
-    where TResponse : class
-{
-    public static readonly Func<object, Task<Metadata>> GetHeaders = static call => Of(call).GetHeadersAsync();
-
-    public static readonly Func<object, Status> GetStatus = static call => Of(call).Status;
-
-    public static readonly Func<object, Metadata> GetTrailers = static call => Of(call).Trailers;
-
-    public static readonly Action<object> Dispose = static call => Of(call).Dispose();
-
-    private static RetriedCall<TResponse> Of(object call) => (RetriedCall<TResponse>)call;
-}
-
-/// <summary>A method with its retry policy.</summary>
-/// <param name="Policy">The retry policy; null if failures are final.</param>
-/// <param name="Raw">The method that attempts call, whose requests are already serialised.</param>
-internal sealed record RetriedMethod<TResponse>(RetryPolicy? Policy, Method<SerializedMessage, TResponse> Raw)
-    where TResponse : class
-{
-    public static RetriedMethod<TResponse> Of<TRequest>(Method<TRequest, TResponse> method, RetryPolicy? policy) =>
-        new(policy, new Method<SerializedMessage, TResponse>(
-            method.Type, method.ServiceName, method.Name, SerializedMessage.Marshaller, method.ResponseMarshaller));
 }

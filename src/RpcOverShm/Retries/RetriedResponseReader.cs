@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
@@ -27,8 +28,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
     private async Task<bool> MoveFirstAsync(CancellationToken cancellationToken)
     {
         Attempt<TResponse> attempt;
-        using (cancellationToken.UnsafeRegister(
-            static (call, by) => ((RetriedCall<TResponse>)call!).Cancel(by), call))
+        using (cancellationToken.UnsafeRegister(CallPresentation.Cancel, call))
         {
             attempt = await call.WhenCommittedAsync().ConfigureAwait(false);
         }
@@ -41,7 +41,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
         catch (ObjectDisposedException)
         {
             // The read began before the call was disposed, so it fails with the call's outcome.
-            throw attempt.Call.ToException();
+            throw call.ToException();
         }
     }
 }

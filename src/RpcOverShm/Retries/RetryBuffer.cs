@@ -34,8 +34,8 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    /// <summary>Adds a request. Completes when an attempt has taken the request, or fails with the call.</summary>
-    public Task WriteAsync(SerializedMessage message, WriteOptions? options)
+    /// <summary>Adds a request. Returns true when an attempt has taken the request, or fails with the call.</summary>
+    public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         var entry = new Entry(message, options);
         TaskCompletionSource? more;
@@ -43,7 +43,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         {
             if (_end is not null)
             {
-                return Task.FromException(_end);
+                return Task.FromException<bool>(_end);
             }
 
             Charge(message.Length);
@@ -139,7 +139,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
             {
                 to.WriteOptions = entry.Options;
                 await to.WriteAsync(entry.Message).ConfigureAwait(false);
-                entry.Written.TrySetResult();
+                entry.Written.TrySetResult(true);
                 RecordSent(sender, next + 1);
             }
 
@@ -254,6 +254,6 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
     private sealed record Entry(SerializedMessage Message, WriteOptions? Options)
     {
-        public TaskCompletionSource Written { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        public TaskCompletionSource<bool> Written { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
     }
 }

@@ -9,205 +9,157 @@ namespace RpcOverShm.Retries;
 /// The call invoker of a channel whose service config has retry policies. A method without a policy goes straight to
 /// the inner invoker.
 /// </summary>
-/// <param name="invoker">The inner invoker.</param>
-/// <param name="retries">The retry settings of the channel.</param>
-/// <param name="limitBytes">The maximum size of a request in bytes; null for no limit.</param>
-internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings retries, int? limitBytes) : CallInvoker
+internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings retries) : CallInvoker
 {
+    private static readonly object s_withoutPolicy = new();
+
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         Find(method) is null
             ? invoker.BlockingUnaryCall(method, host, options, request)
-            : Block(method, host, options, request);
+            : CredentialedCalls.Block(this, method, host, options, request);
 
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
-        Find(method) is { } retried
-            ? RetryUnary(retried, method, host, options, request)
-            : invoker.AsyncUnaryCall(method, host, options, request);
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncUnaryCall(method, host, options, request);
+        }
+
+        RetriedCall<TResponse> call = Start(retried, isStream: false, invoker.Bind(method), host, options, request);
+        return CallPresentation.Unary(call, call.ResponseAsync);
+    }
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
-        Find(method) is { } retried
-            ? RetryServerStream(retried, method, host, options, request)
-            : invoker.AsyncServerStreamingCall(method, host, options, request);
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncServerStreamingCall(method, host, options, request);
+        }
+
+        RetriedCall<TResponse> call = Start(retried, isStream: true, invoker.Bind(method), host, options, request);
+        return CallPresentation.ServerStream(call, new RetriedResponseReader<TResponse>(call));
+    }
 
     public override AsyncClientStreamingCall<TRequest, TResponse> AsyncClientStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
-        Find(method) is { } retried
-            ? RetryClientStream(retried, method, host, options)
-            : invoker.AsyncClientStreamingCall(method, host, options);
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncClientStreamingCall(method, host, options);
+        }
+
+        RetriedRequestWriter<TRequest, TResponse> requests = StartStream(
+            retried, isStream: false, invoker.Bind(method), host, options, out RetriedCall<TResponse> call);
+        return CallPresentation.ClientStream(call, requests, call.ResponseAsync);
+    }
 
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options) =>
-        Find(method) is { } retried
-            ? RetryDuplex(retried, method, host, options)
-            : invoker.AsyncDuplexStreamingCall(method, host, options);
+        Method<TRequest, TResponse> method, string? host, CallOptions options)
+    {
+        if (Find(method) is not { } retried)
+        {
+            return invoker.AsyncDuplexStreamingCall(method, host, options);
+        }
 
-    // Separate methods: the closure of a lambda is allocated when its method begins, which would burden calls that are
-    // not retried.
-    private AsyncUnaryCall<TResponse> RetryUnary<TRequest, TResponse>(
+        RetriedRequestWriter<TRequest, TResponse> requests = StartStream(
+            retried, isStream: true, invoker.Bind(method), host, options, out RetriedCall<TResponse> call);
+        return CallPresentation.Duplex(call, requests, new RetriedResponseReader<TResponse>(call));
+    }
+
+    /// <summary>Starts a call with one request. If that can't be serialised, the call has ended.</summary>
+    private RetriedCall<TResponse> Start<TRequest, TResponse>(
         RetriedMethod<TResponse> retried,
-        Method<TRequest, TResponse> method,
+        bool isStream,
+        ClientMethod<TRequest, TResponse> method,
         string? host,
         CallOptions options,
         TRequest request)
         where TRequest : class
         where TResponse : class
     {
-        SerializedMessage? message = Serialize(method, request, out RetryBuffer log, out CallOutcome? failure);
-        RetriedCall<TResponse> call = Start(
-            retried,
-            options,
-            log,
-            (attempt, end) =>
-            {
-                SingleResponseCall<TResponse> made = invoker.StartUnary(retried.Raw, host, attempt, message!, end);
-                return new Attempt<TResponse>(made, made.ResponseAsync, Responses: null, Requests: null);
-            },
-            failure);
-        return new AsyncUnaryCall<TResponse>(
-            call.ResponseAsync,
-            RetriedAccess<TResponse>.GetHeaders,
-            RetriedAccess<TResponse>.GetStatus,
-            RetriedAccess<TResponse>.GetTrailers,
-            RetriedAccess<TResponse>.Dispose,
-            call);
-    }
-
-    private AsyncServerStreamingCall<TResponse> RetryServerStream<TRequest, TResponse>(
-        RetriedMethod<TResponse> retried,
-        Method<TRequest, TResponse> method,
-        string? host,
-        CallOptions options,
-        TRequest request)
-        where TRequest : class
-        where TResponse : class
-    {
-        SerializedMessage? message = Serialize(method, request, out RetryBuffer log, out CallOutcome? failure);
-        RetriedCall<TResponse> call = Start(
-            retried,
-            options,
-            log,
-            (attempt, end) =>
-            {
-                StreamResponseCall<TResponse> made = invoker.StartServerStream(
-                    retried.Raw, host, attempt, message!, end);
-                return new Attempt<TResponse>(made, Response: null, made.Responses, Requests: null);
-            },
-            failure);
-        return new AsyncServerStreamingCall<TResponse>(
-            new RetriedResponseReader<TResponse>(call),
-            RetriedAccess<TResponse>.GetHeaders,
-            RetriedAccess<TResponse>.GetStatus,
-            RetriedAccess<TResponse>.GetTrailers,
-            RetriedAccess<TResponse>.Dispose,
-            call);
-    }
-
-    private AsyncClientStreamingCall<TRequest, TResponse> RetryClientStream<TRequest, TResponse>(
-        RetriedMethod<TResponse> retried,
-        Method<TRequest, TResponse> method,
-        string? host,
-        CallOptions options)
-        where TRequest : class
-        where TResponse : class
-    {
-        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
-        RetriedCall<TResponse> call = Start<TResponse>(
-            retried,
-            options,
-            new RetryBuffer(retries.Budget),
-            (attempt, end) =>
-            {
-                SingleResponseCall<TResponse> made = invoker.StartClientStream(
-                    retried.Raw, host, attempt, end, out RequestStreamWriter<SerializedMessage> requests);
-                return new Attempt<TResponse>(made, made.ResponseAsync, Responses: null, requests);
-            },
-            failure: null);
-        return new AsyncClientStreamingCall<TRequest, TResponse>(
-            Writer(call, marshaller, options),
-            call.ResponseAsync,
-            RetriedAccess<TResponse>.GetHeaders,
-            RetriedAccess<TResponse>.GetStatus,
-            RetriedAccess<TResponse>.GetTrailers,
-            RetriedAccess<TResponse>.Dispose,
-            call);
-    }
-
-    private AsyncDuplexStreamingCall<TRequest, TResponse> RetryDuplex<TRequest, TResponse>(
-        RetriedMethod<TResponse> retried,
-        Method<TRequest, TResponse> method,
-        string? host,
-        CallOptions options)
-        where TRequest : class
-        where TResponse : class
-    {
-        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
-        RetriedCall<TResponse> call = Start<TResponse>(
-            retried,
-            options,
-            new RetryBuffer(retries.Budget),
-            (attempt, end) =>
-            {
-                StreamResponseCall<TResponse> made = invoker.StartDuplex(
-                    retried.Raw, host, attempt, end, out RequestStreamWriter<SerializedMessage> requests);
-                return new Attempt<TResponse>(made, Response: null, made.Responses, requests);
-            },
-            failure: null);
-        return new AsyncDuplexStreamingCall<TRequest, TResponse>(
-            Writer(call, marshaller, options),
-            new RetriedResponseReader<TResponse>(call),
-            RetriedAccess<TResponse>.GetHeaders,
-            RetriedAccess<TResponse>.GetStatus,
-            RetriedAccess<TResponse>.GetTrailers,
-            RetriedAccess<TResponse>.Dispose,
-            call);
-    }
-
-    private TResponse Block<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
-        where TRequest : class
-        where TResponse : class =>
-        CredentialedCalls.Block(() => AsyncUnaryCall(method, host, options, request));
-
-    private RetriedCall<TResponse> Start<TResponse>(
-        RetriedMethod<TResponse> method,
-        in CallOptions options,
-        RetryBuffer log,
-        AttemptFactory<TResponse> begin,
-        CallOutcome? failure)
-        where TResponse : class =>
-        new(retries, method.Policy!, options, log, begin, failure);
-
-    private RetriedRequestWriter<TRequest, TResponse> Writer<TRequest, TResponse>(
-        RetriedCall<TResponse> call, Marshaller<TRequest> marshaller, in CallOptions options)
-        where TRequest : class
-        where TResponse : class =>
-        new(call, marshaller, limitBytes) { WriteOptions = options.WriteOptions };
-
-    /// <summary>Serialises the request for all attempts. Returns null, and a failure, if it can't be sent.</summary>
-    private SerializedMessage? Serialize<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, TRequest request, out RetryBuffer log, out CallOutcome? failure)
-        where TRequest : class
-        where TResponse : class
-    {
-        log = new RetryBuffer(retries.Budget);
-        failure = null;
-        Marshaller<TRequest> marshaller = invoker.Bind(method).RequestMarshaller;
+        var requests = new RetryBuffer(retries.Budget);
+        SerializedMessage? message = null;
+        CallOutcome? failure = null;
         try
         {
-            var message = SerializedMessage.Of(marshaller, request, limitBytes);
-            log.Keep(message);
-            return message;
+            message = SerializedMessage.Of(method.RequestMarshaller, request, method.Settings.MaxSendMessageBytes);
+            requests.Keep(message);
         }
         catch (Exception exception)
         {
             failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception));
-            return null;
         }
+
+        return new RetriedCall<TResponse>(
+            retries,
+            retried.Policy,
+            retried.Raw,
+            options,
+            requests,
+            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message, end),
+            failure);
+    }
+
+    private RetriedRequestWriter<TRequest, TResponse> StartStream<TRequest, TResponse>(
+        RetriedMethod<TResponse> retried,
+        bool isStream,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        CallOptions options,
+        out RetriedCall<TResponse> call)
+        where TRequest : class
+        where TResponse : class
+    {
+        call = new RetriedCall<TResponse>(
+            retries,
+            retried.Policy,
+            retried.Raw,
+            options,
+            new RetryBuffer(retries.Budget),
+            (attempt, end) => Begin(retried.Raw, isStream, host, attempt, message: null, end),
+            end: null);
+        return new RetriedRequestWriter<TRequest, TResponse>(call, method) { WriteOptions = options.WriteOptions };
+    }
+
+    /// <summary>Makes an attempt.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="isStream">Whether the responses are a stream.</param>
+    /// <param name="host">The authority that the caller has set; null for none.</param>
+    /// <param name="options">The options of the attempt.</param>
+    /// <param name="message">The single request; null for a stream of requests.</param>
+    /// <param name="end">The outcome of an attempt that has already ended and is not sent; null to send it.</param>
+    private Attempt<TResponse> Begin<TResponse>(
+        ClientMethod<SerializedMessage, TResponse> method,
+        bool isStream,
+        string? host,
+        in CallOptions options,
+        SerializedMessage? message,
+        CallOutcome? end)
+        where TResponse : class
+    {
+        var single = isStream ? null : new SingleResponseCall<TResponse>(method, waiter: null);
+        var stream = isStream ? new StreamResponseCall<TResponse>(method) : null;
+        ClientCall call = (ClientCall?)single ?? stream!;
+        RequestStreamWriter<SerializedMessage>? requests = null;
+        if (end is not null)
+        {
+            call.Finish(end, isCancel: false);
+        }
+        else if (message is null)
+        {
+            requests = invoker.StartStream(call, method, host, options);
+        }
+        else
+        {
+            _ = invoker.Start(call, method, host, options, message);
+        }
+
+        return new Attempt<TResponse>(call, single?.ResponseAsync, stream?.Responses, requests);
     }
 
     /// <summary>Returns the method with its retry policy; null if it has none.</summary>
@@ -217,12 +169,27 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
     {
         object found = _methods.TryGetValue(method, out object? known)
             ? known
-            : Make(method);
-        return (RetriedMethod<TResponse>)found is { Policy: not null } retried ? retried : null;
+            : _methods.GetOrAdd(method, Make(method));
+        return found as RetriedMethod<TResponse>;
     }
 
     private object Make<TRequest, TResponse>(Method<TRequest, TResponse> method)
         where TRequest : class
-        where TResponse : class =>
-        _methods.GetValue(method, _ => RetriedMethod<TResponse>.Of(method, retries.Find(method)));
+        where TResponse : class
+    {
+        if (retries.Find(method) is not { } policy)
+        {
+            return s_withoutPolicy;
+        }
+
+        var raw = new Method<SerializedMessage, TResponse>(
+            method.Type, method.ServiceName, method.Name, SerializedMessage.Marshaller, method.ResponseMarshaller);
+        return new RetriedMethod<TResponse>(policy, invoker.Bind(raw));
+    }
 }
+
+/// <summary>A method with its retry policy.</summary>
+/// <param name="Policy">The retry policy.</param>
+/// <param name="Raw">The method that attempts call, whose requests are already serialised.</param>
+internal sealed record RetriedMethod<TResponse>(RetryPolicy Policy, ClientMethod<SerializedMessage, TResponse> Raw)
+    where TResponse : class;

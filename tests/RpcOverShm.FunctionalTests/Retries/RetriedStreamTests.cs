@@ -174,6 +174,7 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(rig.Client.UnaryAsync(Payloads.OfSize(5000)));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(rig.Log.Of(203).Single().Message, Does.EndWith(" is not retried after attempt 0: NotSent."));
     }
 
     private static RpcException Unavailable(Metadata? trailers = null) =>

@@ -10,6 +10,7 @@ namespace RpcOverShm.Tests.Retries;
 public class RetriedCallTests
 {
     private const int MostBytes = 100;
+    private const int CallCommitted = 203;
 
     private static readonly CallOutcome s_refusal = CallOutcome.FromServer(
         new Status(StatusCode.Unavailable, "not now"), new Metadata { { RetryPolicy.PushbackKey, "0" } });
@@ -23,9 +24,40 @@ public class RetriedCallTests
         Budget = new RetryBudget(wholeBytes: null, MostBytes),
     };
 
-    private readonly LooseMethod _method = new();
+    private readonly LogGuard _log = new();
+    private readonly LooseMethod _method;
     private readonly Queue<Func<Attempt<string>>> _attempts = [];
     private int _made;
+
+    public RetriedCallTests() => _method = new LooseMethod(_log);
+
+    [TestCase(StatusCode.OK, null, 3, nameof(CommitReason.Answered))]
+    [TestCase(StatusCode.NotFound, null, 3, nameof(CommitReason.StatusNotRetryable))]
+    [TestCase(StatusCode.Unavailable, "-1", 3, nameof(CommitReason.RefusedByServer))]
+    [TestCase(StatusCode.Unavailable, "0", 1, nameof(CommitReason.AttemptsUsedUp))]
+    [TestCase(StatusCode.Unavailable, "0", 3, nameof(CommitReason.Throttled))]
+    public async Task Commit_OfTheFirstAttempt_IsLoggedWithItsReason(
+        StatusCode status, string? pushback, int maxAttempts, string reason)
+    {
+        Metadata trailers = pushback is null ? [] : new Metadata { { RetryPolicy.PushbackKey, pushback } };
+        TaskCompletionSource<string> response = Add(EndedAs(CallOutcome.FromServer(new Status(status, ""), trailers)));
+        bool isThrottled = reason == nameof(CommitReason.Throttled);
+        Start(maxAttempts, isThrottled ? new RetryThrottle(maxTokens: 1, tokenRatio: 1) : null);
+
+        response.SetResult("");
+        await _log.WaitForAsync(CallCommitted);
+
+        Assert.That(CommitLog(), Is.EqualTo($"/loose/method is not retried after attempt 1: {reason}."));
+    }
+
+    [Test]
+    public void Deadline_ThatHasPassed_IsLoggedAsTheReason()
+    {
+        Add(EndedAs(s_refusal)).SetResult("");
+        Start(options: new CallOptions(deadline: DateTime.MinValue));
+
+        Assert.That(async () => (await _log.WaitForAsync(CallCommitted)).Message, Does.EndWith("DeadlineExceeded."));
+    }
 
     [TestCase(1)]
     [TestCase(3)]
@@ -43,6 +75,7 @@ public class RetriedCallTests
             .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Cancelled));
         Assert.That((call.Status, call.IsDisposed), Is.EqualTo((early, true)));
         Assert.That(_made, Is.EqualTo(1));
+        Assert.That(CommitLog(), Does.EndWith("Cancelled."));
     }
 
     [Test]
@@ -130,6 +163,7 @@ public class RetriedCallTests
 
         Assert.That(before, Is.EqualTo((false, MostBytes)));
         Assert.That(after, Is.EqualTo((true, 0)));
+        Assert.That(CommitLog(), Does.EndWith("BufferFull."));
         Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>()
             .With.Property(nameof(RpcException.StatusCode)).EqualTo(StatusCode.Unavailable));
         Assert.That(_made, Is.EqualTo(1));
@@ -185,6 +219,8 @@ public class RetriedCallTests
 
     private static SerializedMessage MessageOf(int bytes) => new(new byte[bytes]);
 
+    private string CommitLog() => _log.Of(CallCommitted).Single().Message;
+
     private SingleResponseCall<string> Unsent() => new(_method, waiter: null);
 
     private SingleResponseCall<string> EndedAs(CallOutcome end)
@@ -202,7 +238,8 @@ public class RetriedCallTests
         return response;
     }
 
-    private RetriedCall<string> Start(int maxAttempts = 3)
+    private RetriedCall<string> Start(
+        int maxAttempts = 3, RetryThrottle? throttle = null, CallOptions options = default)
     {
         var policy = new RetryPolicy(
             maxAttempts,
@@ -210,7 +247,9 @@ public class RetriedCallTests
             MaxBackoff: TimeSpan.FromHours(1),
             Multiplier: 1,
             new HashSet<StatusCode> { StatusCode.Unavailable });
-        return new RetriedCall<string>(_settings, policy, default, new RetryBuffer(_settings.Budget), Make, end: null);
+        RetrySettings settings = _settings with { Throttle = throttle };
+        return new RetriedCall<string>(
+            settings, policy, _method, options, new RetryBuffer(settings.Budget), Make, end: null);
     }
 
     private Attempt<string> Make(CallOptions options, CallOutcome? end)

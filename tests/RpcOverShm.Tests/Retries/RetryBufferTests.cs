@@ -85,5 +85,5 @@ public class RetryBufferTests
         }
     }
 
-    private Task Write(int bytes) => _log.WriteAsync(new SerializedMessage(new byte[bytes]), options: null);
+    private Task<bool> Write(int bytes) => _log.WriteAsync(new SerializedMessage(new byte[bytes]), options: null);
 }
