@@ -4,7 +4,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>Frames of a server that come too early, too late or not at all.</summary>
-internal sealed class GuessedIdTests() : RigFixture(RigKind.Shm)
+internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;
 
