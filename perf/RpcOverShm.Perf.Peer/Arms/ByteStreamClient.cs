@@ -73,9 +73,16 @@ internal sealed class ByteStreamClient(ByteStreamArm arm, string place) : IArmCl
         public async Task ReceiveAsync(long messages, int sizeBytes, PumpSink sink)
         {
             await frames.WriteAsync(ByteStreamServer.Order(messages, sizeBytes));
-            while (sink.Taken < messages && await frames.TryReadAsync())
+            while (sink.Taken < messages)
             {
-                sink.Take(frames.Payload);
+                if (frames.TryTake())
+                {
+                    sink.Take(frames.Payload);
+                }
+                else if (!frames.Add(await frames.ReadAsync()))
+                {
+                    return;
+                }
             }
         }
     }

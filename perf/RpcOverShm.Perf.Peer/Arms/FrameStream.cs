@@ -32,35 +32,40 @@ internal sealed class FrameStream(Stream stream, CallerKind caller)
     {
         while (!_frames.TryTakeBytes(target))
         {
-            if (!Added(await ReadAsync()))
+            if (!Add(await ReadAsync()))
             {
                 return false;
             }
         }
 
         return true;
+    }
+
+    /// <summary>Takes the next frame if all of it was read.</summary>
+    public bool TryTake() => _frames.TryTake();
+
+    /// <summary>Reads as much as there is, for <see cref="Add"/>.</summary>
+    public ValueTask<int> ReadAsync() => caller == CallerKind.Async
+        ? stream.ReadAsync(_frames.Free)
+        : ValueTask.FromResult(stream.Read(_frames.Free.Span));
+
+    /// <summary>Adds bytes that were read; false at the end of the stream.</summary>
+    public bool Add(int count)
+    {
+        _frames.Add(count);
+        return count != 0;
     }
 
     private async ValueTask<bool> ReadAndTakeAsync()
     {
         do
         {
-            if (!Added(await ReadAsync()))
+            if (!Add(await ReadAsync()))
             {
                 return false;
             }
         }
         while (!_frames.TryTake());
         return true;
-    }
-
-    private ValueTask<int> ReadAsync() => caller == CallerKind.Async
-        ? stream.ReadAsync(_frames.Free)
-        : ValueTask.FromResult(stream.Read(_frames.Free.Span));
-
-    private bool Added(int count)
-    {
-        _frames.Add(count);
-        return count != 0;
     }
 }
