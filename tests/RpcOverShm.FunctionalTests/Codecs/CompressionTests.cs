@@ -1,4 +1,3 @@
-using RpcOverShm.Buffers;
 using RpcOverShm.FunctionalTests.Hostile;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;

@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 

@@ -85,7 +85,7 @@ internal sealed class CallBatchTests
     }
 
     private static BatchCallInvoker InvokerOf(SubchannelRig rig, CallBatch batch) =>
-        new(new ShmCallInvoker(rig.Subchannel, LooseMethod.OfNoChannel), batch);
+        new(new ShmCallInvoker(rig.Subchannel, LooseMethod.SettingsWith(new LogGuard())), batch);
 
     private static AsyncUnaryCall<string> Record(BatchCallInvoker invoker, string request) =>
         invoker.AsyncUnaryCall(s_method, host: null, default, request);

@@ -1,5 +1,6 @@
 using System.Text;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Clients;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;

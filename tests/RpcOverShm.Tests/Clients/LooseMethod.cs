@@ -5,10 +5,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Tests.Clients;
 
 /// <summary>A method of no channel: a test sends its calls by hand or not at all, and ends them.</summary>
-internal sealed class LooseMethod()
-    : AnsweredMethod<string>(OfNoChannel, "/loose/method", Marshallers.StringMarshaller)
+internal sealed class LooseMethod(LogGuard? log = null)
+    : AnsweredMethod<string>(SettingsWith(log ?? new LogGuard()), "/loose/method", Marshallers.StringMarshaller)
 {
-    public static ClientSettings OfNoChannel { get; } = new()
+    public static ClientSettings SettingsWith(LogGuard log) => new()
     {
         MaxReceiveMessageBytes = null,
         MaxSendMessageBytes = null,
@@ -19,7 +19,7 @@ internal sealed class LooseMethod()
         Credentials = [],
         Authority = "",
         Scheduling = SchedulingMode.ThreadPool,
-        Logger = new LogGuard(),
+        Logger = log,
     };
 
     /// <summary>Runs in place of a transparent retry; null if the test allows none.</summary>

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using Grpc.Core;
-using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Tests.Links;
@@ -27,7 +26,7 @@ internal sealed class SubchannelTests
         Assert.That(await FailureOf<ConnectException>(second), Is.SameAs(failure));
         Assert.That(await FailureOf<ConnectException>(rig.GetAsync()), Is.SameAs(failure));
         Assert.That(ready.IsCompleted, Is.False);
-        Assert.That(rig.Subchannel.Connectivity.State, Is.EqualTo(ConnectivityState.TransientFailure));
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.TransientFailure));
     }
 
     [Test]
@@ -64,9 +63,9 @@ internal sealed class SubchannelTests
         Assert.That(wasReady, Is.False);
         Assert.That(await ready.Bounded(), Is.SameAs(connection));
         Assert.That(await rig.GetAsync().Bounded(), Is.SameAs(connection));
-        Connectivity connectivity = rig.Subchannel.Connectivity;
         Assert.That(
-            (connectivity.State, connectivity.LastFailure), Is.EqualTo((ConnectivityState.Ready, (object?)null)));
+            (rig.Subchannel.State, rig.Subchannel.LastFailure),
+            Is.EqualTo((ConnectivityState.Ready, (object?)null)));
     }
 
     [Test]
@@ -93,7 +92,7 @@ internal sealed class SubchannelTests
             await FailureOf<ObjectDisposedException>(task);
         }
 
-        Assert.That(rig.Subchannel.Connectivity.State, Is.EqualTo(ConnectivityState.Shutdown));
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Shutdown));
     }
 
     private static async Task<T> FailureOf<T>(Task<Connection> task)

@@ -1,5 +1,6 @@
 using System.Text;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
