@@ -1,3 +1,4 @@
+using Grpc.Core;
 using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
@@ -6,14 +7,11 @@ namespace RpcOverShm.Clients;
 /// The deadline and the caller's token of one call, and a token that is cancelled when the call ends. Only calls that
 /// need one of these have this object. A deadline or token that fires while the call ends finds it ended.
 /// </summary>
-internal sealed class CallCancellation
+internal sealed class CallCancellation(ClientCall call)
 {
-    private readonly ClientCall _call;
     private CallDeadline? _deadline;
     private CancellationTokenRegistration _cancellation;
     private CancellationTokenSource? _ended; // created on first use
-
-    public CallCancellation(ClientCall call) => _call = call;
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public TimeSpan? Remaining => _deadline?.Remaining;
@@ -30,7 +28,7 @@ internal sealed class CallCancellation
                 ended = Interlocked.CompareExchange(ref _ended, made, null) ?? made;
             }
 
-            if (_call.IsFinished)
+            if (call.IsFinished)
             {
                 Fire(ended);
             }
@@ -39,11 +37,31 @@ internal sealed class CallCancellation
         }
     }
 
+    /// <summary>Returns the time left; null without a deadline, zero or less if the deadline has passed.</summary>
+    /// <exception cref="InvalidOperationException">The deadline is neither UTC nor a special value.</exception>
+    public static TimeSpan? TimeoutOf(in CallOptions options)
+    {
+        if (options.Deadline is not { } deadline || deadline == DateTime.MaxValue)
+        {
+            return null;
+        }
+
+        if (deadline == DateTime.MinValue)
+        {
+            return TimeSpan.Zero;
+        }
+
+        return deadline.Kind == DateTimeKind.Utc
+            ? deadline - TimeProvider.System.GetUtcNow().UtcDateTime
+            : throw new InvalidOperationException(
+                "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
+    }
+
     /// <summary>Arms the deadline and the caller's token. The call may end before this returns.</summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
-        _deadline = timeout is { } time ? new CallDeadline(time, _call.OnDeadline) : null;
-        _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, _call);
+        _deadline = timeout is { } time ? new CallDeadline(time, call.OnDeadline) : null;
+        _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
     }
 
     /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>

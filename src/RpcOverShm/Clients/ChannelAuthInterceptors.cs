@@ -10,10 +10,6 @@ internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBa
 {
     private readonly List<AsyncAuthInterceptor> _found = [];
 
-    private ChannelAuthInterceptors()
-    {
-    }
-
     /// <summary>Returns the interceptors of the credentials, in order; none for null.</summary>
     public static IReadOnlyList<AsyncAuthInterceptor> Of(ChannelCredentials? credentials)
     {
@@ -40,4 +36,28 @@ internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBa
         channelCredentials.InternalPopulateConfiguration(this, state);
         _found.AddRange(AuthInterceptors.Of(callCredentials));
     }
+}
+
+/// <summary>Flattens call credentials into the interceptors that add metadata to a call, in order.</summary>
+internal sealed class AuthInterceptors : CallCredentialsConfiguratorBase
+{
+    private readonly List<AsyncAuthInterceptor> _found = [];
+
+    public static IReadOnlyList<AsyncAuthInterceptor> Of(CallCredentials credentials)
+    {
+        var interceptors = new AuthInterceptors();
+        credentials.InternalPopulateConfiguration(interceptors, state: null);
+        return interceptors._found;
+    }
+
+    public override void SetCompositeCredentials(object? state, IReadOnlyList<CallCredentials> credentials)
+    {
+        foreach (CallCredentials one in credentials)
+        {
+            one.InternalPopulateConfiguration(this, state);
+        }
+    }
+
+    public override void SetAsyncAuthInterceptorCredentials(object? state, AsyncAuthInterceptor interceptor) =>
+        _found.Add(interceptor);
 }

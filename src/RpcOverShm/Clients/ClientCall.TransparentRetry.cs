@@ -101,7 +101,7 @@ internal abstract partial class ClientCall
     }
 
     private void QueueRetry() =>
-        ThreadPool.UnsafeQueueUserWorkItem(new RetryWorkItem(this), preferLocal: false);
+        ThreadPool.UnsafeQueueUserWorkItem(static call => call.Retry(), this, preferLocal: false);
 
     /// <summary>
     /// Detaches the call from the connection that has refused it, so that it can start on another one. Returns false if
@@ -125,12 +125,6 @@ internal abstract partial class ClientCall
 
         ResetForRetry();
         return true;
-    }
-
-    // Keeps the thread pool's entry point off the public members of the call.
-    private sealed class RetryWorkItem(ClientCall call) : IThreadPoolWorkItem
-    {
-        public void Execute() => call.Retry();
     }
 }
 

@@ -141,7 +141,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
     public bool TryArm(in CallOptions options, bool isLongBegun = false)
     {
-        TimeSpan? timeout = CallTimeout.Of(options);
+        TimeSpan? timeout = CallCancellation.TimeoutOf(options);
         CancellationToken cancellationToken = options.CancellationToken;
         if (timeout <= TimeSpan.Zero)
         {

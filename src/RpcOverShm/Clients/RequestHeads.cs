@@ -48,7 +48,7 @@ internal static class RequestHeads
         var content = new RequestHead
         {
             Method = target.FullName,
-            Timeout = call.Remaining is { } remaining ? Max(remaining, TimeSpan.FromTicks(1)) : null,
+            Timeout = call.Remaining is { } remaining ? TimeSpan.FromTicks(Math.Max(remaining.Ticks, 1)) : null,
             Codec = codec,
             Host = target.Host,
             Encoding = target.Encoding,
@@ -72,6 +72,4 @@ internal static class RequestHeads
             ? StatusMapping.MetadataTooLarge("The request's metadata", limitBytes)
             : null;
     }
-
-    private static TimeSpan Max(TimeSpan one, TimeSpan other) => one > other ? one : other;
 }

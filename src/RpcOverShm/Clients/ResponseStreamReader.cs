@@ -5,25 +5,16 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>Reads the responses of a streaming call in order, one at a time.</summary>
-internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResponse>
+internal sealed class ResponseStreamReader<TResponse>(
+    StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
+    : IAsyncStreamReader<TResponse>
     where TResponse : class
 {
     private static readonly Task<bool> s_true = Task.FromResult(true);
     private static readonly Task<bool> s_false = Task.FromResult(false);
 
-    private readonly StreamResponseCall<TResponse> _call;
-    private readonly InboundMessages _inbound;
-    private readonly Marshaller<TResponse> _marshaller;
     private int _isReading;
     private bool _isTaking;
-
-    public ResponseStreamReader(
-        StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
-    {
-        _call = call;
-        _inbound = inbound;
-        _marshaller = marshaller;
-    }
 
     public TResponse Current { get; private set; } = null!;
 
@@ -32,17 +23,17 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
 
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
-        ObjectDisposedException.ThrowIf(_call.IsDisposed, _call);
+        ObjectDisposedException.ThrowIf(call.IsDisposed, call);
         if (Interlocked.Exchange(ref _isReading, 1) != 0)
         {
             // As in grpc-dotnet: a call that has ended reports its end, even while another read is about to report it.
-            return _call.IsFinished ? ReadEnd() : Task.FromException<bool>(new InvalidOperationException(
+            return call.IsFinished ? ReadEnd() : Task.FromException<bool>(new InvalidOperationException(
                 "Can't read the next message because the previous read is still in progress."));
         }
 
         if (cancellationToken.IsCancellationRequested)
         {
-            _call.Cancel(cancellationToken);
+            call.Cancel(cancellationToken);
         }
 
         Task<bool> read = TryRead() ?? ReadLaterAsync(cancellationToken);
@@ -59,12 +50,12 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
         Current = null!;
         try
         {
-            using (cancellationToken.UnsafeRegister(CallPresentation.Cancel, _call))
+            using (cancellationToken.UnsafeRegister(CallPresentation.Cancel, call))
             {
                 while (true)
                 {
                     // The wait needs no token: the user's token cancels the whole call, which ends the wait.
-                    await _inbound.WaitAsync(CancellationToken.None).ConfigureAwait(false);
+                    await inbound.WaitAsync(CancellationToken.None).ConfigureAwait(false);
                     if (TryRead() is { } read)
                     {
                         return await read.ConfigureAwait(false);
@@ -90,14 +81,14 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
             return read;
         }
 
-        if (!_call.IsFinished)
+        if (!call.IsFinished)
         {
-            if (!_inbound.IsAtEnd)
+            if (!inbound.IsAtEnd)
             {
                 return null;
             }
 
-            _call.FinishAtEnd();
+            call.FinishAtEnd();
         }
 
         Current = null!;
@@ -105,26 +96,26 @@ internal sealed class ResponseStreamReader<TResponse> : IAsyncStreamReader<TResp
     }
 
     private Task<bool> ReadEnd() =>
-        _call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(_call.ToException());
+        call.Status.StatusCode == StatusCode.OK ? s_false : Task.FromException<bool>(call.ToException());
 
     /// <summary>Takes the next message. Returns null without one, or if an unreadable one ended the call.</summary>
     private Task<bool>? TryTake()
     {
-        if (!_call.IsFinished && _inbound.TryTake(out ReceivedMessage bytes))
+        if (!call.IsFinished && inbound.TryTake(out ReceivedMessage bytes))
         {
             try
             {
-                if (FrameDeserializationContext.Deserialize(_call.Decoding(_marshaller), ref bytes) is { } message)
+                if (FrameDeserializationContext.Deserialize(call.Decoding(marshaller), ref bytes) is { } message)
                 {
                     Current = message;
                     return s_true;
                 }
 
-                _call.Finish(new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail), isCancel: true);
+                call.Finish(new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail), isCancel: true);
             }
             catch (Exception exception)
             {
-                _call.Finish(StatusMapping.FromUnreadableResponse(exception), isCancel: true);
+                call.Finish(StatusMapping.FromUnreadableResponse(exception), isCancel: true);
             }
         }
 

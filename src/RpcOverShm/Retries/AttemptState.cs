@@ -9,10 +9,6 @@ namespace RpcOverShm.Retries;
 /// has already ended. So a call has exactly one outcome, that of one attempt. One lock covers each transition together
 /// with its effect on the retry buffer. Thread-safe; no user code runs under the lock.
 /// </summary>
-/// <param name="method">The method, whose channel logs the commit.</param>
-/// <param name="policy">The retry policy of the method.</param>
-/// <param name="requests">The requests, kept while another attempt may follow.</param>
-/// <param name="begin">Makes the ended attempt of a call that is given up during back-off.</param>
 internal sealed class AttemptState<TResponse>(
     AnsweredMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class

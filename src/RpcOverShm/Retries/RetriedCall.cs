@@ -22,13 +22,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private volatile bool _areHeadersRequested;
     private volatile bool _isDisposed;
 
-    /// <param name="settings">The retry settings of the channel.</param>
-    /// <param name="policy">The retry policy of the method.</param>
-    /// <param name="method">The method.</param>
-    /// <param name="options">The options of the caller.</param>
-    /// <param name="requests">The retry buffer: a stream of requests, or the size of a single one.</param>
-    /// <param name="begin">Makes an attempt.</param>
-    /// <param name="end">The outcome of a call that has already ended; null to make the call.</param>
+    /// <summary>Makes the first attempt, or one that has ended if the call has an outcome already.</summary>
     public RetriedCall(
         RetrySettings settings,
         RetryPolicy policy,
@@ -48,7 +42,9 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
         try
         {
-            _expiry = CallTimeout.Of(options) is { } timeout ? new RetryDeadline(timeout, TimeProvider.System) : null;
+            _expiry = CallCancellation.TimeoutOf(options) is { } timeout
+                ? new RetryDeadline(timeout, TimeProvider.System)
+                : null;
             if (end is not null)
             {
                 _state.GiveUp(CommitReason.NotSent, end);
@@ -163,7 +159,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         }
     }
 
-    /// <summary>Returns the back-off before the next attempt; null, and a reason, if this attempt is the last.</summary>
+    /// <summary>Returns the back-off before the next attempt; null, and a reason, if this one is the last.</summary>
     private TimeSpan? GetBackoff(Attempt<TResponse> attempt, int attempts, out CommitReason reason)
     {
         reason = CommitReason.Answered;

@@ -38,7 +38,6 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         var entry = new Entry(message, options);
-        TaskCompletionSource? more;
         lock (_gate)
         {
             if (_end is not null)
@@ -48,24 +47,20 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
             Charge(message.Length);
             _entries.Add(entry);
-            more = TakeMore();
+            WakeSender();
         }
 
-        more?.SetResult();
         return entry.Written.Task;
     }
 
     /// <summary>Marks the end of the requests.</summary>
     public void Complete()
     {
-        TaskCompletionSource? more;
         lock (_gate)
         {
             _isComplete = true;
-            more = TakeMore();
+            WakeSender();
         }
-
-        more?.SetResult();
     }
 
     /// <summary>
@@ -74,7 +69,6 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// </summary>
     public bool TryRestart()
     {
-        TaskCompletionSource? more;
         lock (_gate)
         {
             if (_isFinal || _isOverflowing)
@@ -84,10 +78,9 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
             _sender++;
             _sent = 0;
-            more = TakeMore();
+            WakeSender();
         }
 
-        more?.SetResult();
         return true;
     }
 
@@ -107,16 +100,14 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public void End(Exception end)
     {
         Entry[] waiting;
-        TaskCompletionSource? more;
         lock (_gate)
         {
             _end ??= end;
             waiting = [.. _entries];
             _entries.Clear();
-            more = TakeMore();
+            WakeSender();
         }
 
-        more?.SetResult();
         foreach (Entry entry in waiting)
         {
             if (entry.Written.TrySetException(end))
@@ -132,7 +123,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <returns>The exception with which the attempt refused a request; null if it refused none.</returns>
     public async Task<Exception?> SendAsync(IClientStreamWriter<SerializedMessage> to)
     {
-        int sender = CurrentSender;
+        int sender = Volatile.Read(ref _sender);
         try
         {
             for (int next = 0; await NextAsync(sender, next).ConfigureAwait(false) is { } entry; next++)
@@ -154,17 +145,6 @@ internal sealed class RetryBuffer(RetryBudget budget)
         {
             // The attempt has ended. If it is the last one, the caller fails the pending writes.
             return exception;
-        }
-    }
-
-    private int CurrentSender
-    {
-        get
-        {
-            lock (_gate)
-            {
-                return _sender;
-            }
         }
     }
 
@@ -244,12 +224,11 @@ internal sealed class RetryBuffer(RetryBudget budget)
         }
     }
 
-    // Under the gate.
-    private TaskCompletionSource? TakeMore()
+    // Under the gate; the sender continues on the thread pool.
+    private void WakeSender()
     {
-        TaskCompletionSource? more = _more;
+        _more?.SetResult();
         _more = null;
-        return more;
     }
 
     private sealed record Entry(SerializedMessage Message, WriteOptions? Options)
