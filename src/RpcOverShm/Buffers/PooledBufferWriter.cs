@@ -104,11 +104,14 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         _length -= count;
     }
 
-    public void Write(ReadOnlySpan<byte> bytes)
+    public void Write(ReadOnlySpan<byte> bytes) => bytes.CopyTo(Append(bytes.Length));
+
+    /// <summary>Adds bytes, which the caller must write, and returns them.</summary>
+    public Span<byte> Append(int count)
     {
-        Reserve(bytes.Length);
-        bytes.CopyTo(_buffer.AsSpan(_length));
-        _length += bytes.Length;
+        Reserve(count);
+        _length += count;
+        return _buffer.AsSpan(_length - count, count);
     }
 
     /// <summary>Returns a writer with a copy of the bytes.</summary>

@@ -16,8 +16,7 @@ internal sealed class CallDeadline : IDisposable
     private readonly long _expiresAt;
     private readonly Timer _timer;
 
-    /// <param name="timeout">The time from now; zero or less expires at once.</param>
-    /// <param name="onExpired">Runs on the thread pool.</param>
+    /// <summary>Starts the timer. A timeout of zero or less expires at once, on the thread pool.</summary>
     public CallDeadline(TimeSpan timeout, Action onExpired)
     {
         _onExpired = onExpired;

@@ -10,13 +10,9 @@ namespace RpcOverShm.Calls;
 /// The received messages of one call: assembles them from parts, queues them until they are read, and grants the peer
 /// credit for those that were read. Credit bounds the queue, so a paused reader stalls only its own call. The holder of
 /// the reader role adds messages, one reader of the call takes them, and any thread may abort. A waiting reader resumes
-/// as pending user code of the call, never under a lock and never inside the adding code.
+/// as pending user code of the call, never under a lock and never inside the adding code. A call that expects one
+/// message (<paramref name="isAlwaysRequested"/>) takes it in any case.
 /// </summary>
-/// <param name="call">The call that grants the credit and runs the reader's pending user code.</param>
-/// <param name="maxMessageBytes">The maximum message length; null for none. May change before the first one.</param>
-/// <param name="window">The bytes of messages that the peer may send before it gets credit.</param>
-/// <param name="isAlwaysRequested">Whether the call expects one message, which it takes in any case.</param>
-/// <param name="hint">How the marshaller accesses messages. May change before the first one.</param>
 internal sealed class InboundMessages(
     ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysRequested, PayloadAccessHint hint)
     : IValueTaskSource
@@ -39,6 +35,7 @@ internal sealed class InboundMessages(
     private int _partialLength;     // its announced length
     private long _partialCost;      // its credit that was not consumed yet
 
+    /// <summary>The maximum message length; null for none. May change before the first message, as the hint.</summary>
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
     public PayloadAccessHint Hint { get; set; } = hint;

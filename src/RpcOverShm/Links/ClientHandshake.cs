@@ -39,7 +39,7 @@ internal static class ClientHandshake
             PeerIdentity server = CheckOwner(socket, address);
             var id = Guid.NewGuid();
             own = SharedSegment.Create(settings.Limits.RingCapacity, id);
-            SendHello(socket, ClientHello(settings, id), own);
+            SendHello(socket, settings, id, own);
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello answer =
                 await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
@@ -98,9 +98,8 @@ internal static class ClientHandshake
     }
 
     // The system's text for a missing socket file ("Cannot assign requested address") does not help the user.
-    private static string Explain(SocketException exception, RendezvousAddress address)
-    {
-        return exception.SocketErrorCode switch
+    private static string Explain(SocketException exception, RendezvousAddress address) =>
+        exception.SocketErrorCode switch
         {
             SocketError.AddressNotAvailable when address.Advice is { } advice =>
                 "there is no such socket. Start the server first. "
@@ -111,7 +110,6 @@ internal static class ClientHandshake
                 "nobody listens on this file any more. Start the server again; it replaces what a dead one has left.",
             _ => exception.Message + ".",
         };
-    }
 
     private static string ExplainDenied(RendezvousAddress address)
     {
@@ -148,16 +146,15 @@ internal static class ClientHandshake
             + "of root only: run client and server as the same user.");
     }
 
-    private static Hello ClientHello(ConnectionSettings settings, Guid id) => new()
+    private static void SendHello(Socket socket, ConnectionSettings settings, Guid id, SharedSegment own)
     {
-        Type = HelloType.Client,
-        Purpose = settings.Purpose,
-        ConnectionId = id,
-        Limits = settings.Limits,
-    };
-
-    private static void SendHello(Socket socket, Hello hello, SharedSegment own)
-    {
+        var hello = new Hello
+        {
+            Type = HelloType.Client,
+            Purpose = settings.Purpose,
+            ConnectionId = id,
+            Limits = settings.Limits,
+        };
         try
         {
             Handshake.Send(socket, hello, own);

@@ -175,23 +175,16 @@ internal sealed class Listener : IAsyncDisposable
         await Task.Yield();
         while (!_stopping.IsCancellationRequested)
         {
-            try
+            // Stopping ends the handshakes, and so this wait.
+            await _pending.WaitAsync().ConfigureAwait(false);
+            if (await AcceptOneAsync().ConfigureAwait(false) is { } client)
             {
-                await _pending.WaitAsync(_stopping.Token).ConfigureAwait(false);
+                _ = ShakeHandsAsync(client);
             }
-            catch (OperationCanceledException)
-            {
-                return;
-            }
-
-            Socket? client = await AcceptOneAsync().ConfigureAwait(false);
-            if (client is null)
+            else
             {
                 _pending.Release();
-                continue;
             }
-
-            _ = ShakeHandsAsync(client);
         }
     }
 

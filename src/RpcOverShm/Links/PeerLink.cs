@@ -113,15 +113,15 @@ internal sealed class PeerLink
     }
 
     /// <summary>
-    /// Sleeps until the peer has written past the position, a wake, a local event, or the safety timeout.
+    /// Sleeps until the peer has written past the position, a wake, a local event, or the timeout, which is the safety
+    /// timeout by default.
     /// </summary>
-    /// <returns>False if the safety timeout ended the sleep.</returns>
-    public bool SleepForData(long position, uint localEventsSeen) =>
-        SleepForData(position, localEventsSeen, WaitBounds.SafetyTimeout);
-
-    /// <summary>Sleeps as the other overload does, with another time-out.</summary>
-    public bool SleepForData(long position, uint localEventsSeen, TimeSpan bound) =>
-        _signal.Wait(new SharedWord(ref _peer.Tail), SharedWord.LowHalf(position), localEventsSeen, bound);
+    /// <returns>False if the timeout ended the sleep.</returns>
+    public bool SleepForData(long position, uint localEventsSeen, TimeSpan? timeout = null) => _signal.Wait(
+        new SharedWord(ref _peer.Tail),
+        SharedWord.LowHalf(position),
+        localEventsSeen,
+        timeout ?? WaitBounds.SafetyTimeout);
 
     /// <summary>Sleeps until the peer has read past the head, a wake, a local event, or the safety timeout.</summary>
     public void SleepForSpace(long head, uint localEventsSeen) =>

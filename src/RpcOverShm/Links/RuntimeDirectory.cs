@@ -30,25 +30,18 @@ internal static class RuntimeDirectory
     /// of the user's own under the directory for temporary files. Evaluated each time, because tests change the
     /// environment.
     /// </summary>
-    public static string Default
-    {
-        get
-        {
-            if (IsGivenBySystem)
-            {
-                return Path.Combine(Environment.GetEnvironmentVariable(Variable)!, "rpcovershm");
-            }
-
-            // On systems without a transport nothing is opened, but an address can be parsed.
-            string user = OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
-            return Path.Combine(Path.GetTempPath(), $"rpcovershm-{user}");
-        }
-    }
+    public static string Default => IsGivenBySystem
+        ? Path.Combine(Environment.GetEnvironmentVariable(Variable)!, "rpcovershm")
+        : Path.Combine(Path.GetTempPath(), $"rpcovershm-{User}");
 
     /// <summary>Advice for a client that finds no server in <see cref="Default"/>.</summary>
     public static string Advice =>
         $"{Variable} is {(IsGivenBySystem ? "" : "not ")}set here; a server that was started with another one listens "
         + "elsewhere: set RuntimeDirectory on both.";
+
+    // On systems without a transport nothing is opened, but an address can be parsed.
+    private static string User =>
+        OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
 
     private static bool IsGivenBySystem =>
         Path.IsPathFullyQualified(Environment.GetEnvironmentVariable(Variable) ?? "");

@@ -7,29 +7,16 @@ namespace RpcOverShm.Protocol;
 /// <summary>Appends little-endian fields to a pooled buffer: the counterpart of <see cref="WireReader"/>.</summary>
 internal static class WireWriter
 {
-    public static void WriteByte(this PooledBufferWriter to, byte value)
-    {
-        to.GetSpan(1)[0] = value;
-        to.Advance(1);
-    }
+    public static void WriteByte(this PooledBufferWriter to, byte value) => to.Append(1)[0] = value;
 
-    public static void WriteUInt16(this PooledBufferWriter to, ushort value)
-    {
-        BinaryPrimitives.WriteUInt16LittleEndian(to.GetSpan(2), value);
-        to.Advance(2);
-    }
+    public static void WriteUInt16(this PooledBufferWriter to, ushort value) =>
+        BinaryPrimitives.WriteUInt16LittleEndian(to.Append(2), value);
 
-    public static void WriteUInt32(this PooledBufferWriter to, uint value)
-    {
-        BinaryPrimitives.WriteUInt32LittleEndian(to.GetSpan(4), value);
-        to.Advance(4);
-    }
+    public static void WriteUInt32(this PooledBufferWriter to, uint value) =>
+        BinaryPrimitives.WriteUInt32LittleEndian(to.Append(4), value);
 
-    public static void WriteInt64(this PooledBufferWriter to, long value)
-    {
-        BinaryPrimitives.WriteInt64LittleEndian(to.GetSpan(8), value);
-        to.Advance(8);
-    }
+    public static void WriteInt64(this PooledBufferWriter to, long value) =>
+        BinaryPrimitives.WriteInt64LittleEndian(to.Append(8), value);
 
     /// <summary>Appends UTF-8 text with a 16-bit length. The caller has checked that the length fits.</summary>
     public static void WriteShortText(this PooledBufferWriter to, string text)

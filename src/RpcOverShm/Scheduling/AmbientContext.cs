@@ -4,32 +4,23 @@ namespace RpcOverShm.Scheduling;
 /// The state that code may leave on its thread: the execution context with its AsyncLocals and the synchronization
 /// context. The library captures it before it runs user code in the middle of an operation, and restores it afterwards.
 /// </summary>
-internal readonly struct AmbientContext
+internal readonly struct AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
 {
     private static readonly AmbientContext s_clean = CaptureClean();
-
-    private readonly ExecutionContext? _execution;
-    private readonly SynchronizationContext? _synchronization;
-
-    private AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
-    {
-        _execution = execution;
-        _synchronization = synchronization;
-    }
 
     public static AmbientContext Capture() => new(ExecutionContext.Capture(), SynchronizationContext.Current);
 
     public void Restore()
     {
         // Null if the thread has suppressed the flow of its context; the context then stays as it is.
-        if (_execution is not null && !ReferenceEquals(ExecutionContext.Capture(), _execution))
+        if (execution is not null && !ReferenceEquals(ExecutionContext.Capture(), execution))
         {
-            ExecutionContext.Restore(_execution);
+            ExecutionContext.Restore(execution);
         }
 
-        if (!ReferenceEquals(SynchronizationContext.Current, _synchronization))
+        if (!ReferenceEquals(SynchronizationContext.Current, synchronization))
         {
-            SynchronizationContext.SetSynchronizationContext(_synchronization);
+            SynchronizationContext.SetSynchronizationContext(synchronization);
         }
     }
 

@@ -29,44 +29,28 @@ internal sealed class InterceptedService : ServiceBinderBase
     }
 
     public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler)
-    {
-        if (handler is not null)
-        {
-            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
-                (request, context) => interceptor.UnaryServerHandler(request, context, inner)));
-        }
-    }
+        Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
+        _result.AddMethod(method, Around(handler, static (inner, interceptor) =>
+            (request, context) => interceptor.UnaryServerHandler(request, context, inner)));
 
     public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        if (handler is not null)
-        {
-            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
-                (requests, context) => interceptor.ClientStreamingServerHandler(requests, context, inner)));
-        }
-    }
+        Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
+        _result.AddMethod(method, Around(handler, static (inner, interceptor) =>
+            (requests, context) => interceptor.ClientStreamingServerHandler(requests, context, inner)));
 
     public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        if (handler is not null)
-        {
-            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
-                (request, responses, context) =>
-                    interceptor.ServerStreamingServerHandler(request, responses, context, inner)));
-        }
-    }
+        Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
+        _result.AddMethod(method, Around(handler, static (inner, interceptor) =>
+            (request, responses, context) =>
+                interceptor.ServerStreamingServerHandler(request, responses, context, inner)));
 
     public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        if (handler is not null)
-        {
-            _result.AddMethod(method, _innermostFirst.Aggregate(handler, static (inner, interceptor) =>
-                (requests, responses, context) =>
-                    interceptor.DuplexStreamingServerHandler(requests, responses, context, inner)));
-        }
-    }
+        Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
+        _result.AddMethod(method, Around(handler, static (inner, interceptor) =>
+            (requests, responses, context) =>
+                interceptor.DuplexStreamingServerHandler(requests, responses, context, inner)));
+
+    // A method that was bound without a handler stays without one.
+    private T Around<T>(T? handler, Func<T, Interceptor, T> wrap)
+        where T : class => handler is null ? null! : _innermostFirst.Aggregate(handler, wrap);
 }

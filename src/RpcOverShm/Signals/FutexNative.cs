@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using RpcOverShm.Segments;
+using TimeSpec = RpcOverShm.Segments.LinuxNative.TimeSpec;
 
 namespace RpcOverShm.Signals;
 
@@ -22,7 +23,7 @@ internal static unsafe partial class FutexNative
     /// <summary>Sleeps while the word has the expected value. Returns false only if the timeout has passed.</summary>
     public static bool Wait(uint* address, uint expected, TimeSpan timeout)
     {
-        LinuxNative.TimeSpec relative = LinuxNative.TimeSpec.From(timeout.Ticks * TimeSpan.NanosecondsPerTick);
+        TimeSpec relative = TimeSpec.From(timeout.Ticks * TimeSpan.NanosecondsPerTick);
         nint result = Futex(SystemCallNumbers.Futex, address, FutexWait, expected, &relative, null, 0);
         return result == 0 || Marshal.GetLastPInvokeError() != ErrnoETIMEDOUT;
     }
@@ -41,7 +42,7 @@ internal static unsafe partial class FutexNative
     {
         // Unlike FUTEX_WAIT, this call takes an absolute time.
         const int Clock = LinuxNative.ClockMonotonic;
-        var until = LinuxNative.TimeSpec.From(
+        var until = TimeSpec.From(
             LinuxNative.ReadClock(Clock) + (timeout.Ticks * TimeSpan.NanosecondsPerTick));
         nint result = FutexWaitv(SystemCallNumbers.FutexWaitv, entries, count, 0, &until, Clock);
         return result >= 0 ? (int)result : -Marshal.GetLastPInvokeError();
@@ -49,17 +50,11 @@ internal static unsafe partial class FutexNative
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     private static partial nint Futex(
-        nint number,
-        uint* address,
-        int operation,
-        uint value,
-        LinuxNative.TimeSpec* timeout,
-        uint* address2,
-        uint value3);
+        nint number, uint* address, int operation, uint value, TimeSpec* timeout, uint* address2, uint value3);
 
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     private static partial nint FutexWaitv(
-        nint number, WaitEntry* entries, uint count, uint flags, LinuxNative.TimeSpec* until, nint clock);
+        nint number, WaitEntry* entries, uint count, uint flags, TimeSpec* until, nint clock);
 
     /// <summary>The kernel's struct futex_waitv.</summary>
     [StructLayout(LayoutKind.Sequential)]

@@ -147,7 +147,7 @@ internal sealed class ByteReceiver
             _link.CloseAfterPeer();
         }
 
-        return _link.CloseReason is { } reason ? throw BrokenBy(reason) : false;
+        return _link.CloseReason is { } reason ? throw new IOException(reason.Text, reason.Exception) : false;
     }
 
     private int CopyAvailable(Span<byte> buffer)
@@ -214,8 +214,6 @@ internal sealed class ByteReceiver
 
     private void ThrowIfLocallyClosed() =>
         ObjectDisposedException.ThrowIf(_isLeft || _link.CloseReason is { Kind: CloseKind.Local }, typeof(Stream));
-
-    private static IOException BrokenBy(CloseReason reason) => new(reason.Text, reason.Exception);
 
     private readonly struct DataCondition(RingReader ring, PeerLink link) : ISpinCondition
     {
