@@ -49,11 +49,10 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         };
     }
 
-    /// <summary>Starts a blocking call and returns when it is done.</summary>
-    /// <param name="call">The call; its waiter is this thread's latch.</param>
-    /// <param name="target">The inputs of its head.</param>
-    /// <param name="begunOn">The connection that carries the first parts of the request; null if none was sent.</param>
-    /// <param name="request">The serialised request, or its unsent rest.</param>
+    /// <summary>
+    /// Starts a blocking call and returns when it is done. If parts of its request went ahead on a connection, sends the
+    /// rest there.
+    /// </summary>
     public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
     {
         if (begunOn is not null)

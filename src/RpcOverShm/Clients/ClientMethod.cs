@@ -104,10 +104,6 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 
     /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="target">The head inputs, which name the encoding.</param>
-    /// <param name="request">The request.</param>
-    /// <param name="parts">The sink for parts that are ready before the rest; null for none.</param>
     public FrameSerializationContext? TrySerialize(
         ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
     {
@@ -140,9 +136,6 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 }
 
 /// <summary>The part of a channel's method that its calls need for the answer; shared by all of them.</summary>
-/// <param name="settings">The channel's settings.</param>
-/// <param name="name">The full name, for logging and credentials.</param>
-/// <param name="responses">The marshaller of the responses.</param>
 internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
     where TResponse : class
 {

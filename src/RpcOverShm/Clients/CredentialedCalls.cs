@@ -8,8 +8,6 @@ namespace RpcOverShm.Clients;
 /// Starts calls that have credentials. First asks the call's own credentials for metadata and then the channel's, one
 /// after the other, while the call's deadline and token are armed. Keeps no state of a call.
 /// </summary>
-/// <param name="settings">The channel's settings.</param>
-/// <param name="shutdown">Cancelled when the channel is shut down.</param>
 internal sealed class CredentialedCalls(ClientSettings settings, CancellationToken shutdown)
 {
     public bool AreNeeded(in CallOptions options) => options.Credentials is not null || settings.Credentials.Count > 0;

@@ -11,11 +11,6 @@ namespace RpcOverShm.Clients;
 /// Writes the requests of a streaming call. A write completes when the message is in the ring, so a server that does
 /// not read stalls the writer.
 /// </summary>
-/// <param name="call">The call that the requests belong to.</param>
-/// <param name="marshaller">The marshaller of the requests.</param>
-/// <param name="limitBytes">The largest request, in bytes; null for no limit.</param>
-/// <param name="started">The connection that the call was started on; null if the call ended before.</param>
-/// <param name="isEncoded">Whether each request begins with a mark of its encoding.</param>
 internal sealed class RequestStreamWriter<TRequest>(
     ClientCall call, Marshaller<TRequest> marshaller, int? limitBytes, Task<Connection?> started, bool isEncoded)
     : RequestWriter<TRequest, ClientCall>(call), IMessageChunkSink

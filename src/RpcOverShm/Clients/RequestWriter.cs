@@ -6,7 +6,6 @@ namespace RpcOverShm.Clients;
 /// The request stream of a call as its user sees it: one write at a time, none after the completion, and a token that
 /// cancels the call.
 /// </summary>
-/// <param name="call">The call that the requests belong to.</param>
 internal abstract class RequestWriter<TRequest, TCall>(TCall call) : IClientStreamWriter<TRequest>
     where TRequest : class
     where TCall : class, IPresentedCall

@@ -26,8 +26,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private TResponse? _result;
     private bool _isParsed; // the response was parsed in place
 
-    /// <param name="method">The method.</param>
-    /// <param name="waiter">The latch of the thread that blocks for the response; null for an awaited call.</param>
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
         _method = method;

@@ -30,12 +30,6 @@ namespace RpcOverShm.Clients;
 /// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
 /// Shutdown, for good. A connection that the server leaves drains on its own.
 /// </remarks>
-/// <param name="owner">The public type that the exception names after a shutdown.</param>
-/// <param name="address">The address of the server.</param>
-/// <param name="settings">The settings of each connection.</param>
-/// <param name="scheduling">The scheduling mode of each connection.</param>
-/// <param name="backoff">The pauses between attempts.</param>
-/// <param name="publisher">Creates the public exception of a failure.</param>
 internal sealed class Subchannel(
     Type owner,
     RendezvousAddress address,
@@ -351,8 +345,6 @@ internal readonly record struct ReconnectBackoff(TimeSpan Initial, TimeSpan Long
     private const double Jitter = 0.2;
 
     /// <summary>Returns the pause after a number of consecutive failures.</summary>
-    /// <param name="failures">The number of failures, 1 or more.</param>
-    /// <param name="random">A random number from 0 (inclusive) to 1 (exclusive).</param>
     public TimeSpan After(int failures, double random)
     {
         double grown = Initial.TotalMilliseconds * Math.Pow(Multiplier, failures - 1);

@@ -22,12 +22,10 @@ internal sealed class Connection
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
 
-    /// <param name="link">The link; the connection takes ownership.</param>
-    /// <param name="mode">Selects the thread for user code that a frame makes runnable.</param>
-    /// <param name="accept">Creates the object of an incoming call; null if the peer may not start calls.</param>
-    /// <param name="onGoAway">
-    /// Runs when the peer accepts no new calls. The holder of the reader role runs it, so it must not block.
-    /// </param>
+    /// <summary>
+    /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any. The
+    /// holder of the reader role runs <paramref name="onGoAway"/>, so it must not block.
+    /// </summary>
     public Connection(
         PeerLink link, SchedulingMode mode, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
     {

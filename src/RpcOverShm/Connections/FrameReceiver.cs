@@ -21,15 +21,11 @@ internal sealed class FrameReceiver
     private readonly FrameSender _sender;
     private readonly OutgoingCalls _outgoing;
     private readonly IncomingCalls _incoming;
-    private readonly Func<ConnectionCall>? _accept;
+    private readonly Func<ConnectionCall>? _accept; // null if the peer may not start calls
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
     private byte[] _head = new byte[256];
 
-    /// <param name="link">The link whose ring is read.</param>
-    /// <param name="sender">Owns the tables of calls, and takes the credit that the peer grants.</param>
-    /// <param name="accept">Creates the object of an incoming call; null if the peer may not start calls.</param>
-    /// <param name="onGoAway">Runs when the peer accepts no new calls.</param>
     public FrameReceiver(
         PeerLink link, FrameSender sender, Func<ConnectionCall>? accept, Action onGoAway)
     {
@@ -49,8 +45,9 @@ internal sealed class FrameReceiver
     /// </summary>
     public ConnectionCall? Ending { get; private set; }
 
-    /// <summary>Receives the next record. Returns false if there is none.</summary>
-    /// <param name="call">The call that the record was for; null for none, or for a call that has ended.</param>
+    /// <summary>
+    /// Receives the next record. Returns false if there is none. The call is null for a frame of no living call.
+    /// </summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReceive(out ConnectionCall? call)
     {

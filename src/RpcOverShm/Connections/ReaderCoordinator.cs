@@ -174,7 +174,6 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>Receives the next record. An invalid record closes the link. Holder only.</summary>
-    /// <param name="call">The call that the record was for; null for none, or for a call that has ended.</param>
     /// <returns>False if there was no record, or an invalid one.</returns>
     public bool TryReceive(out ConnectionCall? call)
     {
@@ -193,8 +192,7 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>Closes the link if the peer is gone and all that it wrote was read. Holder only.</summary>
-    /// <param name="isPeerGone">Whether the peer was gone before the last check of the ring.</param>
+    /// <summary>Closes the link if the peer was gone before the last check of the ring. Holder only.</summary>
     public bool CloseIfPeerGone(bool isPeerGone)
     {
         if (isPeerGone)

@@ -29,8 +29,6 @@ internal sealed class StandbyReader
     private readonly SpinBudget _spin = new();
     private int _silences; // consecutive sleeps that ended by their timeout
 
-    /// <param name="coordinator">The state that the reading threads share.</param>
-    /// <param name="onClosed">Runs once, on the thread that ends the reading side, after the role was retired.</param>
     public StandbyReader(ReaderCoordinator coordinator, Action onClosed)
     {
         _coordinator = coordinator;

@@ -18,33 +18,16 @@ internal sealed class ConnectException(ConnectFailure failure, string message, E
     public Exception Publish(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
 }
 
-/// <summary>The reasons for a failure to connect or to listen, with the numbers of the public errors.</summary>
+/// <summary>The reasons for a failure to connect or to listen: those of the public error, with its numbers.</summary>
 internal enum ConnectFailure
 {
-    /// <summary>There is no socket at the address, or no server listens on it.</summary>
     NotListening,
-
-    /// <summary>The handshake did not complete in time.</summary>
     TimedOut,
-
-    /// <summary>The program that listens at the address does not speak this protocol.</summary>
     NotThisProtocol,
-
-    /// <summary>The two sides have no version of the protocol in common.</summary>
     VersionMismatch,
-
-    /// <summary>The client requested calls and the server serves byte streams, or the reverse.</summary>
     PurposeMismatch,
-
-    /// <summary>The other side belongs to another user.</summary>
     AccessDenied,
-
-    /// <summary>The server refused the connection (because it stops, for example) or closed it too early.</summary>
     Refused,
-
-    /// <summary>A live server or another program holds the address.</summary>
     AddressInUse,
-
-    /// <summary>The operating system refused memory, a file or a socket.</summary>
     SystemError,
 }

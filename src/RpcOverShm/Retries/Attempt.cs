@@ -41,8 +41,6 @@ internal sealed record Attempt<TResponse>(
         Call is StreamResponseCall<TResponse> stream ? stream.WhenFinishedAsync() : SettleAsync();
 }
 
-/// <summary>Makes an attempt at a call.</summary>
-/// <param name="options">The options of the attempt.</param>
-/// <param name="end">The outcome of an attempt that has already ended and is not sent; null to send it.</param>
+/// <summary>Makes an attempt at a call. One with an outcome has ended already and is not sent.</summary>
 internal delegate Attempt<TResponse> AttemptFactory<TResponse>(CallOptions options, CallOutcome? end)
     where TResponse : class;

@@ -6,8 +6,6 @@ namespace RpcOverShm.Retries;
 /// <summary>
 /// Writes the request stream of a retried call. A write completes when an attempt has taken the message.
 /// </summary>
-/// <param name="call">The call that the requests belong to.</param>
-/// <param name="method">The method, with the marshaller of the requests and their limit.</param>
 internal sealed class RetriedRequestWriter<TRequest, TResponse>(
     RetriedCall<TResponse> call, ClientMethod<TRequest, TResponse> method)
     : RequestWriter<TRequest, RetriedCall<TResponse>>(call)

@@ -11,8 +11,6 @@ internal sealed class RetryBudget(long? wholeBytes, long? callBytes)
     public long Kept => Interlocked.Read(ref _kept);
 
     /// <summary>Takes bytes from the budget. Returns false if that exceeds a limit.</summary>
-    /// <param name="bytes">The bytes to take.</param>
-    /// <param name="ofCall">The bytes that the call keeps already.</param>
     public bool TryTake(long bytes, long ofCall)
     {
         if (ofCall + bytes > callBytes)

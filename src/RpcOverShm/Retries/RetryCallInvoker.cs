@@ -127,12 +127,6 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
     }
 
     /// <summary>Makes an attempt.</summary>
-    /// <param name="method">The method.</param>
-    /// <param name="isStream">Whether the responses are a stream.</param>
-    /// <param name="host">The authority that the caller has set; null for none.</param>
-    /// <param name="options">The options of the attempt.</param>
-    /// <param name="message">The single request; null for a stream of requests.</param>
-    /// <param name="end">The outcome of an attempt that has already ended and is not sent; null to send it.</param>
     private Attempt<TResponse> Begin<TResponse>(
         ClientMethod<SerializedMessage, TResponse> method,
         bool isStream,
@@ -189,7 +183,5 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
 }
 
 /// <summary>A method with its retry policy.</summary>
-/// <param name="Policy">The retry policy.</param>
-/// <param name="Raw">The method that attempts call, whose requests are already serialised.</param>
 internal sealed record RetriedMethod<TResponse>(RetryPolicy Policy, ClientMethod<SerializedMessage, TResponse> Raw)
     where TResponse : class;

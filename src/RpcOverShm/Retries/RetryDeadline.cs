@@ -6,8 +6,6 @@ namespace RpcOverShm.Retries;
 /// The deadline of a retried call: one point on the monotonic clock for all attempts, so that setting the wall clock
 /// does not move it.
 /// </summary>
-/// <param name="timeout">The time from now; zero or less if the deadline has passed.</param>
-/// <param name="clock">The clock.</param>
 internal sealed class RetryDeadline(TimeSpan timeout, TimeProvider clock)
 {
     private readonly long _begin = clock.GetTimestamp();

@@ -4,12 +4,7 @@ using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>The retry policy of a method. The channel checks the values before it makes one.</summary>
-/// <param name="MaxAttempts">The maximum number of attempts, including the first one.</param>
-/// <param name="InitialBackoff">The maximum first back-off.</param>
-/// <param name="MaxBackoff">The maximum of any back-off.</param>
-/// <param name="Multiplier">The growth of the maximum from one back-off to the next.</param>
-/// <param name="Codes">The retryable status codes.</param>
+/// <summary>The retry policy of a method, with values that were checked. The first attempt counts as one.</summary>
 internal sealed record RetryPolicy(
     int MaxAttempts,
     TimeSpan InitialBackoff,
@@ -27,10 +22,6 @@ internal sealed record RetryPolicy(
     /// Returns the back-off after an attempt that no method has answered (gRFC A6); null, and a reason, if its failure
     /// is final. Records a retryable failure, or one whose server refuses a retry, with the throttle.
     /// </summary>
-    /// <param name="throttle">The throttle of the channel; null for none.</param>
-    /// <param name="failure">The outcome of the attempt.</param>
-    /// <param name="attempts">The number of attempts so far, including this one.</param>
-    /// <param name="reason">The reason why the failure is final, if it is.</param>
     public TimeSpan? GetBackoff(RetryThrottle? throttle, CallOutcome failure, int attempts, out CommitReason reason)
     {
         string? pushback = failure.KnownTrailers?.GetValue(PushbackKey);

@@ -11,8 +11,6 @@ internal sealed class RetryThrottle
     private readonly double _tokenRatio;
     private double _tokens;
 
-    /// <param name="maxTokens">The capacity of the bucket, which starts full.</param>
-    /// <param name="tokenRatio">The tokens that a success returns.</param>
     public RetryThrottle(double maxTokens, double tokenRatio)
     {
         _maxTokens = maxTokens;

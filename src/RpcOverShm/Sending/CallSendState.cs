@@ -20,13 +20,10 @@ internal struct CallSendState
 
     public CallSendPhase Phase { get; set; }
 
-    /// <summary>Whether a message is partly in the ring.</summary>
-    public readonly bool IsMessageBegun => Is(SendFlags.MessageBegun);
-
     public readonly bool HasQueued => _last is not null;
 
     /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
-    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !IsMessageBegun;
+    public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendFlags.MessageBegun);
 
     public void Enqueue(OutboundFrame frame)
     {

@@ -276,7 +276,6 @@ internal sealed class FrameSender
         _link.Leave();
     }
 
-    /// <summary>See <see cref="FramePublisher.FlushDeferred"/>.</summary>
     public void FlushDeferred() => _publisher.FlushDeferred();
 
     private void SendQueuedUnless(bool isSent)

@@ -235,7 +235,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private bool TryWriteMessageRecord(
         ConnectionCall call, FrameFlags flags, ReadOnlySpan<byte> part, int wholeLength, bool isLast)
     {
-        bool isBegun = call.Sending.IsMessageBegun;
+        bool isBegun = call.Sending.Is(SendFlags.MessageBegun);
         FrameKind kind = isBegun ? FrameKind.MessageChunk : FrameKind.Message;
         FrameFlags here = (isBegun ? 0 : flags & FrameFlags.Single) | (isLast ? flags & FrameFlags.HalfClose : 0);
         if (!TryWrite(call.Id, kind, here, default, part, isBegun ? 0 : (uint)wholeLength, isControl: false))

@@ -63,7 +63,7 @@ internal sealed class MessageSender(
         using (publisher.Enter())
         {
             call.Sending.Set(SendFlags.WithoutParts);
-            bool isBroken = call.Sending.IsMessageBegun && !call.Sending.HasQueued;
+            bool isBroken = call.Sending.Is(SendFlags.MessageBegun) && !call.Sending.HasQueued;
             if (isBroken)
             {
                 call.Sending.CutShort();
