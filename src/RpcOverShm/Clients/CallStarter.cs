@@ -50,8 +50,8 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     }
 
     /// <summary>
-    /// Starts a blocking call and returns when it is done. If parts of its request went ahead on a connection, sends the
-    /// rest there.
+    /// Starts a blocking call and returns when it is done. If parts of its request went ahead on a connection, sends
+    /// the rest there.
     /// </summary>
     public void Run(ClientCall call, in RequestHeadInputs target, Connection? begunOn, PooledBufferWriter request)
     {

@@ -12,8 +12,8 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 internal sealed class InlineBudget
 {
-    // A thread switch to the pool costs about 8 µs and wakes a thread. Above 50 µs this is negligible for the call, and
-    // the reading thread serves the waiting records meanwhile.
+    // A thread switch to the pool costs about 8 µs and wakes a thread. Above 50 µs this is negligible for the call,
+    // and the reading thread serves the waiting records meanwhile.
     private const int SlowMicroseconds = 50;
 
     // If no record waits, a thread switch helps no call, and a large message must first move to the cache of the pool's

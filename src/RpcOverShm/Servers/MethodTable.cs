@@ -24,7 +24,7 @@ internal sealed class MethodTable
         }
 
         _handlers = new Utf8Lookup<MethodHandler>(collector.Handlers);
-        _services = collector.Handlers.Values.Select(handler => handler.ServiceName).ToFrozenSet(StringComparer.Ordinal);
+        _services = collector.Handlers.Values.Select(one => one.ServiceName).ToFrozenSet(StringComparer.Ordinal);
     }
 
     /// <summary>Returns the handler of a method by its full name with the leading slash; null if none.</summary>
