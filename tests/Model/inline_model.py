@@ -195,7 +195,7 @@ class InlineThreads:
 
     # ---- the watchdog: checks for user code that keeps the role, and at last whether any thread will read. The code
     # takes over only if two checks see the same word; the model may take over whenever user code runs.
-    def sentinel(self, who, label, arg, s):
+    def watchdog(self, who, label, arg, s):
         if label == "w0":
             if not s["registered"]:
                 return None

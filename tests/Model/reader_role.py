@@ -64,7 +64,7 @@ RULES = {
     "no_second_look": "1 blocking, twice",
     "no_look_on_leave": "1 blocking, twice",
     "no_recheck": "1 blocking, twice",
-    "no_sentinel": "1 blocking, twice",
+    "no_watchdog": "1 blocking, twice",
     "no_attention": "1 async, peer dies",
     "no_rescue": "code that waits",
     "no_watch_again": "code that ends, code that waits",

@@ -23,7 +23,7 @@ class Model(InlineThreads):
                  "A": "a_start", "X": "x0"}
         self.pcs = tuple((start.get(n, "b_enter"), None) for n in self.names)
         self.init = dict(
-            role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, rung=-1,
+            role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, woken=-1,
             standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
             sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0,
             answers=(), held=False, gate=False, torn=False, entries=0, stuck=0, bring=0,
@@ -81,7 +81,7 @@ class Model(InlineThreads):
     # ---- one step of one actor: None if it cannot move, else the next (label, argument)
     def step(self, who, label, arg, s):
         kind = label[0]
-        return {"p": self.peer, "s": self.standby, "w": self.sentinel, "b": self.blocker, "a": self.starter,
+        return {"p": self.peer, "s": self.standby, "w": self.watchdog, "b": self.blocker, "a": self.starter,
                 "x": self.ender, "l": self.look, "t": self.spare, "q": self.pool, "u": self.user_code,
                 "f": self.flush}[kind](who, label, arg, s)
 
@@ -97,8 +97,8 @@ class Model(InlineThreads):
             w = s["parked"]
             if s["gone"]:
                 return None
-            if w and s["tail"] > w - 1 and (w != s["rung"] or "flag" in self.off):
-                s["rung"] = w
+            if w and s["tail"] > w - 1 and (w != s["woken"] or "flag" in self.off):
+                s["woken"] = w
                 return ("p_clear" if "flag" in self.off else "p_ring"), None
             return "p0", None
         if label == "p_clear":
@@ -120,7 +120,7 @@ class Model(InlineThreads):
         if label == "l_expect":
             if self.outstanding(s) > 0:
                 return "l_role", arg
-            if "no_sentinel" not in self.off:
+            if "no_watchdog" not in self.off:
                 self.ensure_watched(s)
             return go_on
         if label == "l_role":
