@@ -3,7 +3,7 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Unary calls that start together. The first is published at once and wakes the server, which works while more calls
+/// Unary calls sent together. The first is published at once and wakes the server, which works while more calls
 /// are recorded. The publish of later calls is deferred until enough of them have come together or the batch is sent.
 /// Any thread may record a call.
 /// </summary>
@@ -39,7 +39,7 @@ internal sealed class CallBatch : IDisposable
 
         if (!isOpen)
         {
-            // Another thread sent the batch meanwhile, and may have done so before this call had its connection.
+            // Another thread sent the batch meanwhile. It missed this call if the call had no connection yet.
             call.Connection?.FlushDeferred();
         }
     }

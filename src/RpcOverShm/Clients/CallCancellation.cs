@@ -5,7 +5,7 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// The deadline and the caller's token of one call, and a token that is cancelled when the call ends. Only calls that
-/// need one of these have this object. A deadline or token that fires while the call ends finds it ended.
+/// need one of these have this object. A deadline or token that fires after the end has no effect.
 /// </summary>
 internal sealed class CallCancellation(ClientCall call)
 {
@@ -16,7 +16,7 @@ internal sealed class CallCancellation(ClientCall call)
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public TimeSpan? Remaining => _deadline?.Remaining;
 
-    /// <summary>Cancelled when the call has ended; stops work done on its behalf before it is sent.</summary>
+    /// <summary>Cancelled when the call has ended; stops what prepares the call, such as its credentials.</summary>
     public CancellationToken Ended
     {
         get

@@ -46,7 +46,7 @@ internal sealed class CallOutcome
     public static CallOutcome Local(in Status status, CancellationToken cancelledBy = default) =>
         new(status, trailers: null, isLocal: true, cancelledBy);
 
-    /// <summary>Returns this outcome with another status, for a message of the server that could not be used.</summary>
+    /// <summary>Returns this outcome with another status, for a response that is missing or unreadable.</summary>
     public CallOutcome With(in Status status) => new(status, _trailers, _isLocal, _cancelledBy);
 
     /// <summary>Returns the exception that waiters for the call receive.</summary>

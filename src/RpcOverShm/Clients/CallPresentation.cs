@@ -5,7 +5,7 @@ namespace RpcOverShm.Clients;
 /// <summary>Wraps calls in gRPC's call objects. The delegates are made once; each takes the call as state.</summary>
 internal static class CallPresentation
 {
-    /// <summary>Cancels the call that is the state, as a callback of a user's token.</summary>
+    /// <summary>The callback of a user's token: cancels the call, which is the callback's state.</summary>
     public static readonly Action<object?, CancellationToken> Cancel = static (call, by) => Of(call!).Cancel(by);
 
     private static readonly Func<object, Task<Metadata>> s_headers = static call => Of(call).GetHeadersAsync();
@@ -31,7 +31,7 @@ internal static class CallPresentation
     private static IPresentedCall Of(object call) => (IPresentedCall)call;
 }
 
-/// <summary>A call as its user sees it: a plain call, or a retried one with its attempts.</summary>
+/// <summary>A call as its user sees it: one outgoing call, or a retried call with its attempts.</summary>
 internal interface IPresentedCall
 {
     /// <summary>The status; throws before the end.</summary>

@@ -89,13 +89,13 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
 
     /// <summary>
     /// Starts a call before its request is serialised, if that needs no waiting. Returns null if the call was not
-    /// started: either it has ended, or the caller starts it later.
+    /// started: either it has ended, or the caller must start it with the whole request.
     /// </summary>
     public Connection? TryStartAhead(ClientCall call, in RequestHeadInputs target)
     {
         if (call.Waiter is not null && !Connection.MayBlockHere)
         {
-            // This thread may not block; the call must fail with that before anything of it is sent.
+            // This thread must not block. The later Run throws for that; nothing of the call may be sent before.
             return null;
         }
 
@@ -135,7 +135,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         }
     }
 
-    /// <summary>Ends a call that could not be started with the reason, unless the call has ended already.</summary>
+    /// <summary>Ends a call that could not be started, unless it has ended; the reason becomes its status.</summary>
     private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
     {
         if (outcome == StartResult.TooManyCalls)
@@ -151,7 +151,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
-    /// <summary>Starts a call when there is a connection. Disposes the request, a copy that belongs to it.</summary>
+    /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
     private async Task<Connection?> StartLaterAsync(
         Task<Connection> connecting, ClientCall call, RequestHeadInputs target, PooledBufferWriter? request)
     {
@@ -182,7 +182,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         }
         catch (Exception exception)
         {
-            // No caller observes this task; the call's own task reports the failure.
+            // This task never fails: the failure becomes the status of the call.
             call.FinishUnsent(StatusMapping.FromStartFailure(exception));
             return null;
         }

@@ -4,7 +4,7 @@ namespace RpcOverShm.Clients;
 
 /// <summary>
 /// Finds the call credentials that are composed into channel credentials. Transport credentials are ignored: only this
-/// user can open the shared memory, and the kernel identifies the peer.
+/// process's OS user can open the shared memory, and the kernel identifies the peer.
 /// </summary>
 internal sealed class ChannelAuthInterceptors : ChannelCredentialsConfiguratorBase
 {

@@ -56,7 +56,7 @@ internal abstract partial class ClientCall
     public void MarkStarting(bool isWhole) =>
         _ownership = isWhole ? RequestOwnership.LetGo : RequestOwnership.WithStarter;
 
-    /// <summary>Ends this thread's use of the request and, with that, of the call that it has started.</summary>
+    /// <summary>Ends this thread's use of the request. If the call was refused meanwhile, queues its retry.</summary>
     public void MarkHandedOver()
     {
         if (Interlocked.Exchange(ref _ownership, RequestOwnership.LetGo) == RequestOwnership.RefusedMeanwhile)
@@ -129,8 +129,8 @@ internal abstract partial class ClientCall
 }
 
 /// <summary>
-/// The owner of a call's single request. One byte that the thread that starts the call and the holder of the reader
-/// role race for: the second of them starts a refused call again.
+/// The owner of a call's single request. The thread that starts the call lets the request go, and the holder of
+/// the reader role may note a refusal: the later of the two queues the retry.
 /// </summary>
 internal enum RequestOwnership : byte
 {

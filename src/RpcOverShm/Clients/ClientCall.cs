@@ -20,7 +20,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private static readonly InlineBudget s_budgetOfNone = new();
 
     private CallOutcome? _outcome;                // the end that the user sees; set once
-    private volatile CallOutcome? _serverOutcome; // the end by the server or with the connection
+    private volatile CallOutcome? _serverOutcome; // how the server or the connection ended the call
     private ResponseHeaders _headers;
     private CallCancellation? _cancellation;
     private Connection? _connection;
@@ -41,7 +41,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         ?? throw new InvalidOperationException(
             "Can't get the call trailers because the call has not completed successfully.")).Trailers;
 
-    // A call that is moving to another connection briefly has none.
+    // During a transparent retry, the call briefly has no connection.
     public override InlineBudget Budget => Connection?.Budget ?? s_budgetOfNone;
 
     /// <summary>Whether the user has disposed the call, before or after its end.</summary>
@@ -64,7 +64,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>The end by the server or with the connection, perhaps not yet seen by the user; null before.</summary>
+    /// <summary>How the server or the connection ended the call, perhaps not yet seen by its user, or null.</summary>
     protected CallOutcome? ServerOutcome => _serverOutcome;
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
@@ -86,7 +86,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>Returns the exception of a call that is over, or is about to end with its connection.</summary>
     public Exception ToException()
     {
-        // A write may be refused while the reader processes the end: it is about to store it or to close the link.
+        // A write may be refused while the reading thread is still about to store the end or to close the link.
         var spin = default(SpinWait);
         while (true)
         {
@@ -105,8 +105,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     }
 
     /// <summary>
-    /// Returns the end of a call whose headers task has completed; null if the server answered first. Spins while the
-    /// reader is about to store it.
+    /// Returns the end of a call that ended unanswered; null if the server answered. Spins while neither is known:
+    /// briefly, because the task of the headers or of the response has completed before.
     /// </summary>
     public CallOutcome? WaitForEnd()
     {
@@ -127,7 +127,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         }
     }
 
-    /// <summary>Returns the response's metadata with the answer's first frame; fails if there was no answer.</summary>
+    /// <summary>Returns the response's metadata once the answer begins; fails if the call ends without one.</summary>
     public Task<Metadata> GetHeadersAsync()
     {
         Task<Metadata> headers = _headers.GetAsync();
@@ -240,7 +240,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>Returns the exception of this end, under the channel's settings.</summary>
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 
-    /// <summary>Frees what the shape of the call holds, once the outcome is settled.</summary>
+    /// <summary>Frees what the derived class holds, once the outcome is settled.</summary>
     protected virtual void OnFinished() => ForgetSnapshot();
 
     /// <summary>Settles the outcome and frees what the call holds. Returns false if it was settled before.</summary>
@@ -294,7 +294,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         OnFinished();
     }
 
-    /// <summary>Wakes the blocking caller, or completes the tasks that users await on the thread pool.</summary>
+    /// <summary>Wakes the blocking caller, or has the thread pool complete the tasks that users await.</summary>
     protected void NotifyWaiters()
     {
         if (Waiter is null)

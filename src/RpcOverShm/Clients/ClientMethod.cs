@@ -47,7 +47,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     /// </summary>
     private bool IsLarge { get; set; }
 
-    /// <summary>Whether this is the given method object.</summary>
+    /// <summary>Whether this was created for the given method object.</summary>
     public bool Is(Method<TRequest, TResponse> method) => ReferenceEquals(_method, method);
 
     /// <summary>Starts an awaited call with one request. A deferred call may be published with later calls.</summary>
@@ -135,7 +135,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
     }
 }
 
-/// <summary>The part of a channel's method that its calls need for the answer; shared by all of them.</summary>
+/// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
 internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
     where TResponse : class
 {

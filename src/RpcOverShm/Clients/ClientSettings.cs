@@ -37,6 +37,6 @@ internal sealed record ClientSettings
 
     public required ILogger Logger { get; init; }
 
-    /// <summary>The channel's way to its server, which knows why a call found none; null for none.</summary>
+    /// <summary>The channel's subchannel, which knows why a call found no server; null if there is none.</summary>
     public Subchannel? Subchannel { get; init; }
 }

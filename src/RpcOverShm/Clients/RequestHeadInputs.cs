@@ -3,7 +3,7 @@ using RpcOverShm.Calls;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>The inputs of a call's head that the call itself does not have.</summary>
+/// <summary>The inputs of a call's head that the call object does not hold.</summary>
 /// <param name="FullName">The full name of the method, in UTF-8.</param>
 /// <param name="Host">The authority that the caller has set; null for none.</param>
 /// <param name="Headers">The request's metadata at the time of the call; null for none.</param>

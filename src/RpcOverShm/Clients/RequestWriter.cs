@@ -55,7 +55,7 @@ internal abstract class RequestWriter<TRequest, TCall>(TCall call) : IClientStre
     /// <summary>Starts a write. The task returns false if the message was dropped with its call.</summary>
     protected abstract Task<bool> StartWrite(TRequest message);
 
-    /// <summary>Ends the requests, once.</summary>
+    /// <summary>Half-closes the call. Called at most once.</summary>
     protected abstract Task HalfClose();
 
     private async Task WriteCancellableAsync(TRequest message, CancellationToken cancellationToken)

@@ -72,7 +72,7 @@ internal sealed class ResponseStreamReader<TResponse>(
     /// <summary>Reads the next message or the end. Returns null if neither has arrived.</summary>
     private Task<bool>? TryRead()
     {
-        // Set before TryTake enters the lock of the messages: a thread that then finds them all taken sees the flag.
+        // Set before TryTake takes the messages' lock: a thread that finds the queue empty then sees the flag, too.
         Volatile.Write(ref _isTaking, true);
         Task<bool>? read = TryTake();
         Volatile.Write(ref _isTaking, false);

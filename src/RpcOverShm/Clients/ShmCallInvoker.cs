@@ -4,7 +4,7 @@ using RpcOverShm.Connections;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Starts calls of gRPC's five shapes on one channel. Wiring only: the call classes hold the logic.</summary>
+/// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
 internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);

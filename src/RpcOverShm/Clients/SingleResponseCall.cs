@@ -20,7 +20,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private static SingleResponseCall<TResponse>? s_spare;
 
     private AnsweredMethod<TResponse> _method;
-    private AsyncTaskMethodBuilder<TResponse> _response; // a task source without an object of its own
+    private AsyncTaskMethodBuilder<TResponse> _response; // a task source that is not a separate object
     private ReceivedMessage _message;      // a response in the End frame
     private InboundMessages? _inbound;  // a response in frames of its own
     private TResponse? _result;
@@ -139,7 +139,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
     }
 
-    // Nothing can replace the end of a private call; its own thread settles it.
+    // A success waits until its response is read. A private call's end is settled by its own thread: no other can.
     protected override bool IsOutcome(CallOutcome end) => !end.IsOk && !IsPrivate;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)

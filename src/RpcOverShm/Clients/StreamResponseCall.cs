@@ -16,7 +16,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
 {
     private readonly AnsweredMethod<TResponse> _method;
     private readonly InboundMessages _inbound;
-    private bool _hasMessage; // one has arrived; private to the holder of the reader role
+    private bool _hasMessage; // one has arrived; used only by the holder of the reader role
     private TaskCompletionSource? _finished; // created for the first waiter
 
     public StreamResponseCall(AnsweredMethod<TResponse> method)
@@ -102,13 +102,13 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         }
     }
 
-    // Grpc.Core does the same. Grpc-dotnet does so only if nothing came before the end; after headers or a message, it
-    // checks for the end when that is read. A single rule loses no status that has arrived.
+    // An end counts at once if no message is unread, as in Grpc.Core: no status that has arrived is lost. Grpc-dotnet
+    // does so only if nothing came before the end; after headers or a message, it notices the end only in a read.
     protected override bool IsOutcome(CallOutcome end) => _inbound.IsEmpty && !Responses.IsTaking;
 
     protected override void OnEnded(ReadOnlySpan<byte> message, bool hasMessage)
     {
-        // The server's method has a single response, which is the only message of this stream.
+        // An End has a message if the server's method has a single response: the stream's only message.
         if (hasMessage && _inbound.Add((uint)message.Length, message, FrameFlags.Single) is { } problem)
         {
             Finish(problem, isCancel: false);

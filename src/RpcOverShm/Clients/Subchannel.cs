@@ -135,8 +135,8 @@ internal sealed class Subchannel(
                     _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
                     return Join(ref isWaitForReady ? ref _ready : ref _attempt);
 
-                // A missing listener is detected within microseconds, so a call does not fail with a result from before
-                // it was made: it ends the pause or, during an attempt, waits for one more.
+                // A missing listener is detected within microseconds, so a call never fails because of an attempt that
+                // began before the call: it ends the pause or, during an attempt, waits for one more.
                 case ConnectivityState.TransientFailure when !isWaitForReady:
                     if (LastFailure!.Failure != ConnectFailure.NotListening)
                     {
@@ -231,7 +231,7 @@ internal sealed class Subchannel(
 
     /// <summary>
     /// Fails the calls of the attempt and begins a pause. Returns the pause, which completes when a call requests the
-    /// next attempt at once; null if that attempt has already begun, for calls that arrived during the failed one.
+    /// next attempt at once; null for no pause, because calls that arrived meanwhile need that attempt.
     /// </summary>
     private Task? OnConnectFailed(ConnectException failure)
     {
@@ -266,7 +266,7 @@ internal sealed class Subchannel(
     {
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
 
-        // Closed in the server's name: a call that came too late to be drained fails with Unavailable, not Cancelled.
+        // Closed as if by the server: a call that came too late to be drained fails with Unavailable, not Cancelled.
         connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
     }
 
@@ -293,7 +293,7 @@ internal sealed class Subchannel(
         }
     }
 
-    // Under the gate, like the next two; user code that waits continues on the thread pool. A shutdown is final.
+    // Under the gate, like the next methods; waiting user code continues on the thread pool. A shutdown is final.
     private void Enter(ConnectivityState state)
     {
         if (_state != state && _state != ConnectivityState.Shutdown)

@@ -17,8 +17,8 @@ internal sealed record Attempt<TResponse>(
     where TResponse : class
 {
     /// <summary>
-    /// Whether the headers can show long before the response that a method has answered. This is so for a client
-    /// stream, whose requests are kept until then.
+    /// Whether to watch the headers for the answer: true for client streaming. The response may come much later, and
+    /// the requests are kept until a method has answered.
     /// </summary>
     public bool IsAnsweredByHeaders => Response is not null && Requests is not null;
 
@@ -28,7 +28,7 @@ internal sealed record Attempt<TResponse>(
         if (Response is not null)
         {
             // Awaiting the response costs one thread switch less than awaiting the headers. RetriedCall watches the
-            // headers separately when the caller asks for them.
+            // headers separately if they can matter earlier.
             await ((Task)Response).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             return;
         }
@@ -41,6 +41,6 @@ internal sealed record Attempt<TResponse>(
         Call is StreamResponseCall<TResponse> stream ? stream.WhenFinishedAsync() : SettleAsync();
 }
 
-/// <summary>Makes an attempt at a call. One with an outcome has ended already and is not sent.</summary>
+/// <summary>Makes an attempt at a call. If an outcome is given, it has ended and is not sent.</summary>
 internal delegate Attempt<TResponse> AttemptFactory<TResponse>(CallOptions options, CallOutcome? end)
     where TResponse : class;

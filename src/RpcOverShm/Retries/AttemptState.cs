@@ -64,7 +64,7 @@ internal sealed class AttemptState<TResponse>(
 
     /// <summary>
     /// Takes a failed attempt out of flight, so that another one can follow. Returns false if none can: the attempt is
-    /// committed, or the retry buffer is incomplete.
+    /// committed, or the requests exceed the budget.
     /// </summary>
     public bool TryPause(Attempt<TResponse> attempt)
     {

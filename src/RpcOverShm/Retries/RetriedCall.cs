@@ -128,7 +128,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         return await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
     }
 
-    // RunAsync waits for the response of a call with a single one. Only the headers show an earlier answer.
+    // RunAsync awaits a single response, if the call has one; only the headers show an earlier answer.
     private async Task WatchHeadersAsync(Attempt<TResponse> attempt)
     {
         await ((Task)attempt.Call.GetHeadersAsync()).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -239,8 +239,8 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         Exception? failure = await _requests.SendAsync(to).ConfigureAwait(false);
         if (failure is not null && ReferenceEquals(await WhenCommittedAsync().ConfigureAwait(false), attempt))
         {
-            // Pending writes fail with the call's outcome: a write on a disposed attempt throws
-            // ObjectDisposedException, which is not theirs.
+            // Pending writes must fail with the call's outcome, not with the ObjectDisposedException that a write on
+            // a disposed attempt throws.
             _requests.End(attempt.Call.IsOver ? attempt.Call.ToException() : failure);
         }
     }

@@ -15,7 +15,7 @@ internal sealed class RetriedResponseReader<TResponse>(RetriedCall<TResponse> ca
     public Task<bool> MoveNext(CancellationToken cancellationToken)
     {
         ObjectDisposedException.ThrowIf(call.IsDisposed, call);
-        // Checked before _responses: the attempt may have completed the first read while its caller still awaits it.
+        // Checked before _responses: the attempt's read may complete shortly before the task of the first read does.
         if (_firstRead is { IsCompleted: false })
         {
             return Task.FromException<bool>(new InvalidOperationException(

@@ -10,7 +10,7 @@ internal sealed class RetryBudget(long? wholeBytes, long? callBytes)
     /// <summary>The bytes that all calls keep now.</summary>
     public long Kept => Interlocked.Read(ref _kept);
 
-    /// <summary>Takes bytes from the budget. Returns false if that exceeds a limit.</summary>
+    /// <summary>Takes bytes for a call that keeps <c>ofCall</c> already. Returns false if beyond a limit.</summary>
     public bool TryTake(long bytes, long ofCall)
     {
         if (ofCall + bytes > callBytes)

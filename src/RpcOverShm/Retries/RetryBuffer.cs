@@ -17,7 +17,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     private int _dropped;                // entries dropped from the front
     private int _sent;                   // entries that the sending attempt has taken
     private int _sender;                 // number of the sending attempt; results of earlier ones are ignored
-    private bool _isComplete;
+    private bool _isComplete;            // half-closed: no request follows
     private bool _isFinal;               // no other attempt follows
     private bool _isOverflowing;
     private Exception? _end;

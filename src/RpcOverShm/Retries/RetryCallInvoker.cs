@@ -71,7 +71,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         return CallPresentation.Duplex(call, requests, new RetriedResponseReader<TResponse>(call));
     }
 
-    /// <summary>Starts a call with one request. If that can't be serialised, the call has ended.</summary>
+    /// <summary>Starts a call with one request. If that can't be serialised, returns a call that has failed.</summary>
     private RetriedCall<TResponse> Start<TRequest, TResponse>(
         RetriedMethod<TResponse> retried,
         bool isStream,
@@ -126,7 +126,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         return new RetriedRequestWriter<TRequest, TResponse>(call, method) { WriteOptions = options.WriteOptions };
     }
 
-    /// <summary>Makes an attempt.</summary>
+    /// <summary>Makes an attempt: starts it or, if an outcome is given, ends it at once.</summary>
     private Attempt<TResponse> Begin<TResponse>(
         ClientMethod<SerializedMessage, TResponse> method,
         bool isStream,
@@ -182,6 +182,6 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
     }
 }
 
-/// <summary>A method with its retry policy.</summary>
+/// <summary>A retry policy, and its method in the form that takes requests already serialised.</summary>
 internal sealed record RetriedMethod<TResponse>(RetryPolicy Policy, ClientMethod<SerializedMessage, TResponse> Raw)
     where TResponse : class;

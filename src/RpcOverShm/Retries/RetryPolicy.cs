@@ -4,7 +4,7 @@ using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
-/// <summary>The retry policy of a method, with values that were checked. The first attempt counts as one.</summary>
+/// <summary>The checked retry policy of a method. The maximum of attempts includes the first.</summary>
 internal sealed record RetryPolicy(
     int MaxAttempts,
     TimeSpan InitialBackoff,
@@ -67,7 +67,7 @@ internal enum CommitReason
     /// <summary>The throttle has too few tokens.</summary>
     Throttled,
 
-    /// <summary>The requests exceed the budget for those that are kept.</summary>
+    /// <summary>The requests exceed the retry budget.</summary>
     BufferFull,
 
     /// <summary>The deadline of the call has passed.</summary>
