@@ -18,7 +18,7 @@ internal sealed class ConnectException(ConnectFailure failure, string message, E
     public Exception Publish(string? message = null) => Publisher?.Invoke(this, message ?? Message) ?? this;
 }
 
-/// <summary>The reasons for a failure to connect or to listen: those of the public error, with its numbers.</summary>
+/// <summary>The reasons for a failure to connect or to listen; numbered like ShmTransportError, for a cast.</summary>
 internal enum ConnectFailure
 {
     NotListening,

@@ -38,7 +38,7 @@ internal static class Handshake
     /// <summary>
     /// Receives one message; null if the peer closes before the first byte. A hello carries one descriptor, which the
     /// caller must dispose; a refusal carries none. All other descriptors are closed here. If a hello has only versions
-    /// that this build does not speak, the result is its common part without a descriptor.
+    /// that this build does not speak, the result has only the fields that all versions share, and no descriptor.
     /// </summary>
     /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of descriptors.</exception>
     public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)
@@ -91,7 +91,7 @@ internal static class Handshake
         int needed = Hello.CommonSizeBytes;
         while (received < needed)
         {
-            // Never more than this message, because the bytes that follow it do not belong to this receive.
+            // Never reads past the end of this message: the bytes behind it belong to the next receive.
             int count = DescriptorPassing.Receive(socket, buffer.AsSpan(received, needed - received), descriptors);
             if (count < 0)
             {

@@ -17,8 +17,8 @@ internal abstract class LingeringThread(PeerLink link, string name)
     protected PeerLink Link => link;
 
     /// <summary>
-    /// Requests the thread. Any thread may call this, any number of times. Returns false if the link is closed, or is
-    /// closed now because no thread could be started.
+    /// Requests a run of <see cref="Serve"/>; starts the thread if needed. Any thread may call this at any time.
+    /// Returns false if the link is closed already, or was closed here because no thread could be started.
     /// </summary>
     public bool Wake()
     {
@@ -60,7 +60,7 @@ internal abstract class LingeringThread(PeerLink link, string name)
         }
     }
 
-    /// <summary>Does all that was requested; a request that comes meanwhile has it called again.</summary>
+    /// <summary>Does all that was requested. If a request comes meanwhile, the thread calls it again.</summary>
     protected abstract void Serve();
 
     private void Run()

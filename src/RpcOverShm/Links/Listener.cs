@@ -6,7 +6,7 @@ namespace RpcOverShm.Links;
 
 /// <summary>
 /// The server's end of an address: takes the lock, binds the socket and accepts clients. Many handshakes run at a time,
-/// so a slow or hostile client does not delay the others. Each finished link goes to the owner. Disposing the listener
+/// so a slow or hostile client does not delay the others. A callback takes each finished link. Disposing the listener
 /// removes the files of the address.
 /// </summary>
 internal sealed class Listener : IAsyncDisposable
@@ -175,7 +175,7 @@ internal sealed class Listener : IAsyncDisposable
         await Task.Yield();
         while (!_stopping.IsCancellationRequested)
         {
-            // Stopping ends the handshakes, and so this wait.
+            // Stopping cancels the handshakes, which then release their places, so this wait ends too.
             await _pending.WaitAsync().ConfigureAwait(false);
             if (await AcceptOneAsync().ConfigureAwait(false) is { } client)
             {

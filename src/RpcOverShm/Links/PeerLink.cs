@@ -102,8 +102,8 @@ internal sealed class PeerLink
     public long LostWakeups => Interlocked.Read(ref _lostWakeups);
 
     /// <summary>
-    /// Begins to watch the socket. The action runs after the link is closed and after the peer's end is, possibly more
-    /// than once, on any thread.
+    /// Begins to watch the socket. The action runs when this side closes the link and when the peer's end is found
+    /// closed: possibly more than once, on any thread.
     /// </summary>
     public void Start(Action onEvent)
     {
@@ -149,12 +149,12 @@ internal sealed class PeerLink
 
     /// <summary>
     /// Waits a little longer for the wake after a sleep for data timed out although data is there. A peer that
-    /// publishes at that very moment may have lost its processor before it wakes this side. The caller must hold the
+    /// publishes at that very moment may have been preempted before it wakes this side. The caller must hold the
     /// reader role and still be armed.
     /// </summary>
     /// <param name="localEventsSeen">The sample from before the sleep; a later event ends this at once.</param>
     /// <returns>
-    /// False if no wake came. The peer then published without one, unless its wake fell between the sleep and this.
+    /// False if no wake came. The peer then published without a wake, unless it came between the sleep and this call.
     /// </returns>
     public bool WaitForLateWake(uint localEventsSeen)
     {
@@ -163,8 +163,8 @@ internal sealed class PeerLink
     }
 
     /// <summary>
-    /// Checks the socket after a sleep that timed out. <see cref="WatchPeerAsync"/> also sees its end, but on the
-    /// thread pool, which may be busy or blocked.
+    /// Checks after a sleep that timed out whether the peer has closed the socket. <see cref="WatchPeerAsync"/> sees
+    /// that too, but on the thread pool, which may be busy or blocked.
     /// </summary>
     /// <param name="isLostWakeup">Whether there was data without a wake: a defect, which is counted and logged.</param>
     public void OnSafetyTimeout(bool isLostWakeup)
@@ -261,7 +261,7 @@ internal sealed class PeerLink
         return false;
     }
 
-    /// <summary>Ends the use of the memory, by a side or since <see cref="TryEnter"/>. The last unmaps it.</summary>
+    /// <summary>Ends one use of the memory: a side's, or since <see cref="TryEnter"/>. The last unmaps it.</summary>
     public void Leave()
     {
         if (Interlocked.Decrement(ref _users) == 0)
@@ -272,9 +272,8 @@ internal sealed class PeerLink
     }
 
     /// <summary>
-    /// Watches the socket after the handshake. Only its end-of-file counts as the end of the peer: the kernel closes
-    /// the peer's end, however its process ends. The only message that may still come is a refusal with the reason of
-    /// a close.
+    /// Watches the socket after the handshake. End-of-file means that the peer is gone: the kernel closes the peer's
+    /// end, however its process ends. The only valid message is a refusal, which says why the peer closes the link.
     /// </summary>
     private async Task WatchPeerAsync()
     {

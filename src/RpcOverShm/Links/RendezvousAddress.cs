@@ -115,7 +115,7 @@ internal sealed class RendezvousAddress
 
         string directory = Path.GetFullPath(runtimeDirectory ?? RuntimeDirectory.Default);
 
-        // No name contains '+' or '~', so neither a flattened nor a hashed name equals another name.
+        // No name contains '+' or '~', so a name with '+' for '/', or a hashed one, never equals another name.
         string stem = Path.Combine(directory, name.Replace('/', '+'));
         if (Encoding.UTF8.GetByteCount(stem + RuntimeDirectory.SocketSuffix) > MaxPathBytes)
         {

@@ -39,7 +39,7 @@ internal static class RuntimeDirectory
         $"{Variable} is {(IsGivenBySystem ? "" : "not ")}set here; a server that was started with another one listens "
         + "elsewhere: set RuntimeDirectory on both.";
 
-    // On systems without a transport nothing is opened, but an address can be parsed.
+    // Addresses can be parsed also on systems without a transport, which lack geteuid.
     private static string User =>
         OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
 

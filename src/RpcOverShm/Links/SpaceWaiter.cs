@@ -2,9 +2,9 @@ namespace RpcOverShm.Links;
 
 /// <summary>
 /// The thread that sleeps until the peer has released space, on behalf of all frames or bytes that did not fit. A
-/// connection needs no other thread that waits for space: the reader thread must not, and callers wait for their
-/// answers. A blocking write to a byte stream waits on its own thread. <paramref name="sendOrPark"/> sends what fits;
-/// if more waits, it marks this side as parked and returns the head to sleep on, else null.
+/// connection has no other thread that waits for space: the reader thread must not block, and callers wait for answers
+/// only. In a byte stream a blocking write waits on its caller's thread. <paramref name="sendOrPark"/> sends what fits;
+/// if some does not, it marks this side as parked and returns the head to sleep on, else null.
 /// </summary>
 internal sealed class SpaceWaiter(PeerLink link, Func<long?> sendOrPark, Action unpark)
     : LingeringThread(link, "RpcOverShm space")

@@ -64,8 +64,8 @@ internal enum FrameFlags : byte
     HeadContinues = 4,
 
     /// <summary>
-    /// Message: the only message of its direction, sent outside the call's first or last frame. It costs no credit: the
-    /// receiver's limit on the message size bounds the memory that it keeps.
+    /// Message: the only message of its direction, but in a frame of its own, not in CallStart or End. It costs no
+    /// credit: the receiver's limit on the message size bounds the memory that the receiver keeps.
     /// </summary>
     Single = 8,
 }

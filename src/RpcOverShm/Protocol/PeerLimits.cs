@@ -3,13 +3,13 @@ using System.Buffers.Binary;
 namespace RpcOverShm.Protocol;
 
 /// <summary>
-/// The limits that one side announces in its handshake message. They are checked once on arrival (<see cref="Check"/>)
-/// and then kept in private memory; they are never read again from memory that the peer can write.
+/// The limits that one side, called "this side" here, announces in its hello. They are checked once on arrival
+/// (<see cref="Check"/>) and then kept in private memory, never read again from memory that the peer can write.
 /// </summary>
-/// <param name="RingCapacity">Bytes of the ring that the sender writes: a power of two, 64 KiB to 1 GiB.</param>
-/// <param name="CallWindow">Bytes of messages that the sender accepts per call before it grants credit.</param>
-/// <param name="MaxCalls">Concurrent calls that the sender accepts from its peer; 0 means none.</param>
-/// <param name="MaxMetadataBytes">Bytes of metadata that the sender accepts in one block.</param>
+/// <param name="RingCapacity">Bytes of the ring that this side writes: a power of two, 64 KiB to 1 GiB.</param>
+/// <param name="CallWindow">Bytes of messages that this side accepts per call before it grants credit.</param>
+/// <param name="MaxCalls">Concurrent calls that this side accepts from its peer; 0 means none.</param>
+/// <param name="MaxMetadataBytes">Bytes of metadata that this side accepts in one block.</param>
 internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, uint MaxCalls, uint MaxMetadataBytes)
 {
     /// <summary>The number of slots that a call id can express.</summary>

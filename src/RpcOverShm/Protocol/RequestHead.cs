@@ -99,7 +99,7 @@ internal ref struct RequestHead
         head.Method = from.ReadBytes(from.ReadUInt16());
         if ((flags & HasTimeout) != 0)
         {
-            // The upper bound keeps the sum with any clock in range. Longer timeouts (7,300 years) are no deadlines.
+            // The upper bound keeps the sum with any clock in range. A longer timeout (7,300 years) is no deadline.
             long ticks = from.ReadInt64();
             head.Timeout = ticks is > 0 and < long.MaxValue / 4 ? TimeSpan.FromTicks(ticks) : null;
         }

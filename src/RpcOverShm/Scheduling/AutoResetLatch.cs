@@ -39,7 +39,7 @@ internal sealed class AutoResetLatch
     }
 
     /// <summary>
-    /// Takes a signal that may have come. The caller must do so before the check that the signal is meant to cause.
+    /// Discards an earlier signal. The caller must check its condition afterwards, or it may miss what was signalled.
     /// </summary>
     public void Clear()
     {

@@ -64,8 +64,8 @@ internal sealed class InlineBudget
     public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
 
     /// <summary>
-    /// Ends an inline run that kept the reader role, on the thread that began it. Each of its messages may take the
-    /// whole limit, which is lower if records came meanwhile that the thread must read.
+    /// Ends an inline run that kept the reader role, on the thread that began it. The time limit is multiplied
+    /// by the number of the run's messages; it is lower if records wait for this thread to read them.
     /// </summary>
     public void End(long begun, int messages, bool isAnyWaiting)
     {

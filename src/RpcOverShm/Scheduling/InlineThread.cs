@@ -23,14 +23,14 @@ internal sealed class InlineThread(ReaderRole role)
     public bool IsInUserCode { get; set; }
 
     /// <summary>
-    /// The token of the reader role while user code runs. A nested blocking call replaces it: it returns the role to
-    /// reading and then enters the user code anew.
+    /// The token of the reader role while user code runs. A nested blocking call replaces the token, because the call
+    /// returns the role to reading and, when it ends, enters user code anew.
     /// </summary>
     public ReaderRole.Token Token;
 
     /// <summary>
     /// Returns whether the calling thread runs user code inline for this connection and still holds its reader role. If
-    /// so, it continues to read afterwards and then makes the deferred publish.
+    /// so, the thread continues to read after the user code, and then publishes what was deferred.
     /// </summary>
     public static bool IsHolderInUserCode(ReaderRole role) =>
         s_current is { IsInUserCode: true } me

@@ -14,15 +14,15 @@ namespace RpcOverShm.Scheduling;
 /// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
 /// without spinning, 64 callers there make 240,000 calls a second instead of 600,000.
 /// </para>
-/// In this process at most one thread fewer than there are processors spins at a time; none on a single processor.
+/// At most (number of processors - 1) threads of this process spin at a time; none on a single processor.
 /// </summary>
 internal sealed class SpinBudget
 {
-    // Measured: bursts of 2 µs and a yield keep the fast case at its minimum and limit the slow one to about 7 µs.
+    // Measured: 2 µs bursts and a yield keep the fast case at its minimum, the slow one (no processor) at about 7 µs.
     private const int FirstMicroseconds = 20;
 
-    // A little more than a wake-up costs both sides together on a virtual machine. If the peer needs so long for each
-    // answer (100 KiB to copy and parse), spinning takes a third of the time of sleeping, and less processor time.
+    // A little more than one wake-up costs waker and sleeper together on a virtual machine. If each answer takes this
+    // long (100 KiB to copy and parse), spinning takes a third of the time of sleeping, and less processor time.
     private const int LongestMicroseconds = 100;
     private const int BurstMicroseconds = 2;
     private const int PausesPerCheck = 16;
@@ -87,8 +87,8 @@ internal sealed class SpinBudget
     }
 
     /// <summary>
-    /// Adapts the budget after a sleep that ended because the condition was met. If a spin within the upper limit would
-    /// have covered the wait since the time stamp from <c>SpinUntil</c>, the next spin is long enough.
+    /// Adapts the budget after a sleep that ended because the condition was met. If the wait since the time stamp from
+    /// <c>SpinUntil</c> was within the upper limit, the next spin is made long enough for such a wait.
     /// </summary>
     public void RecordSleep(long since)
     {

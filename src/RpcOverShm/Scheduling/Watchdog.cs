@@ -2,8 +2,8 @@ namespace RpcOverShm.Scheduling;
 
 /// <summary>
 /// One thread per process that checks the active connections: whether user code keeps a reader role for too long, and
-/// whether a thread will read, or be woken to read, after a caller has left. Each check returns when it must run again;
-/// while there are no checks, the thread sleeps. So the hot paths pay only for reading a flag.
+/// whether a thread will read, or be woken to read, after a caller has left. A check's result says when it must run
+/// again; without checks the thread sleeps. Hot paths only read a flag that tells whether their connection is watched.
 /// </summary>
 internal static class Watchdog
 {

@@ -54,7 +54,7 @@ internal static unsafe class SegmentMemory
     /// <summary>
     /// Seals a segment after its owner has mapped it: its size is fixed, and it cannot be mapped writable again.
     /// Linux before 5.1 lacks the seal against future writers. The peer can then write to the segment, which is safe:
-    /// the owner never reads a word that its safety depends on back from its own segment.
+    /// the owner never reads back from its own segment a word on which its safety depends.
     /// </summary>
     public static void Seal(SafeFileHandle descriptor)
     {
@@ -105,8 +105,8 @@ internal static unsafe class SegmentMemory
         ReadOnlySpan<byte> name = "rpcovershm\0"u8;
         fixed (byte* namePointer = name)
         {
-            // Linux 6.3 introduced the no-exec seal. It can be configured to refuse memory files without the flag;
-            // older kernels refuse the flag.
+            // Linux 6.3 introduced the no-exec seal. A system can be configured to refuse memory files without this
+            // flag (vm.memfd_noexec); older kernels refuse the flag.
             uint flags = LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing;
             nint result = LinuxNative.MemfdCreate(
                 SystemCallNumbers.MemfdCreate, namePointer, flags | LinuxNative.MfdNoexecSeal);

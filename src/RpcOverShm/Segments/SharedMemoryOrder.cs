@@ -5,8 +5,8 @@ namespace RpcOverShm.Segments;
 /// <summary>
 /// The accessors for words of shared memory; all code must use them. Each name states its memory order, which a plain
 /// access neither documents nor guarantees. The guarantees come from the .NET memory model (dotnet/runtime,
-/// docs/design/specs/Memory-model.md) and the hardware: the model does not cover other processes, but treats memory as
-/// observable.
+/// docs/design/specs/Memory-model.md) and the hardware: the model does not cover other processes, but assumes that
+/// others can observe memory.
 /// </summary>
 internal static class SharedMemoryOrder
 {

@@ -32,12 +32,12 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// <summary>The position up to which the owner has read the peer's ring. Only the owner writes it.</summary>
     public ref long Head => ref Header->Head;
 
-    /// <summary>The owner's head | 1 while the owner is parked for data, else 0. Only the owner writes it.</summary>
+    /// <summary>The owner's head with bit 0 set while it is parked for data; else 0. Only it writes this.</summary>
     public ref long ParkedForData => ref Header->ParkedForData;
 
     /// <summary>
-    /// The peer's head as the owner last read it | 1 while the owner is parked for space, else 0. Only the owner writes
-    /// it.
+    /// The peer's head as the owner last read it, with bit 0 set, while the owner is parked for space; else 0. Only the
+    /// owner writes it.
     /// </summary>
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 

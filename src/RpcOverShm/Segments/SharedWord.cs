@@ -3,9 +3,9 @@ using System.Runtime.CompilerServices;
 namespace RpcOverShm.Segments;
 
 /// <summary>
-/// The low half of a 64-bit word in a segment: the futex word that a thread can sleep on. A struct without visible
-/// pointers, so that namespaces without unsafe code can pass it to a signal. It does not keep the segment alive: its
-/// user must hold a reference to the segment.
+/// The low half of a 64-bit word in a segment: the futex word that a thread can sleep on. The struct wraps the pointer,
+/// so that namespaces without unsafe code can pass it to a signal. It does not keep the segment alive: its user must
+/// see to it that the segment stays mapped.
 /// </summary>
 internal readonly unsafe struct SharedWord
 {

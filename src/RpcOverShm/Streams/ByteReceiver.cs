@@ -104,7 +104,7 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>Spins, then sleeps, until there may be data. Returns false if a read would find some now.</summary>
+    /// <summary>Spins, then sleeps, until there may be data. Returns false if a read need not wait.</summary>
     private bool WaitOnce(Func<bool> isRequested)
     {
         uint localEvents = _link.LocalEvents;

@@ -13,7 +13,7 @@ namespace RpcOverShm.Streams;
 /// </summary>
 internal sealed class ByteSender : IValueTaskSource
 {
-    // Both copies of a record stay in the L2 cache, and the peer can read one record while the next is written.
+    // A record and its source fit into the L2 cache together; the peer can read one while the next is written.
     private const int RecordBytes = 32 << 10;
 
     private readonly PeerLink _link;
@@ -85,7 +85,7 @@ internal sealed class ByteSender : IValueTaskSource
         return WaitForRestAsync(cancellationToken);
     }
 
-    /// <summary>Tells the peer that no more bytes follow. This always fits: data leaves a reserve free.</summary>
+    /// <summary>Tells the peer that no more bytes follow. This fits always, into the control reserve.</summary>
     public void End()
     {
         bool mustWake = false;

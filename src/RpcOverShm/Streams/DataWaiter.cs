@@ -83,7 +83,7 @@ internal sealed class DataWaiter(PeerLink link, Action<Func<bool>> wait)
             _source.SetException(new OperationCanceledException(cancellationToken));
         }
 
-        // The thread may sleep for the cancelled read.
+        // The thread may still be sleeping for the cancelled read.
         Link.RaiseLocalEvent();
     }
 }
