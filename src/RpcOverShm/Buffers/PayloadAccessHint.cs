@@ -1,13 +1,13 @@
 namespace RpcOverShm.Buffers;
 
 /// <summary>
-/// Predicts how the marshallers of one type access a message: as they did the last time, small messages aside.
-/// Thread-safe.
+/// Predicts whether the marshallers of one type take a message as an array or as a sequence: as they took the last one
+/// that was not small. Thread-safe.
 /// </summary>
-/// <param name="isInChunks">Whether messages keep the arrays in which they came, none of which may be large.</param>
+/// <param name="isInChunks">Whether messages keep the arrays in which they came, so none may be a large object.</param>
 internal sealed class PayloadAccessHint(bool isInChunks)
 {
-    // Together with the part that has just come, the array has 64 KiB. The next power of two would be a large object.
+    // With a part of 32 KiB that has just come, the array has 64 KiB. The next power of two would be a large object.
     private const int MostToCome = 32 << 10;
 
     // Shared and never written.
@@ -32,7 +32,7 @@ internal sealed class PayloadAccessHint(bool isInChunks)
     /// <summary>Whether messages keep the arrays in which they came.</summary>
     public bool IsInChunks => isInChunks;
 
-    /// <summary>The hint for the encoded form of such messages, which no message takes as its array.</summary>
+    /// <summary>The hint for the encoded form of such messages: decoding copies it, so it needs no own array.</summary>
     public PayloadAccessHint Encoded => isInChunks ? this : s_encoded;
 
     public static PayloadAccessHint Of<T>() => OfType<T>.Hint;

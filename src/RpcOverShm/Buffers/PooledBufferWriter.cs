@@ -72,8 +72,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     }
 
     /// <summary>
-    /// Replaces the written bytes by this array, without a copy, until the bytes are discarded or a change or
-    /// <see cref="Own"/> copies them. The caller must not change the array until then.
+    /// Replaces the written bytes by this array, without a copy. The caller must not change it until the writer has
+    /// discarded the bytes, or copied them: <see cref="Own"/> does, and each change of the bytes.
     /// </summary>
     public void Borrow(byte[] bytes)
     {

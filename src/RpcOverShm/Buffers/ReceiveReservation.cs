@@ -1,8 +1,8 @@
 namespace RpcOverShm.Buffers;
 
 /// <summary>
-/// Reserves the array of a message that a peer has announced and not sent yet. The reservations of a process have a
-/// common limit: a peer that announces and does not send costs this process a shortcut, not its memory.
+/// Counts the array of a message that a peer has announced and not sent yet. All such arrays have a common limit
+/// in the process, so announcements cannot use up its memory. Beyond the limit, messages are copied once more.
 /// </summary>
 internal sealed class ReceiveReservation : IDisposable
 {
@@ -14,7 +14,7 @@ internal sealed class ReceiveReservation : IDisposable
 
     private ReceiveReservation(int bytes) => _bytes = bytes;
 
-    // A cut-off message may never be released: the thread that ends its call may not hold the reader role.
+    // An incomplete message stays unreleased if a thread without the reader role ends its call.
     ~ReceiveReservation() => GiveBack();
 
     /// <summary>The bytes that are reserved in this process.</summary>

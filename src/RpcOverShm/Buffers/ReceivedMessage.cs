@@ -173,7 +173,7 @@ internal struct ReceivedMessage
     {
         if (Last is { } last)
         {
-            // The last array belongs to the chain once it was closed.
+            // The chain has returned the last array too if CloseArray has added it.
             _array = ReferenceEquals(last.Array, _array) ? null : _array;
             PooledSegment.Return(last);
         }

@@ -5,16 +5,16 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// The buffer writer for a large message. It sends its buffer of one chunk whenever that is full: the peer copies while
-/// this side serialises, and both work within their caches. Once a part cannot go at once, the rest is collected. User
-/// code writes without any lock held. Not thread-safe.
+/// The buffer writer for a large message. Sends the buffer whenever it has the bytes of one record: the peer copies
+/// while this side serialises, and both work within their caches. Once a part cannot be sent at once, the rest of the
+/// message stays in the buffer. User code writes without any lock held. Not thread-safe.
 /// </summary>
 internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWriter<byte>
 {
     /// <summary>The minimum length for sending in parts; a shorter message has little to gain.</summary>
     public const int SmallestMessageBytes = 2 * PartBytes;
 
-    /// <summary>The same minimum for existing bytes, which are sent without a copy: more than a record.</summary>
+    /// <summary>The same for a message that exists as bytes and is sent without a copy: over a record.</summary>
     public const int SmallestThatLiesThere = PartBytes + 1;
 
     private const int PartBytes = FrameWriter.ChunkBytes;
@@ -110,7 +110,7 @@ internal sealed class ChunkedMessageWriter(PooledBufferWriter bytes) : IBufferWr
             bytes.RemoveFirst(sent);
         }
 
-        // The message is complete, or the rest has no credit, no space or not its turn.
+        // These are the last bytes, or there is no credit, no space in the ring, or it is another call's turn.
         if (bytes.Length > 0)
         {
             Collect();

@@ -51,8 +51,8 @@ internal sealed class FrameDeserializationContext : DeserializationContext
     }
 
     /// <summary>
-    /// Deserialises a message in place, in the peer's memory. Only for a trusted peer, which could change the bytes
-    /// meanwhile.
+    /// Deserialises a message in place, in the peer's memory. Only for a trusted peer: another could change the
+    /// bytes meanwhile.
     /// </summary>
     public static T DeserializeInPlace<T>(Marshaller<T> marshaller, ReadOnlySpan<byte> message)
     {
@@ -91,7 +91,7 @@ internal sealed class FrameDeserializationContext : DeserializationContext
         return payload;
     }
 
-    /// <summary>Returns the encoded message, without setting the access hint: decoding it does that.</summary>
+    /// <summary>Returns the encoded message. The access hint is left to the marshaller of the decoded one.</summary>
     public ReadOnlySequence<byte> PayloadToDecode()
     {
         Take();

@@ -81,7 +81,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     /// <summary>Returns the context to the thread's cache.</summary>
     public void Dispose()
     {
-        // A serialiser that writes on after its return gets an exception, and cannot write into the next message.
+        // A serialiser that still calls this context after its return gets an exception, until the context is reused.
         _state = State.Complete;
         Bytes.Clear();
         _message = null;
@@ -142,7 +142,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
     public bool IsMessage(object candidate) => ReferenceEquals(candidate, _message);
 
     /// <summary>
-    /// Completes the message with an array that does not change while it is sent; only a wait costs a copy.
+    /// Completes the message with an array that does not change while it is sent. Bytes that must wait are copied.
     /// </summary>
     public void CompleteWithMessage(byte[] message)
     {
@@ -154,7 +154,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
         }
         else
         {
-            // More than one record: what is not sent at once has to wait in any case.
+            // More than one record: bytes that are not sent at once have to wait, so they are copied in any case.
             Write(new ReadOnlySequence<byte>(message), mayGoInParts: true);
         }
     }

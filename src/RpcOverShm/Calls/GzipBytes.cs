@@ -53,7 +53,7 @@ internal static class GzipBytes
             throw Unreadable(exception.Message);
         }
 
-        // GZipStream does not tell the end of the gzip data from the end of the input.
+        // GZipStream reports the end of the gzip data and a premature end of the input alike.
         if (!(to.Length > limitBytes) && !IsWhole(bytes, to.Length))
         {
             throw Unreadable("It is cut short, or something follows it.");

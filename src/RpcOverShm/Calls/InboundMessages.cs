@@ -10,8 +10,8 @@ namespace RpcOverShm.Calls;
 /// The received messages of one call: assembles them from parts, queues them until they are read, and grants the peer
 /// credit for those that were read. Credit bounds the queue, so a paused reader stalls only its own call. The holder of
 /// the reader role adds messages, one reader of the call takes them, and any thread may abort. A waiting reader resumes
-/// as pending user code of the call, never under a lock and never inside the adding code. A call that expects one
-/// message (<paramref name="isAlwaysRequested"/>) takes it in any case.
+/// as pending user code of the call, never under a lock and never inside the adding code. If the call expects one
+/// message (<paramref name="isAlwaysRequested"/>), its credit is granted on arrival, as if a reader waited for it.
 /// </summary>
 internal sealed class InboundMessages(
     ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysRequested, PayloadAccessHint hint)
@@ -35,7 +35,7 @@ internal sealed class InboundMessages(
     private int _partialLength;     // its announced length
     private long _partialCost;      // its credit that was not consumed yet
 
-    /// <summary>The maximum message length; null for none. May change before the first message, as the hint.</summary>
+    /// <summary>The maximum message length; null for none. Like the hint, set before the first message.</summary>
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
     public PayloadAccessHint Hint { get; set; } = hint;
@@ -59,7 +59,7 @@ internal sealed class InboundMessages(
 
     /// <summary>Adds a message or the first part of one.</summary>
     /// <returns>The status that ends the call because of this message; null for none.</returns>
-    /// <exception cref="ProtocolException">It is not allowed now, or exceeds the credit.</exception>
+    /// <exception cref="ProtocolException">The message is not allowed now, or exceeds the credit.</exception>
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (_isAborted || _isRefusing)
@@ -92,7 +92,7 @@ internal sealed class InboundMessages(
     }
 
     /// <summary>Adds the next part of a message.</summary>
-    /// <exception cref="ProtocolException">It is not allowed now, or exceeds the credit or the message.</exception>
+    /// <exception cref="ProtocolException">The part is not allowed now, or exceeds credit or message.</exception>
     public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (_isAborted || _isRefusing)
@@ -161,11 +161,11 @@ internal sealed class InboundMessages(
 
         if (isWoken)
         {
-            call.QueueUserCode(); // The aborting thread may hold any lock.
+            call.QueueUserCode(); // Not run here: the aborting thread may hold any lock.
         }
     }
 
-    /// <summary>Completes the wait of a reader that may resume. Only as pending user code: it runs user code.</summary>
+    /// <summary>Resumes a reader whose wake-up is due. Only as pending user code, because it runs the reader.</summary>
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
@@ -213,7 +213,7 @@ internal sealed class InboundMessages(
 
     /// <summary>
     /// Waits until a message is complete or none follows. One reader at a time: its next wait begins after this one has
-    /// ended. A later wait starts afresh after a cancellation.
+    /// ended. After a cancellation the reader may wait again.
     /// </summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public ValueTask WaitAsync(CancellationToken cancellationToken) =>

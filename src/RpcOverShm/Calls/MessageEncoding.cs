@@ -7,8 +7,8 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// Compresses the messages of calls that name an encoding. In the direction that names one, each message begins with a
-/// byte: 1 if the rest is compressed, 0 if not. Marshallers around the call's own write and read this form, so other
-/// calls are not affected. Stateless.
+/// mark, one byte: 1 if the rest is compressed, 0 if not. Marshallers that wrap the call's own write and read the mark,
+/// so other calls are not affected. Stateless.
 /// </summary>
 internal static class MessageEncoding
 {
@@ -57,8 +57,8 @@ internal static class MessageEncoding
     }
 
     /// <summary>
-    /// Returns a marshaller that writes messages in the form of calls with an encoding. The limit is that of the
-    /// uncompressed message.
+    /// Returns a marshaller that writes the mark and the message, compressed if that is allowed and makes it shorter.
+    /// The limit is that of the uncompressed message.
     /// </summary>
     public static Marshaller<T> Writing<T>(
         Marshaller<T> inner, bool isCompressed, CompressionLevel level, int? limitBytes) => Marshallers.Create(
@@ -80,7 +80,7 @@ internal static class MessageEncoding
         inner.ContextualDeserializer);
 
     /// <summary>
-    /// Returns a marshaller that reads messages in the form of calls with an encoding. The limit is that of the
+    /// Returns a marshaller that reads the mark and decompresses the message if necessary. The limit is that of the
     /// decompressed message; <paramref name="note"/> receives whether a message was compressed.
     /// </summary>
     public static Marshaller<T> Reading<T>(

@@ -14,7 +14,7 @@ internal sealed class MessageTooLargeException(long bytes, long limitBytes, stri
     public const string ReceiveOption = "MaxReceiveMessageSize";
     public const string SendOption = "MaxSendMessageSize";
 
-    /// <summary>Logs the end of a call that this exception has ended. The side is "client" or "server".</summary>
+    /// <summary>Logs a call's end if the status has such an exception. The side is "client" or "server".</summary>
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 

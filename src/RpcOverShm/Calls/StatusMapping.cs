@@ -6,8 +6,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Calls;
 
 /// <summary>
-/// Maps every failure of transport, protocol and handlers to an RPC status; there is no other such table. Details that
-/// programs compare equal those of grpc-dotnet.
+/// Maps every failure of transport, protocol and handlers to an RPC status; there is no other such table. Programs may
+/// compare some details as text; these are the same as in grpc-dotnet.
 /// </summary>
 internal static class StatusMapping
 {
@@ -79,7 +79,7 @@ internal static class StatusMapping
             _ => StatusCode.Internal,
         };
 
-        // The text of an RpcException shows both the detail and this exception, so only the detail tells all.
+        // The text of an RpcException shows both the detail and this exception, so the latter does not repeat it all.
         return new Status(
             code,
             StartFailedDetail + exception.Message,
@@ -119,17 +119,17 @@ internal static class StatusMapping
         StatusCode.Unimplemented,
         $"Unsupported grpc-encoding value '{encoding}'. Supported encodings: {MessageEncoding.Supported}");
 
-    /// <summary>Returns the status for an encoding that the local caller requests without support for it.</summary>
+    /// <summary>Returns the status for an encoding that the local caller requests and the library lacks.</summary>
     public static Status EncodingNotFound(string encoding) => new(
         StatusCode.Internal,
         $"{StartFailedDetail}Could not find compression provider for '{encoding}'; "
         + $"there are {MessageEncoding.Supported}.");
 
-    /// <summary>Returns the status of a call that the server's limit keeps from starting.</summary>
+    /// <summary>Returns the status of a call that the client does not send because of the server's limit.</summary>
     public static Status TooManyCalls(PeerLimits limits) => new(
         StatusCode.ResourceExhausted, $"The server takes at most {limits.MaxCalls} calls at a time on one connection.");
 
-    /// <summary>Returns the status of a call that the server's limit keeps from running.</summary>
+    /// <summary>Returns the status of a call that the server refuses because of its limit.</summary>
     public static Status TooManyRunning(uint maxCalls) => new(
         StatusCode.ResourceExhausted, $"The server runs at most {maxCalls} calls at a time for one connection.");
 

@@ -7,7 +7,7 @@ namespace RpcOverShm.Servers;
 /// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Returns null, and counts the method as running, if the call may run; else the trailer.</summary>
+    /// <summary>Returns null, and counts the method as running, if the call may run; else its trailer.</summary>
     public static StatusTrailer? Refuse(
         ServerConnection owner, string methodName, MethodHandler? handler, in RequestHead request, int messageLength)
     {

@@ -6,7 +6,7 @@ namespace RpcOverShm.Servers;
 
 /// <summary>
 /// Runs methods. The result or exception of a method, at once or later, ends its call. No exception of user code leaves
-/// this class, not even one that the exception object itself throws when it is described. Stateless.
+/// this class, not even one thrown by the Message or ToString of the method's exception. Stateless.
 /// </summary>
 internal static class MethodInvoker
 {
@@ -53,7 +53,7 @@ internal static class MethodInvoker
         Status status = StatusMapping.FromHandlerException(exception, call.Settings.HasDetailedErrors);
         if (exception is not RpcException)
         {
-            // An RpcException of a call that the method made names a limit of that call's channel.
+            // An RpcException may come from a call that the method itself made: the limit is then that channel's.
             MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, "server", status);
         }
 

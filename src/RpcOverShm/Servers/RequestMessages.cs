@@ -7,8 +7,8 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The requests of one call, and the beginning of its method. The holder of the reader role adds the requests, the
-/// method takes them.
+/// Queues the requests of one call, and decides when its method begins. The holder of the reader role adds the
+/// requests; the method takes them.
 /// </summary>
 internal sealed class RequestMessages
 {
@@ -56,10 +56,9 @@ internal sealed class RequestMessages
     }
 
     /// <summary>
-    /// Returns true once, to the caller that must begin the method: at once for a stream of requests, else when the
-    /// single request is complete. Waiting for a large request this way costs one thread switch instead of two, and the
-    /// method cannot tell the difference. If the call has ended, the method does not wait for requests, and the
-    /// received ones are dropped.
+    /// Returns true once, to the caller that must begin the method: at once for a stream of requests, else at the
+    /// half-close. A large request then costs one thread switch; a method that began and waited for it would cost two.
+    /// If the call has ended, the method does not wait for requests, and the received ones are dropped.
     /// </summary>
     public bool TryBegin(bool isEnded)
     {

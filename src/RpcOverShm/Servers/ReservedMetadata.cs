@@ -4,8 +4,8 @@ using Grpc.Core;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Hides the metadata keys that HTTP/2 reserves for the transport: gRPC shows them neither to methods nor to clients.
-/// Entries of an application with these keys are dropped. The library adds its own after that. Stateless.
+/// Hides the metadata keys that gRPC over HTTP/2 reserves for the transport: neither methods nor clients see them. An
+/// application's entries with these keys are dropped; the library adds its entries after that. Stateless.
 /// </summary>
 internal static class ReservedMetadata
 {

@@ -10,7 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class ResponseFrames
 {
-    // A detail is not for bulk data. A longer one is cut and says so.
+    // A detail of a status is not for bulk data: a longer one is cut, and says so.
     private const int MaxDetailChars = 16 << 10;
 
     [ThreadStatic]

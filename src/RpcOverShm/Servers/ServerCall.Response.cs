@@ -81,8 +81,8 @@ internal sealed partial class ServerCall : IMessageChunkSink
         SendPart(FrameFlags.Single, part, wholeLength);
 
     /// <summary>
-    /// Ends the call with the single response of its method and the status that the method set. Owns the response, so
-    /// disposes a pooled one.
+    /// Ends the call with the single response of its method and the status that the method set. Disposes the response
+    /// if it is an <see cref="IPooledMessage"/>.
     /// </summary>
     public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
         where T : class

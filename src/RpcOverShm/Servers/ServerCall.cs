@@ -23,7 +23,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
     private int _ended;
-    private bool _isRefused;  // the method never runs; private to the reader role
+    private bool _isRefused;  // the method never runs; only for the holder of the reader role
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -49,7 +49,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
 
-    /// <summary>Whether the method asked for its token before it fired, and can know of the end.</summary>
+    /// <summary>Whether the method had its token when that fired, and so can know of the end.</summary>
     public bool HasToldMethod => ServerCallCancellation.HasTold(Volatile.Read(ref _token));
 
     public override InlineBudget Budget => _handler!.Budget;
@@ -91,7 +91,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (_handler!.IsRequestStream || (flags & Whole) != Whole)
         {
             Requests = new RequestMessages(message, flags, _handler!, Settings, this);
-            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees them, or its end is seen below.
+            Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
         }
 
         if (request.Timeout is { } timeout)
@@ -227,7 +227,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
         var deadline = new CallDeadline(timeout, OnDeadline);
-        Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: a thread that ends the call sees it, or is seen.
+        Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: an ending thread sees it, or IsEnded is true.
         if (IsEnded)
         {
             deadline.Dispose();
@@ -249,7 +249,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             ServerCallCancellation.Fire(ref _token);
             if (Requests?.TryBegin(isEnded: true) == true)
             {
-                QueueUserCode(PendingUserCode.Start); // The method was counted as running. The run uncounts it.
+                QueueUserCode(PendingUserCode.Start); // Runs no method, only takes it off the count of running ones.
             }
         }
     }

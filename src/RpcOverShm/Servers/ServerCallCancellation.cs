@@ -27,7 +27,7 @@ internal sealed class ServerCallCancellation : IThreadPoolWorkItem
         return token._source.Token;
     }
 
-    /// <summary>Returns whether the method asked for the token before it fired, and can know of the end.</summary>
+    /// <summary>Returns whether the method had the token when that fired, and so can know of the end.</summary>
     public static bool HasTold(ServerCallCancellation? token) =>
         token is not null && token != s_fired && token._source.IsCancellationRequested;
 

@@ -44,8 +44,8 @@ internal sealed class ServerConnection
     /// </summary>
     public Status? TryRun()
     {
-        // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before the methods are counted, and
-        // its process-wide fence serves both sides.
+        // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
+        // and its process-wide fence serves both sides.
         Running.Add();
         Status? refusal = _isRefusing
             ? StatusMapping.ServerStopping

@@ -38,7 +38,7 @@ internal sealed record ServerSettings
     /// <summary>The scheduling mode, which decides where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 
-    /// <summary>The methods; empty until the server starts, because services are added before.</summary>
+    /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 
     public required ILogger Logger { get; init; }

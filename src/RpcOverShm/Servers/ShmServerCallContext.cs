@@ -5,7 +5,7 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
 
-/// <summary>The context that a method gets of its call. Its getters work even after the call has ended.</summary>
+/// <summary>A call as its method sees it. The getters work even after the call has ended.</summary>
 internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 {
     private Metadata? _responseTrailers;
@@ -48,7 +48,7 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
         return Task.CompletedTask;
     }
 
-    /// <summary>Makes the identity of the client from the kernel's credentials; the user id identifies it.</summary>
+    /// <summary>Returns the client's ids, as the kernel reports them; the user id is the peer identity.</summary>
     private static AuthContext MakeAuthContext(PeerIdentity peer)
     {
         var properties = new Dictionary<string, List<AuthProperty>>

@@ -5,8 +5,8 @@ using System.Text;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// Values by name in UTF-8, as names arrive on the wire: a lookup allocates no string and decodes no characters. Holds
-/// only the names of its maker, so a peer cannot slow it down with collisions. Immutable.
+/// Finds values by name in UTF-8, as names arrive on the wire: a lookup allocates no string and decodes no characters.
+/// A peer adds no names, so it cannot slow lookups down with collisions. Immutable.
 /// </summary>
 /// <typeparam name="TValue">The type of the values.</typeparam>
 internal sealed class Utf8Lookup<TValue>
