@@ -9,21 +9,21 @@ namespace RpcOverShm.Clients;
 /// <content>The server's frames: headers, messages and the end, delivered by the holder of the reader role.</content>
 internal abstract partial class ClientCall
 {
-    private bool _isEncoded;       // every response begins with a mark of its encoding
-    private bool _mayBeCompressed; // the mark may announce a compressed response
+    private ResponseMark _mark;
 
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
-    protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _isEncoded);
+    protected long? ReceiveLimit =>
+        MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark != ResponseMark.None);
 
     /// <summary>Returns the marshaller that reads the call's responses in their encoding.</summary>
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
-        _isEncoded
-            ? MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mayBeCompressed)
-            : marshaller;
+        _mark == ResponseMark.None
+            ? marshaller
+            : MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mark == ResponseMark.Gzip);
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint HintOf<T>() =>
-        _isEncoded ? PayloadAccessHint.Of<T>().Encoded : PayloadAccessHint.Of<T>();
+        _mark == ResponseMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
@@ -123,8 +123,7 @@ internal abstract partial class ClientCall
     {
         if (encoding is MessageEncoding.Gzip or MessageEncoding.Identity)
         {
-            _isEncoded = true;
-            _mayBeCompressed = encoding == MessageEncoding.Gzip;
+            _mark = encoding == MessageEncoding.Gzip ? ResponseMark.Gzip : ResponseMark.Identity;
             OnEncoded();
         }
         else if (encoding is not null)
@@ -194,5 +193,13 @@ internal abstract partial class ClientCall
         {
             Release(isCancel: false);
         }
+    }
+
+    /// <summary>The encoding with whose mark every response begins.</summary>
+    private enum ResponseMark : byte
+    {
+        None,
+        Identity,
+        Gzip,
     }
 }

@@ -15,8 +15,7 @@ internal abstract partial class ClientCall
 
     private object? _snapshot; // the call's inputs, or the reason why its answer is unreadable: never both
     private RequestOwnership _ownership;
-    private byte _transparentRetries;
-    private bool _isRefusedUnprocessed; // by a server that leaves
+    private sbyte _transparentRetries; // the number so far; negative while the last refusal waits for its retry
 
     /// <summary>Keeps the inputs of the call for a retry; see <see cref="RetrySnapshot.Of"/>.</summary>
     public void KeepSnapshot(object snapshot) => _snapshot = snapshot;
@@ -24,12 +23,12 @@ internal abstract partial class ClientCall
     /// <summary>Resets a refused call, which the caller must then start again. Returns false for any other.</summary>
     public bool TryResetForRetry()
     {
-        if (!_isRefusedUnprocessed || !TryDetach())
+        if (_transparentRetries >= 0 || !TryDetach())
         {
             return false;
         }
 
-        _isRefusedUnprocessed = false;
+        _transparentRetries = (sbyte)-_transparentRetries;
         return true;
     }
 
@@ -74,7 +73,7 @@ internal abstract partial class ClientCall
     /// <summary>Keeps the reason why the answer is unreadable, in place of the snapshot of the answered call.</summary>
     protected void KeepProblem(Exception? unreadable) => _snapshot = unreadable;
 
-    /// <summary>The exception that <see cref="KeepProblem"/> has kept; used only after it.</summary>
+    /// <summary>The exception that <see cref="KeepProblem"/> has kept; null if there is none.</summary>
     protected Exception? Problem => _snapshot as Exception;
 
     private bool TryMarkRefused()
@@ -85,8 +84,7 @@ internal abstract partial class ClientCall
             return false;
         }
 
-        _transparentRetries++;
-        _isRefusedUnprocessed = true;
+        _transparentRetries = (sbyte)(-_transparentRetries - 1);
         if (Waiter is not null)
         {
             SetDone();

@@ -64,7 +64,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>How the server or the connection ended the call, perhaps not yet seen by its user, or null.</summary>
+    /// <summary>The end by the server or the connection, perhaps not yet seen by the user; null if there is none.</summary>
     protected CallOutcome? ServerOutcome => _serverOutcome;
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
@@ -310,11 +310,10 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     }
 
     /// <summary>Resets a finished, plain call with nothing left to send, for its thread's next blocking call.</summary>
-    protected virtual void Reset()
+    protected void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
-        _isEncoded = false;
-        _mayBeCompressed = false;
+        _mark = ResponseMark.None;
         _transparentRetries = 0;
         _outcome = null;
         _serverOutcome = null;

@@ -24,7 +24,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private ReceivedMessage _message;      // a response in the End frame
     private InboundMessages? _inbound;  // a response in frames of its own
     private TResponse? _result;
-    private bool _isParsed; // the response was parsed in place
 
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
@@ -183,12 +182,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound?.Abort();
     }
 
-    protected override void Reset()
-    {
-        base.Reset();
-        _isParsed = false;
-    }
-
     private void TakeServerOutcome()
     {
         // Only the blocked thread processes the end of a blocking call, so it does not have to race for that.
@@ -208,7 +201,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     private void ParseInPlace(ReadOnlySpan<byte> message)
     {
-        _isParsed = true;
         KeepProblem(unreadable: null);
         try
         {
@@ -223,9 +215,15 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Reads the response. Returns null, or the status of a response that is missing or unreadable.</summary>
     private Status? ReadResponse()
     {
-        if (_isParsed)
+        if (Problem is { } problem)
         {
-            return Problem is { } problem ? StatusMapping.FromUnreadableResponse(problem) : Missing(_result);
+            return StatusMapping.FromUnreadableResponse(problem);
+        }
+
+        if (_result is not null)
+        {
+            // It was parsed in place.
+            return null;
         }
 
         ReceivedMessage bytes = _message;
