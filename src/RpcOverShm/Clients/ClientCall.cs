@@ -64,7 +64,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection => Volatile.Read(ref _connection);
 
-    /// <summary>The end by the server or the connection, perhaps not yet seen by the user; null if there is none.</summary>
+    /// <summary>The end by the server or the connection, or null; the user may not have seen it yet.</summary>
     protected CallOutcome? ServerOutcome => _serverOutcome;
 
     /// <summary>The outcome of a call that has ended for its user.</summary>
