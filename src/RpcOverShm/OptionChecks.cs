@@ -79,6 +79,24 @@ internal static class OptionChecks
         };
     }
 
+    /// <summary>Checks the limits of a listener. The options of servers and of streams have the same names.</summary>
+    public static DoorLimits Door(int maxPendingHandshakes, int? maxConnections, int? maxConnectionsPerProcess)
+    {
+        CheckCount(maxPendingHandshakes, nameof(ShmServerOptions.MaxPendingHandshakes), "");
+        CheckCount(maxConnections, nameof(ShmServerOptions.MaxConnections), ", or null for what the system allows");
+        CheckCount(
+            maxConnectionsPerProcess,
+            nameof(ShmServerOptions.MaxConnectionsPerProcess),
+            ", or null for no limit of its own");
+        return maxConnectionsPerProcess > maxConnections
+            ? throw new ArgumentOutOfRangeException(
+                nameof(maxConnectionsPerProcess),
+                maxConnectionsPerProcess,
+                $"{nameof(ShmServerOptions.MaxConnectionsPerProcess)} is at most "
+                + $"{nameof(ShmServerOptions.MaxConnections)}, which is {maxConnections}.")
+            : new DoorLimits(maxPendingHandshakes, maxConnections, maxConnectionsPerProcess);
+    }
+
     public static ReconnectBackoff Backoff(
         TimeSpan initial,
         TimeSpan longest,
@@ -109,13 +127,57 @@ internal static class OptionChecks
     public static ILogger Logger<T>(ILoggerFactory? factory) =>
         factory is null ? NullLogger.Instance : new GuardedLogger(factory.CreateLogger(typeof(T).FullName!));
 
-    public static ConnectionSettings Stream<T>(ShmStreamOptions options) => Connection(
-        ConnectionPurpose.ByteStream,
-        options.RingCapacity,
-        0,
-        options.ConnectTimeout,
-        maxCalls: 0,
-        Logger<T>(options.LoggerFactory));
+    public static ConnectionSettings Stream<T>(ShmStreamOptions options, AccessPolicy access)
+    {
+        ConnectionSettings settings = Connection(
+            ConnectionPurpose.ByteStream,
+            options.RingCapacity,
+            0,
+            options.ConnectTimeout,
+            maxCalls: 0,
+            Logger<T>(options.LoggerFactory));
+        return settings with
+        {
+            Door = Door(options.MaxPendingHandshakes, options.MaxConnections, options.MaxConnectionsPerProcess),
+            Access = access,
+            MaxPeerRingCapacity = PeerRing(options.MaxPeerRingCapacity),
+        };
+    }
+
+    /// <summary>Returns the limit of the peer's ring.</summary>
+    public static int PeerRing(int maxPeerRing) => SegmentLayout.IsValidRingCapacity(maxPeerRing)
+        ? maxPeerRing
+        : throw new ArgumentOutOfRangeException(
+            nameof(maxPeerRing),
+            maxPeerRing,
+            $"{nameof(ShmServerOptions.MaxPeerRingCapacity)} is a power of two "
+            + "from 64 KiB (65536) to 1 GiB (1073741824).");
+
+    /// <summary>Returns the clients that a server or listener takes at an address.</summary>
+    /// <param name="users">The option AllowedUsers.</param>
+    /// <param name="group">The option AllowedGroup.</param>
+    /// <param name="runtimeDirectory">The option RuntimeDirectory.</param>
+    /// <param name="address">The address; the user's own runtime directory cannot be shared.</param>
+    public static AccessPolicy Clients(
+        IEnumerable<string> users, string? group, string? runtimeDirectory, RendezvousAddress address)
+    {
+        IReadOnlyList<uint> userIds = Users(users, nameof(ShmServerOptions.AllowedUsers));
+        uint? groupId = group is null
+            ? null
+            : Account(group, "group", nameof(ShmServerOptions.AllowedGroup), SystemAccounts.FindGroup);
+        var policy = new AccessPolicy(userIds, groupId);
+        return policy.IsShared && address.IsInRuntimeDirectory && runtimeDirectory is null
+            ? throw new ArgumentException(
+                $"{nameof(ShmServerOptions.AllowedUsers)} and {nameof(ShmServerOptions.AllowedGroup)} need "
+                + $"{nameof(ShmServerOptions.RuntimeDirectory)}, or an address 'shm:///path': '{address}' stands for "
+                + "a socket in the server user's own directory, which no other user can reach.")
+            : policy;
+    }
+
+    /// <summary>Returns the servers that a client trusts.</summary>
+    /// <param name="users">The option TrustedServerUsers.</param>
+    public static AccessPolicy Servers(IEnumerable<string> users) =>
+        new(Users(users, nameof(ShmChannelOptions.TrustedServerUsers)), Group: null);
 
     public static IReadOnlyList<MarshallerProvider> Codecs(IEnumerable<ShmCodec> codecs)
     {
@@ -171,6 +233,41 @@ internal static class OptionChecks
 
     public static Interceptor[] Interceptors(IEnumerable<Interceptor> interceptors) =>
         [.. interceptors.Select(one => one ?? throw new ArgumentException("An interceptor is null."))];
+
+    private static void CheckCount(int? count, string name, string alternative)
+    {
+        if (count < 1)
+        {
+            throw new ArgumentOutOfRangeException(name, count, $"{name} is 1 or more{alternative}.");
+        }
+    }
+
+    private static uint[] Users(IEnumerable<string> users, string option) =>
+        [.. users.Select(user => Account(user, "user", option, SystemAccounts.FindUser)).Distinct()];
+
+    private static uint Account(string? name, string kind, string option, Func<string, uint?> find)
+    {
+        string need = $"{option} takes the names or numbers (0 to 4294967294) of {kind}s of this system";
+        if (string.IsNullOrEmpty(name))
+        {
+            throw new ArgumentException($"{need}; {(name is null ? "null" : "an empty text")} is neither.");
+        }
+
+        // Without a transport nobody is let in: the start of a server, or a connect, throws.
+        if (!OperatingSystem.IsLinux())
+        {
+            return 0;
+        }
+
+        try
+        {
+            return find(name) ?? throw new ArgumentException($"{need}; there is no {kind} '{name}'.");
+        }
+        catch (IOException exception)
+        {
+            throw new ArgumentException($"{need}; '{name}' cannot be looked up: {exception.Message}", exception);
+        }
+    }
 
     // The user knows the argument "options.RingCapacity" as "RingCapacity".
     private static string Short(string expression) => expression[(expression.LastIndexOf('.') + 1)..];

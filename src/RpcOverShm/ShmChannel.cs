@@ -36,7 +36,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             options.MaxMetadataSize,
             options.ConnectTimeout,
             maxCalls: 0,
-            logger);
+            logger) with
+        {
+            Access = OptionChecks.Servers(options.TrustedServerUsers),
+            MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
+        };
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
         _connections = new Subchannel(

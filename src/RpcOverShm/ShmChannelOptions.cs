@@ -61,6 +61,16 @@ public sealed class ShmChannelOptions
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
+    /// <summary>
+    /// Gets or sets the maximum size, in bytes, of the ring that the server may write: a power of two from 64 KiB to
+    /// 1 GiB.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 16 MiB. A server with a larger ring is refused, and the reason names this option. The peer's ring is
+    /// its own memory, but each connection maps it here too.
+    /// </remarks>
+    public int MaxPeerRingCapacity { get; set; } = ShmDefaults.MaxPeerRingCapacity;
+
     /// <summary>Gets or sets the time limit for an attempt to connect; above zero and below 24 days.</summary>
     /// <remarks>
     /// Defaults to 5 seconds. After that, the calls that wait for the attempt fail with
@@ -152,6 +162,17 @@ public sealed class ShmChannelOptions
     /// </summary>
     /// <remarks>Defaults to null. Client and server must use the same directory.</remarks>
     public string? RuntimeDirectory { get; set; }
+
+    /// <summary>
+    /// Gets the users whose servers the channel trusts, besides those of its own user and of root. Each is a name or a
+    /// number of this system.
+    /// </summary>
+    /// <remarks>
+    /// Empty by default. A number needs no entry in the user database; a text of digits is always a number. The kernel
+    /// says who the server is; a server of another user is left before anything is sent to it, and calls fail with
+    /// <see cref="StatusCode.PermissionDenied"/>. Unknown names are refused when the options are read.
+    /// </remarks>
+    public IList<string> TrustedServerUsers { get; } = [];
 
     /// <summary>
     /// Gets or sets the codec of all messages.

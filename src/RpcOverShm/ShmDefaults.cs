@@ -6,11 +6,19 @@ internal static class ShmDefaults
     public const int MaxReceiveMessageSize = 4 << 20;
     public const int MaxMetadataSize = 64 << 10;
     public const int RingCapacity = 1 << 20;
+    public const int MaxConcurrentCallsPerConnection = 10_000;
+    public const int MaxQueuedCalls = 10_000;
+    public const long MaxConnectionBufferSize = 128 << 20;
+    public const int MaxPendingHandshakes = 64;
+    public const int MaxConnections = 1000;
+    public const int MaxConnectionsPerProcess = 500;
+    public const int MaxPeerRingCapacity = 16 << 20;
     public const int MaxRetryAttempts = 5;
     public const long MaxRetryBufferSize = 16 << 20;
     public const long MaxRetryBufferPerCallSize = 1 << 20;
 
     public static readonly TimeSpan ConnectTimeout = TimeSpan.FromSeconds(5);
+    public static readonly TimeSpan RequestHeadTimeout = TimeSpan.FromSeconds(30);
     public static readonly TimeSpan InitialReconnectBackoff = TimeSpan.FromMilliseconds(10);
     public static readonly TimeSpan MaxReconnectBackoff = TimeSpan.FromSeconds(1);
 }

@@ -17,7 +17,9 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;connection=3</c>: the client's process, and
-/// the number of the connection on this server.
+/// the number of the connection on this server. The process id is that of the process that connected, at that time:
+/// the process may have passed the connection on or have ended, and its id may have been reused. It is 0 if the client
+/// runs in a pid namespace that this process cannot see, such as that of another container.
 /// </para>
 /// <para>Thread-safe. The code that creates a server disposes it.</para>
 /// </remarks>
@@ -54,19 +56,27 @@ public sealed class ShmServer : IAsyncDisposable
         options ??= new ShmServerOptions();
         _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
         _logger = OptionChecks.Logger<ShmServer>(options.LoggerFactory);
+        ServerLimits limits = LimitChecks.Of(options);
         _connectionSettings = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
             options.MaxMetadataSize,
             options.HandshakeTimeout,
-            PeerLimits.CallsPerConnection,
-            _logger);
+            LimitChecks.CallsAtATime(limits),
+            _logger) with
+        {
+            Door = OptionChecks.Door(
+                options.MaxPendingHandshakes, options.MaxConnections, options.MaxConnectionsPerProcess),
+            Access = OptionChecks.Clients(
+                options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address),
+            MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
+        };
         _settings = new ServerSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = _connectionSettings.Limits.CallWindow,
-            MaxCalls = _connectionSettings.Limits.MaxCalls,
+            Limits = limits,
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             AllowInPlaceParsing = options.AllowInPlaceParsing,
@@ -187,18 +197,21 @@ public sealed class ShmServer : IAsyncDisposable
         }
 
         TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
+        var stop = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_gate)
         {
-            if (_stop is null)
+            if (_stop is not null)
             {
-                _ = AnnounceStopAsync();
-                _stop = _running is null
-                    ? Task.CompletedTask
-                    : StopRunningAsync(_running, longest, cancellationToken);
+                return _stop;
             }
 
-            return _stop;
+            _ = AnnounceStopAsync();
+            _stop = stop.Task;
         }
+
+        // Outside the gate: if there is nothing to wait for, the user's logger runs on this thread.
+        _ = StopOnceAsync(stop, longest, cancellationToken);
+        return stop.Task;
     }
 
     /// <summary>Stops the server at once: running calls are cancelled.</summary>
@@ -256,6 +269,15 @@ public sealed class ShmServer : IAsyncDisposable
         {
             ShmLog.StoppingCallbackThrew(_logger, Address, exception);
         }
+    }
+
+    private async Task StopOnceAsync(TaskCompletionSource stop, TimeSpan grace, CancellationToken cancellationToken)
+    {
+        Task stopping = _running is { } running
+            ? StopRunningAsync(running, grace, cancellationToken)
+            : Task.CompletedTask;
+        await stopping.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        stop.SetFromTask(stopping);
     }
 
     private async Task StopRunningAsync(ServerCore running, TimeSpan grace, CancellationToken cancellationToken)

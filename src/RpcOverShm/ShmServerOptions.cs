@@ -14,6 +14,9 @@ namespace RpcOverShm;
 /// </remarks>
 public sealed class ShmServerOptions
 {
+    private int? _maxConnectionsPerProcess;
+    private bool _isPerProcessSet;
+
     /// <summary>
     /// Gets or sets the factory of the server's logger.
     /// <para>Null disables logging.</para>
@@ -66,11 +69,169 @@ public sealed class ShmServerOptions
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
     /// <summary>
+    /// Gets or sets the maximum size, in bytes, of the ring that a client may write: a power of two from 64 KiB to
+    /// 1 GiB.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 16 MiB. A client with a larger ring is refused, and the reason names this option. The peer's ring is
+    /// its own memory, but each connection maps it here too.
+    /// </remarks>
+    public int MaxPeerRingCapacity { get; set; } = ShmDefaults.MaxPeerRingCapacity;
+
+    /// <summary>
     /// Gets or sets the time limit for a client's handshake, after which the server refuses the client; above zero and
     /// below 24 days.
     /// </summary>
     /// <remarks>Defaults to 5 seconds.</remarks>
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
+
+    /// <summary>
+    /// Gets or sets the maximum number of methods that run at a time for one connection; 1 or more.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to 10,000. Excess calls wait in the order of their arrival; see <see cref="MaxQueuedCalls"/>. A call
+    /// counts from the start of its method, when its request is complete, until the method has ended. A call that a
+    /// method makes to its own server through a channel of the same process takes the place of the call whose method
+    /// makes it, one at a time, if no other place is free.
+    /// </para>
+    /// <para>
+    /// At most, a connection costs this number of running methods, each with a request of
+    /// <see cref="MaxReceiveMessageSize"/> and metadata of <see cref="MaxMetadataSize"/>; the requests that wait count
+    /// towards <see cref="MaxConnectionBufferSize"/>. All connections together cost that for each, unless
+    /// <see cref="MaxConcurrentCalls"/> is set.
+    /// </para>
+    /// </remarks>
+    public int MaxConcurrentCallsPerConnection { get; set; } = ShmDefaults.MaxConcurrentCallsPerConnection;
+
+    /// <summary>
+    /// Gets or sets the maximum number of methods that run at a time for all connections of the server; 1 or more.
+    /// <para>Null sets no such limit: only the one of each connection applies.</para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null. Excess calls wait in the order of their arrival over all connections, each in a place of
+    /// <see cref="MaxConcurrentCallsPerConnection"/> and of <see cref="MaxQueuedCalls"/> of its connection.
+    /// </para>
+    /// <para>
+    /// With this limit, the start and the end of each call take a lock of the server. At most, the running methods of
+    /// all connections together keep this number of requests.
+    /// </para>
+    /// </remarks>
+    public int? MaxConcurrentCalls { get; set; }
+
+    /// <summary>
+    /// Gets or sets the maximum number of calls of one connection that wait for their turn.
+    /// <para>0 lets no call wait: it is refused if it cannot run at once.</para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to 10,000. Beyond it, a call fails with <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. A waiting
+    /// call has its deadline, and leaves its place when it is cancelled. A server that stops refuses waiting calls with
+    /// <see cref="Grpc.Core.StatusCode.Unavailable"/>, so they can go to the next server.
+    /// </para>
+    /// <para>
+    /// The server tells each client that it takes <see cref="MaxConcurrentCallsPerConnection"/> and this number of
+    /// calls at a time, at most 65,536. At most, waiting calls cost <see cref="MaxConnectionBufferSize"/> for each
+    /// connection.
+    /// </para>
+    /// </remarks>
+    public int MaxQueuedCalls { get; set; } = ShmDefaults.MaxQueuedCalls;
+
+    /// <summary>
+    /// Gets or sets the maximum number of bytes that one connection can make the server keep: incomplete and unread
+    /// requests, incomplete heads, waiting calls and answers that the client does not read; 1 or more, and at least
+    /// <see cref="MaxReceiveMessageSize"/>.
+    /// <para>
+    /// Null means 128 MiB, or <see cref="MaxReceiveMessageSize"/> if that is more; no limit of its own if that is null.
+    /// </para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null. If a request would exceed it, its call fails with
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. While answers of more than half of
+    /// it wait for the client, new calls of the connection wait too, as if too many ran. A streaming method waits for
+    /// its client in any case: see <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
+    /// </para>
+    /// <para>
+    /// Not counted are the two rings, and the requests and answers that methods hold: lower
+    /// <see cref="MaxConcurrentCallsPerConnection"/> if they are large. While too many answers wait, a method that has
+    /// ended keeps its answer until others have gone. All connections together cost this for each, and at most
+    /// <see cref="MaxBufferSize"/>. The free arrays that a process keeps for reuse after a burst are at most 64 MiB,
+    /// and about 4 MiB for each processor.
+    /// </para>
+    /// <para>Byte streams keep nothing but their two rings.</para>
+    /// </remarks>
+    public long? MaxConnectionBufferSize { get; set; }
+
+    /// <summary>
+    /// Gets or sets the maximum number of bytes that all connections together can make the server keep; at least
+    /// <see cref="MaxConnectionBufferSize"/>.
+    /// <para>
+    /// Null means a quarter of the memory that is available to the process, or what a connection may keep if that is
+    /// more.
+    /// </para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null. Counts what <see cref="MaxConnectionBufferSize"/> counts, with the same effects. While more
+    /// than half of it is kept, calls wait on those connections that have answers of more than 1 MiB unread.
+    /// </remarks>
+    public long? MaxBufferSize { get; set; }
+
+    /// <summary>
+    /// Gets or sets the time in which the head of a request must come whole, if it is too large for one record; above
+    /// zero and below 24 days.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 30 seconds, as in Kestrel. If a head takes longer, its call fails with
+    /// <see cref="Grpc.Core.StatusCode.DeadlineExceeded"/>. At most, an incomplete head costs
+    /// <see cref="MaxMetadataSize"/> and 256 KiB, twice, which count towards <see cref="MaxConnectionBufferSize"/>.
+    /// </remarks>
+    public TimeSpan RequestHeadTimeout { get; set; } = ShmDefaults.RequestHeadTimeout;
+
+    /// <summary>
+    /// Gets or sets the maximum number of clients that are connected and whose handshake is not complete; 1 or more.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 64: a handshake takes less than a millisecond, and each place keeps a descriptor and 4 KiB. If all
+    /// places are taken, a newcomer takes the place of a client that has sent nothing for longer than it needs, first
+    /// of the process with the most places. The time limit, <see cref="HandshakeTimeout"/>, shrinks to an eighth as the
+    /// places fill. Further clients wait in the system's queue.
+    /// </remarks>
+    public int MaxPendingHandshakes { get; set; } = ShmDefaults.MaxPendingHandshakes;
+
+    /// <summary>
+    /// Gets or sets the maximum number of connections; 1 or more.
+    /// <para>Null means only as many as the system allows.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, a descriptor and a
+    /// thread: with the defaults 1 MiB for each side, and 1 GiB in all. The server refuses further clients, as it also
+    /// does when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
+    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// </remarks>
+    public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
+
+    /// <summary>
+    /// Gets or sets the maximum number of connections of one client process; 1 or more, and at most
+    /// <see cref="MaxConnections"/>.
+    /// <para>Null means no limit of its own for a process.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 500, or to <see cref="MaxConnections"/> if that is less: a process that connects without end leaves
+    /// places to others. The kernel tells the process; all processes that it cannot name, those outside of the server's
+    /// pid namespace, count as one.
+    /// </remarks>
+    public int? MaxConnectionsPerProcess
+    {
+        get => _isPerProcessSet ? _maxConnectionsPerProcess : Math.Min(
+            ShmDefaults.MaxConnectionsPerProcess, MaxConnections ?? ShmDefaults.MaxConnectionsPerProcess);
+        set
+        {
+            _maxConnectionsPerProcess = value;
+            _isPerProcessSet = true;
+        }
+    }
 
     /// <summary>
     /// Gets or sets the directory in which the server creates a name (<c>shm://name</c>).
@@ -80,10 +241,45 @@ public sealed class ShmServerOptions
     /// </para>
     /// </summary>
     /// <remarks>
-    /// Defaults to null. The server creates the directory if it is missing, and refuses it if other users have access
-    /// to it. Client and server must use the same directory.
+    /// Defaults to null. The server creates the directory if it is missing. It refuses the directory if another user
+    /// owns it or has access to it, unless <see cref="AllowedUsers"/> or <see cref="AllowedGroup"/> asks for that. It
+    /// also refuses it if the directory above belongs to neither this user nor root, or is writable by all users and
+    /// not sticky. Client and server must use the same directory.
     /// </remarks>
     public string? RuntimeDirectory { get; set; }
+
+    /// <summary>
+    /// Gets the users whose processes may connect, besides those of the server's user and of root. Each is a name or a
+    /// number of this system.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Empty by default. A number needs no entry in the user database; a text of digits is always a number. The kernel
+    /// says who the client is (SO_PEERCRED); everybody else is refused before anything is read. Unknown names are
+    /// refused when the options are read.
+    /// </para>
+    /// <para>
+    /// The socket then has mode 0666. A name (<c>shm://name</c>) needs <see cref="RuntimeDirectory"/>: a directory of
+    /// the server's user that nobody else may write to and that others may search (mode 0711); it is created if it is
+    /// missing and its parent exists. The directory of a path (<c>shm:///path</c>) must belong to the server's user or
+    /// root, and must not be writable by all users unless it is sticky. The clients name the server's user in their
+    /// option TrustedServerUsers, unless it is root.
+    /// </para>
+    /// </remarks>
+    public IList<string> AllowedUsers { get; } = [];
+
+    /// <summary>
+    /// Gets or sets the group whose members may connect, besides those who may anyway: a name or a number of this
+    /// system.
+    /// <para>Null means no group.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null. A process is a member by its group or its supplementary groups at the time when it connects.
+    /// The socket then belongs to this group and has mode 0660, unless <see cref="AllowedUsers"/> asks for more; the
+    /// server's user must be root or a member. The rest is as for <see cref="AllowedUsers"/>, with mode 0710 and this
+    /// group for the directory.
+    /// </remarks>
+    public string? AllowedGroup { get; set; }
 
     /// <summary>
     /// Gets or sets whether the status detail of a failed call contains the type and message of the exception that the

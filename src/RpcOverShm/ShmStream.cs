@@ -29,7 +29,11 @@ public sealed class ShmStream : Stream
 
     internal ShmStream(PeerLink link) => _bytes = new DuplexBytes(link);
 
-    /// <summary>Gets the id of the peer's process, as the kernel reported it when the stream was connected.</summary>
+    /// <summary>
+    /// Gets the id of the peer's process, as the kernel reported it when the stream was connected. The process may have
+    /// ended, and its id may have been reused. It is 0 if the peer runs in a pid namespace that this process cannot
+    /// see.
+    /// </summary>
     public int PeerProcessId => _bytes.Peer.ProcessId;
 
     /// <summary>Gets whether the stream can be read; true until it is disposed.</summary>
@@ -78,7 +82,9 @@ public sealed class ShmStream : Stream
     {
         options ??= new ShmStreamOptions();
         var rendezvous = RendezvousAddress.Parse(address, options.RuntimeDirectory);
-        return ConnectToAsync(rendezvous, OptionChecks.Stream<ShmStream>(options), cancellationToken);
+        ConnectionSettings settings =
+            OptionChecks.Stream<ShmStream>(options, OptionChecks.Servers(options.TrustedServerUsers));
+        return ConnectToAsync(rendezvous, settings, cancellationToken);
     }
 
     /// <inheritdoc/>

@@ -11,19 +11,21 @@ namespace RpcOverShm;
 /// <remarks>
 /// <para>
 /// One live listener or server holds an address; if it was killed, the next one takes the address over at once. At most
-/// 128 connected clients wait to be accepted; further clients are disconnected.
+/// 128 connected clients wait to be accepted. When that many wait and another one connects, those that have left
+/// meanwhile are dropped with what they wrote; if all are still there, the new client is disconnected.
 /// </para>
 /// <para>Thread-safe. The code that creates a listener disposes it; accepted streams stay open.</para>
 /// </remarks>
 public sealed class ShmStreamListener : IAsyncDisposable
 {
-    // Limits the connected clients that wait to be accepted; further ones are disconnected.
+    // Limits the connected clients that wait to be accepted. If none of them has left, further ones are disconnected.
     private const int MaxWaiting = 128;
 
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
+    private readonly Lock _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
     private readonly Channel<ShmStream> _waiting = Channel.CreateBounded<ShmStream>(MaxWaiting);
     private Listener? _listener;
     private bool _isDisposed;
@@ -39,12 +41,28 @@ public sealed class ShmStreamListener : IAsyncDisposable
     {
         options ??= new ShmStreamOptions();
         _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
-        _settings = OptionChecks.Stream<ShmStreamListener>(options);
+        _settings = OptionChecks.Stream<ShmStreamListener>(options, OptionChecks.Clients(
+            options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address));
         _logger = _settings.Logger;
     }
 
     /// <summary>Gets the address that was passed to the constructor.</summary>
     public string Address => _address.Text;
+
+    /// <summary>The number of waiting clients that have left, for tests.</summary>
+    internal int WaitingOver
+    {
+        get
+        {
+            lock (_arrival)
+            {
+                var dead = new List<ShmStream>();
+                TakeDead(dead);
+                dead.ForEach(stream => _waiting.Writer.TryWrite(stream));
+                return dead.Count;
+            }
+        }
+    }
 
     /// <summary>Takes the address and starts to listen; does not block.</summary>
     /// <exception cref="ShmTransportException">
@@ -138,10 +156,36 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private void OnConnected(PeerLink link)
     {
         var stream = new ShmStream(link);
-        if (!_waiting.Writer.TryWrite(stream))
+        List<ShmStream> dropped = [];
+        bool isWaiting;
+        lock (_arrival)
         {
-            ShmLog.StreamNotAccepted(_logger, Address, MaxWaiting);
-            stream.Dispose();
+            isWaiting = _waiting.Writer.TryWrite(stream);
+            if (!isWaiting)
+            {
+                TakeDead(dropped);
+                isWaiting = dropped.Count > 0 && _waiting.Writer.TryWrite(stream);
+            }
+        }
+
+        dropped.ForEach(dead => dead.Dispose());
+        if (!isWaiting)
+        {
+            // Not on the doorman's thread, because a close runs the user's logger.
+            DeferredLog.Write(_logger, log => ShmLog.StreamNotAccepted(log, Address, MaxWaiting));
+            ThreadPool.UnsafeQueueUserWorkItem(static late => late.Dispose(), stream, preferLocal: false);
+        }
+    }
+
+    // Goes round all that wait, so that their order stays. After the end of the listener nothing can be put back.
+    private void TakeDead(List<ShmStream> dead)
+    {
+        for (int left = _waiting.Reader.Count; left > 0 && _waiting.Reader.TryRead(out ShmStream? stream); left--)
+        {
+            if (stream.Inside.IsOver || !_waiting.Writer.TryWrite(stream))
+            {
+                dead.Add(stream);
+            }
         }
     }
 }

@@ -18,10 +18,12 @@ public enum ShmTransportError
     /// <summary>A channel met a listener for streams, or a stream met a server of calls.</summary>
     PurposeMismatch,
 
-    /// <summary>The peer belongs to another user, or access to its socket is denied.</summary>
+    /// <summary>The peer's user is not trusted or not allowed, or its socket may not be opened.</summary>
     AccessDenied,
 
-    /// <summary>The server refused the connection, or closed it during the handshake.</summary>
+    /// <summary>
+    /// The server refused the connection, or closed it during the handshake, or its ring exceeds MaxPeerRingCapacity.
+    /// </summary>
     Refused,
 
     /// <summary>A live server, or another program, holds the address.</summary>

@@ -14,9 +14,10 @@ internal sealed class CallCommands : IAsyncDisposable
 
     private ScriptClient Client => _client ?? throw new InvalidOperationException("There is no channel yet.");
 
-    public Task<string> OpenAsync(string address, string directory)
+    public Task<string> OpenAsync(string address, string directory, string[] trusted)
     {
         var options = new ShmChannelOptions { RuntimeDirectory = directory, MaxReceiveMessageSize = null };
+        Array.ForEach(trusted, options.TrustedServerUsers.Add);
         _channel = ShmChannel.ForAddress(address, options);
         _client = new ScriptClient(_channel.CreateCallInvoker());
         return Task.FromResult("");
@@ -39,6 +40,47 @@ internal sealed class CallCommands : IAsyncDisposable
         {
             return Task.FromResult($"{exception.StatusCode} {exception.Status.Detail}".ReplaceLineEndings(" "));
         }
+    }
+
+    /// <summary>
+    /// Occupies every thread of the pool, and makes a blocking call with a deadline that is not answered. The reply is
+    /// its status, and whether it came before the pool had a free thread.
+    /// </summary>
+    public async Task<string> DeadlineWithoutPoolAsync(int milliseconds)
+    {
+        Client.Unary(Payloads.Empty);
+        ThreadPool.GetMinThreads(out int threads, out int ports);
+        ThreadPool.SetMaxThreads(threads, ports);
+        using var mayEnd = new ManualResetEventSlim();
+        using var occupied = new CountdownEvent(threads);
+        string status = "";
+        Task calling = Timeouts.OnThread(() =>
+        {
+            for (int i = 0; i < threads; i++)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(_ =>
+                {
+                    occupied.Signal();
+                    mayEnd.Wait();
+                },
+                null);
+            }
+
+            occupied.Wait();
+            try
+            {
+                var deadline = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(milliseconds));
+                Client.Unary(Payloads.Of(Hold), deadline);
+            }
+            catch (RpcException exception)
+            {
+                status = $"{exception.StatusCode}";
+            }
+
+            mayEnd.Set();
+        });
+        await calling;
+        return status;
     }
 
     public async Task<string> EveryShapeAsync() => await Shapes.RunAllAsync(Client);

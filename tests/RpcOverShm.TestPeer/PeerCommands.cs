@@ -1,5 +1,6 @@
 using System.Globalization;
 using RpcOverShm.Testing;
+using RpcOverShm.TestPeer.Soak;
 
 namespace RpcOverShm.TestPeer;
 
@@ -9,28 +10,38 @@ internal sealed class PeerCommands : IAsyncDisposable
     private readonly ServeCommands _serve = new();
     private readonly CallCommands _call = new();
     private readonly StreamCommands _stream = new();
+    private readonly SoakCommands _soak = new();
+    private readonly InFlightCommands _inFlight = new();
     private readonly Dictionary<string, Func<string[], Task<string>>> _commands;
 
     public PeerCommands() => _commands = new()
     {
-        ["serve"] = words => _serve.ServeAsync(words[1], words[2]),
+        ["serve"] = words => _serve.ServeAsync(words[1], words[2], Others(words, 3), Others(words, 4)),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
-        ["channel"] = words => _call.OpenAsync(words[1], words[2]),
+        ["channel"] = words => _call.OpenAsync(words[1], words[2], Others(words, 3)),
         ["close"] = _ => _call.CloseAsync(),
         ["shapes"] = _ => _call.EveryShapeAsync(),
         ["echo"] = words => _call.EchoAsync(Number(words[1])),
         ["hammer"] = words => _call.HammerAsync(Number(words[1]), Number(words[2])),
+        ["deadline-without-pool"] = words => _call.DeadlineWithoutPoolAsync(Number(words[1])),
+        ["crowd"] = words => CrowdCommands.CountAsync(words[1], Number(words[2]), Number(words[3])),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
-        ["stream-listen"] = words => _stream.ListenAsync(words[1], words[2]),
-        ["stream-connect"] = words => _stream.ConnectAsync(words[1], words[2]),
+        ["stream-listen"] = words => _stream.ListenAsync(words[1], words[2], Others(words, 3)),
+        ["stream-connect"] = words => _stream.ConnectAsync(words[1], words[2], Others(words, 3)),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),
         ["stream-read"] = words => _stream.ReadAsync(Number(words[1])),
         ["hello"] = words => HelloCommands.GreetAsync(words[1], Number(words[2]), Number(words[3])),
         ["answer"] = words => HelloCommands.AnswerAsync(words[1], Number(words[2])),
+        ["soak"] = words => _soak.RunAsync(words[1..]),
+        ["leave-child"] = _ => Task.FromResult(ChildCommands.LeaveChild()),
+        ["reach"] = words => Task.FromResult(ReachCommands.Reach(Number(words[1]))),
+        ["send-descriptors"] = _ => Task.FromResult(_inFlight.SendAll()),
+        ["drop-descriptors"] = _ => Task.FromResult(_inFlight.Drop()),
         ["facts"] = _ => Task.FromResult(Facts()),
+        ["heap"] = _ => Task.FromResult(Heap()),
         ["memory"] = _ => Task.FromResult(Environment.WorkingSet.ToString(CultureInfo.InvariantCulture)),
     };
 
@@ -41,15 +52,29 @@ internal sealed class PeerCommands : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        await _soak.DisposeAsync();
         await _call.DisposeAsync();
         await _stream.DisposeAsync();
         await _serve.DisposeAsync();
+        _inFlight.Drop();
     }
 
     /// <summary>Sends an event to the parent.</summary>
     public static void Emit(string what) => Console.Out.WriteLine("event " + what.ReplaceLineEndings(" "));
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);
+
+    /// <summary>Returns the bytes of all living objects, and the resident memory, after a full collection.</summary>
+    private static string Heap()
+    {
+        GC.Collect(2, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+        long living = GC.GetTotalMemory(forceFullCollection: true);
+        return string.Create(CultureInfo.InvariantCulture, $"{living} {Environment.WorkingSet}");
+    }
+
+    // A list of users or groups as "1234,nobody"; "-" or nothing for none.
+    private static string[] Others(string[] words, int index) =>
+        words.Length > index && words[index] != "-" ? words[index].Split(',') : [];
 
     private static string Facts()
     {

@@ -1,3 +1,4 @@
+using Grpc.Core;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
@@ -6,28 +7,24 @@ namespace RpcOverShm.TestPeer;
 /// <summary>The commands of a server. The start and the end of each handler are events.</summary>
 internal sealed class ServeCommands : IAsyncDisposable
 {
+    private static readonly Payload s_largeAnswer = Payloads.OfSize(16 << 20);
+
     private ShmServer? _server;
 
-    public async Task<string> ServeAsync(string address, string directory)
+    public async Task<string> ServeAsync(string address, string directory, string[] users, string[] groups)
     {
-        var server = new ShmServer(address, new ShmServerOptions
+        var options = new ShmServerOptions
         {
             RuntimeDirectory = directory,
             MaxReceiveMessageSize = null,
-        });
+            MaxConnectionBufferSize = 128 << 20, // as by default, although messages have no limit
+            AllowedGroup = groups.SingleOrDefault(),
+        };
+        Array.ForEach(users, options.AllowedUsers.Add);
+        var server = new ShmServer(address, options);
         var script = new Script
         {
-            Unary = async (request, context) =>
-            {
-                if (request.Text() != "hold")
-                {
-                    return request;
-                }
-
-                PeerCommands.Emit("holding");
-                await Task.Delay(Timeout.Infinite, context.CancellationToken);
-                return request;
-            },
+            Unary = UnaryAsync,
             ServerStream = async (request, responses, context) =>
             {
                 await responses.WriteAsync(request);
@@ -65,5 +62,27 @@ internal sealed class ServeCommands : IAsyncDisposable
         {
             await _server.DisposeAsync();
         }
+    }
+
+    // "hold" runs until it is cancelled, and says that it has begun; "rest" says nothing; "answer" has a large answer.
+    private static async Task<Payload> UnaryAsync(Payload request, ServerCallContext context)
+    {
+        string text = request.Text();
+        if (text == "answer")
+        {
+            return s_largeAnswer;
+        }
+
+        if (text == "hold")
+        {
+            PeerCommands.Emit("holding");
+        }
+
+        if (text == "hold" || text.StartsWith("rest", StringComparison.Ordinal))
+        {
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }
+
+        return request;
     }
 }

@@ -13,16 +13,20 @@ internal sealed class StreamCommands : IAsyncDisposable
 
     private ShmStream Stream => _stream ?? throw new InvalidOperationException("There is no stream yet.");
 
-    public Task<string> ListenAsync(string address, string directory)
+    public Task<string> ListenAsync(string address, string directory, string[] users)
     {
-        _listener = new ShmStreamListener(address, new ShmStreamOptions { RuntimeDirectory = directory });
+        var options = new ShmStreamOptions { RuntimeDirectory = directory };
+        Array.ForEach(users, options.AllowedUsers.Add);
+        _listener = new ShmStreamListener(address, options);
         _listener.Start();
         return Task.FromResult("");
     }
 
-    public async Task<string> ConnectAsync(string address, string directory)
+    public async Task<string> ConnectAsync(string address, string directory, string[] trusted)
     {
-        _stream = await ShmStream.ConnectAsync(address, new ShmStreamOptions { RuntimeDirectory = directory });
+        var options = new ShmStreamOptions { RuntimeDirectory = directory };
+        Array.ForEach(trusted, options.TrustedServerUsers.Add);
+        _stream = await ShmStream.ConnectAsync(address, options);
         return "";
     }
 

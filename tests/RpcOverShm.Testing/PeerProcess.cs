@@ -18,6 +18,8 @@ public sealed class PeerProcess : IAsyncDisposable
     public const string ParentVariable = "RPCOVERSHM_PARENT";
 
     private const string EventPrefix = "event ";
+    private const UnixFileMode Readable = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
+        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
 
     private static readonly BlockingCollection<Action> s_starts = [];
     private static readonly Thread s_starter = StartStarter();
@@ -32,12 +34,14 @@ public sealed class PeerProcess : IAsyncDisposable
     private PeerProcess(Process process)
     {
         _process = process;
+        Id = process.Id;
         Exited = process.WaitForExitAsync();
         _ = ReadAsync(process.StandardOutput, OnLine);
         _ = ReadAsync(process.StandardError, _errors.Enqueue);
     }
 
-    public int Id => _process.Id;
+    /// <summary>The id of the process, also after its end.</summary>
+    public int Id { get; }
 
     /// <summary>Completes when the process has exited for any reason.</summary>
     public Task Exited { get; }
@@ -51,13 +55,53 @@ public sealed class PeerProcess : IAsyncDisposable
     public string Errors => string.Join(Environment.NewLine, _errors);
 
     /// <summary>Starts a program of this solution from the directory of the tests.</summary>
-    public static async Task<PeerProcess> StartAsync(string assemblyName, params string[] arguments)
+    public static Task<PeerProcess> StartAsync(string assemblyName, params string[] arguments) =>
+        StartAsync(user: null, AppContext.BaseDirectory, assemblyName, arguments);
+
+    /// <summary>Copies the programs of this solution to a directory from which every user can run them.</summary>
+    public static void CopyProgramsTo(TestDirectory directory)
     {
-        string program = Path.Combine(AppContext.BaseDirectory, assemblyName + ".dll");
-        string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
-            ? path
-            : Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet";
-        var start = new ProcessStartInfo(host, ["exec", program, .. arguments])
+        if (OperatingSystem.IsWindows())
+        {
+            throw new PlatformNotSupportedException();
+        }
+
+        foreach (string file in Directory.EnumerateFiles(AppContext.BaseDirectory))
+        {
+            if (Path.GetExtension(file) is ".dll" or ".json")
+            {
+                string copy = directory.Combine(Path.GetFileName(file));
+                File.Copy(file, copy);
+                File.SetUnixFileMode(copy, Readable);
+            }
+        }
+
+        File.SetUnixFileMode(directory.Path, Readable);
+    }
+
+    /// <summary>Starts a program from another directory, as another user unless that is null.</summary>
+    public static async Task<PeerProcess> StartAsync(
+        PeerUser? user, string directory, string assemblyName, params string[] arguments)
+    {
+        string[] command = CommandOf(directory, assemblyName, arguments);
+        command = user?.Wrap(command) ?? command;
+        return await StartProgramAsync(command[0], command[1..]);
+    }
+
+    /// <summary>Starts a program from the directory of the tests, with these variables in its environment.</summary>
+    public static async Task<PeerProcess> StartWithAsync(
+        IEnumerable<KeyValuePair<string, string>> variables, string assemblyName, params string[] arguments)
+    {
+        IEnumerable<string> settings = variables.Select(variable => $"{variable.Key}={variable.Value}");
+        string[] command = CommandOf(AppContext.BaseDirectory, assemblyName, arguments);
+        return await StartProgramAsync("env", [.. settings, .. command]);
+    }
+
+    /// <summary>Starts a program of any kind that speaks the line protocol.</summary>
+    /// <exception cref="System.ComponentModel.Win32Exception">There is no such program.</exception>
+    public static async Task<PeerProcess> StartProgramAsync(string program, params string[] arguments)
+    {
+        var start = new ProcessStartInfo(program, arguments)
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
@@ -129,6 +173,15 @@ public sealed class PeerProcess : IAsyncDisposable
         await Exited.Bounded();
         _process.Dispose();
         _asking.Dispose();
+    }
+
+    private static string[] CommandOf(string directory, string assemblyName, string[] arguments)
+    {
+        string program = Path.Combine(directory, assemblyName + ".dll");
+        string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
+            ? path
+            : Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet";
+        return [host, "exec", program, .. arguments];
     }
 
     private static Thread StartStarter()

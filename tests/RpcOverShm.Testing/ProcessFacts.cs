@@ -13,7 +13,9 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     // Linux cuts thread names to 15 characters.
     private const string ThreadName = "RpcOverShm";
     private const string WatchdogName = "RpcOverShm watc";
+    private const string ProcessWatchName = "RpcOverShm proc";
     private const string SpareName = "RpcOverShm spar";
+    private const string ClosingName = "RpcOverShm clos";
 
     /// <summary>
     /// Whether the process has no more resources than before. Fewer is fine: garbage of earlier tests is collected at
@@ -52,10 +54,13 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
             ProcessResources.ThreadNames(processId).Count(name => IsOurs(name, mappings > 0)));
     }
 
-    // The watchdog is one per process and stays. A connection may have one spare thread, started when another thread
-    // took over from the standby reader. Without a connection a spare thread is a leak.
+    // The watchdog is one per process and stays, the process watch and the closing threads for some seconds. A
+    // connection may have one spare thread, started when another thread took over from the standby reader. Without a
+    // connection a spare thread is a leak.
     private static bool IsOurs(string thread, bool hasConnections) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
         && !thread.StartsWith(WatchdogName, StringComparison.Ordinal)
+        && !thread.StartsWith(ProcessWatchName, StringComparison.Ordinal)
+        && !thread.StartsWith(ClosingName, StringComparison.Ordinal)
         && !(hasConnections && thread.StartsWith(SpareName, StringComparison.Ordinal));
 }

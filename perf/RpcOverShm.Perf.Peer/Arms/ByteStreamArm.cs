@@ -13,7 +13,7 @@ internal abstract class ByteStreamArm(string name, StreamCodec? codec = null) : 
     public StreamCodec? Codec => codec;
 
     public virtual bool Supports(LoadShape shape, CallerKind caller) =>
-        codec is null ? shape != LoadShape.Batch : shape == LoadShape.Echo;
+        codec is null ? shape is not (LoadShape.Batch or LoadShape.Backlog) : shape == LoadShape.Echo;
 
     public abstract Task<string> ServeAsync(string place);
 

@@ -14,6 +14,7 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
     public bool Supports(LoadShape shape, CallerKind caller) => shape switch
     {
         LoadShape.Echo => true,
+        LoadShape.Backlog => service is WorkingCalls && caller == CallerKind.Async,
         LoadShape.Batch => HasBatches && caller == CallerKind.Async,
         _ => service.HasStreams && caller == CallerKind.Async,
     };

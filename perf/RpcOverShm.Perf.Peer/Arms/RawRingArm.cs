@@ -11,7 +11,7 @@ internal sealed class RawRingArm : IArm
 
     /// <summary>A thread checks a ring without pause, so that there is nothing to await.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) =>
-        caller == CallerKind.Blocking && shape != LoadShape.Batch;
+        caller == CallerKind.Blocking && shape is not (LoadShape.Batch or LoadShape.Backlog);
 
     public Task<string> ServeAsync(string place) => Task.FromResult(RingMessages.Listen(place, Name, Serve));
 

@@ -78,7 +78,8 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
         }
     }
 
-    private static ConnectionSettings Settings() => OptionChecks.Stream<RingMessages>(new ShmStreamOptions());
+    private static ConnectionSettings Settings() =>
+        OptionChecks.Stream<RingMessages>(new ShmStreamOptions(), AccessPolicy.OwnUserOnly);
 
     private bool TryReceive(bool mayPark)
     {

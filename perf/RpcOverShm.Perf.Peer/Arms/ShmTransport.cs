@@ -1,11 +1,22 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>The product, with default options but for a codec or parsing in place.</summary>
-internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? format = null) : CallsTransport
+/// <summary>
+/// The product, with default options but for a codec, parsing in place, or all user code on the thread pool.
+/// </summary>
+internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false)
+    : CallsTransport
 {
+    private readonly ShmSchedulingMode _scheduling =
+        isOnPool ? ShmSchedulingMode.ThreadPool : ShmSchedulingMode.Adaptive;
+
     public override async Task<string> ServeAsync(CallsService service, string place)
     {
-        var options = new ShmServerOptions { MaxReceiveMessageSize = null, AllowInPlaceParsing = parsesInPlace };
+        var options = new ShmServerOptions
+        {
+            MaxReceiveMessageSize = null,
+            AllowInPlaceParsing = parsesInPlace,
+            Scheduling = _scheduling,
+        };
         if (format?.Codec is { } codec)
         {
             options.Codecs.Add(codec);
@@ -22,5 +33,6 @@ internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? for
         MaxReceiveMessageSize = null,
         AllowInPlaceParsing = parsesInPlace,
         Codec = format?.Codec,
+        Scheduling = _scheduling,
     });
 }

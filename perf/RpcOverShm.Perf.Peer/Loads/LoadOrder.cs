@@ -25,7 +25,7 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
 
     /// <summary>
     /// Echo: the slice also ends after this many calls of each caller on the clock; 0 for no such end. Batch: the calls
-    /// of a batch.
+    /// of a batch. Backlog: all its calls.
     /// </summary>
     public long Calls { get; init; }
 
@@ -93,6 +93,9 @@ internal enum LoadShape
 
     /// <summary>Requests that are sent together, and all their answers awaited.</summary>
     Batch,
+
+    /// <summary>Requests that are started one after another without waiting, each answer awaited.</summary>
+    Backlog,
 }
 
 /// <summary>The way in which a client waits.</summary>

@@ -12,6 +12,9 @@ internal sealed record LoadResult
     /// <summary>The time on the clock, in <see cref="System.Diagnostics.Stopwatch"/> ticks.</summary>
     public required long ElapsedTicks { get; init; }
 
+    /// <summary>Backlog: the time until the first answer, in ticks; 0 for any other load.</summary>
+    public long FirstAnswerTicks { get; init; }
+
     /// <summary>Wrong bytes that the client received, those of the lead-in included.</summary>
     public required long WrongBytes { get; init; }
 
@@ -36,6 +39,7 @@ internal sealed record LoadResult
         Used = ResourceSample.Read(line),
         Times = LatencyHistogram.Read(line),
         Uncorrected = LatencyHistogram.Read(line),
+        FirstAnswerTicks = line.NextNumber(),
     };
 
     /// <summary>
@@ -72,5 +76,6 @@ internal sealed record LoadResult
         Used.Write(line);
         Times.Write(line);
         Uncorrected.Write(line);
+        line.Add(FirstAnswerTicks);
     }
 }

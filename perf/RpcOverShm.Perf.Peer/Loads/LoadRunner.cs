@@ -9,7 +9,9 @@ internal sealed class LoadRunner(IArmClient client)
     private readonly Dictionary<CallerKind, List<EchoCaller>> _echoes = [];
     private readonly Dictionary<CallerKind, IPump> _pumps = [];
     private readonly Dictionary<CallerKind, IDrain> _drains = [];
+    private readonly List<IEcho> _backlog = [];
     private IBatch? _batch;
+    private long _backlogSequence;
 
     public LoadResult Run(LoadOrder order) => order.Shape switch
     {
@@ -17,6 +19,7 @@ internal sealed class LoadRunner(IArmClient client)
         LoadShape.Pump => OneWayLoad.Run(order, Opened(_pumps, order.Caller, client.OpenPumpAsync)),
         LoadShape.Drain => OneWayLoad.Run(order, Opened(_drains, order.Caller, client.OpenDrainAsync)),
         LoadShape.Batch => BatchLoad.Run(order, _batch ??= client.OpenBatch()),
+        LoadShape.Backlog => BacklogLoad.Run(order, BacklogOf((int)order.Calls), ref _backlogSequence),
         _ => throw new ArgumentOutOfRangeException(nameof(order), order.Shape, "No such load."),
     };
 
@@ -34,6 +37,16 @@ internal sealed class LoadRunner(IArmClient client)
         }
 
         return callers[..order.Callers];
+    }
+
+    private List<IEcho> BacklogOf(int calls)
+    {
+        while (_backlog.Count < calls)
+        {
+            _backlog.Add(client.OpenEchoAsync(CallerKind.Async).GetAwaiter().GetResult());
+        }
+
+        return _backlog[..calls];
     }
 
     private static T Opened<T>(Dictionary<CallerKind, T> opened, CallerKind caller, Func<CallerKind, Task<T>> openAsync)

@@ -195,7 +195,7 @@ public sealed class ArmPairTests
     private static LoadOrder Order(LoadShape shape, CallerKind caller, int sizeBytes) =>
         new(shape, caller, sizeBytes)
         {
-            Calls = shape == LoadShape.Batch ? 20 : 0,
+            Calls = shape is LoadShape.Batch or LoadShape.Backlog ? 20 : 0,
             LeadIn = TimeSpan.FromMilliseconds(10),
             Duration = TimeSpan.FromMilliseconds(50),
             LeadInMessages = 3,

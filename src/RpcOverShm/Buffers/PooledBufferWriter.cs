@@ -4,9 +4,9 @@ using System.Diagnostics;
 namespace RpcOverShm.Buffers;
 
 /// <summary>
-/// Collects bytes in one array of the shared pool. Not thread-safe. A caller can detach the array to keep the bytes;
-/// otherwise the writer reuses it, unless it has grown too large to keep. The writer can borrow a caller's array
-/// instead, to which it never writes.
+/// Collects bytes in one pooled array (<see cref="ByteArrays"/>). Not thread-safe. A caller can detach the array to
+/// keep the bytes; otherwise the writer reuses it, unless it has grown too large to keep. The writer can borrow a
+/// caller's array instead, to which it never writes.
 /// </summary>
 internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 {
@@ -130,8 +130,8 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
     }
 
     /// <summary>
-    /// Transfers the array, never a borrowed one, to the caller, which must return it to the shared pool if it is not
-    /// empty. The writer is empty afterwards.
+    /// Transfers the array, never a borrowed one, to the caller, which must return it to <see cref="ByteArrays"/> if it
+    /// is not empty. The writer is empty afterwards.
     /// </summary>
     public byte[] Detach(out int length)
     {
@@ -149,7 +149,7 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
         byte[] buffer = Detach(out _);
         if (buffer.Length > 0)
         {
-            ArrayPool<byte>.Shared.Return(buffer);
+            ByteArrays.Return(buffer);
         }
     }
 
@@ -164,12 +164,12 @@ internal sealed class PooledBufferWriter : IBufferWriter<byte>, IDisposable
 
         long preferred = Math.Max(Math.Max(SmallestBytes, (long)_length + bytes), (long)_buffer.Length * 2);
         int size = (int)Math.Min(preferred, Math.Max(Array.MaxLength, (long)_length + bytes));
-        byte[] larger = ArrayPool<byte>.Shared.Rent(size);
+        byte[] larger = ByteArrays.Rent(size);
         Debug.Assert(larger.Length - _length >= bytes, "The pool gives at least what was asked for.");
         WrittenSpan.CopyTo(larger);
         if (_buffer.Length > 0)
         {
-            ArrayPool<byte>.Shared.Return(_buffer);
+            ByteArrays.Return(_buffer);
         }
 
         _buffer = larger;

@@ -21,7 +21,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
 
     public PooledSegment First { get; private set; } = null!;
 
-    /// <summary>Returns the next segment of a chain. It takes ownership of an array of the shared pool.</summary>
+    /// <summary>Returns the next segment of a chain. It takes ownership of an array of the pools.</summary>
     public static PooledSegment Rent(byte[] array, int length, PooledSegment? previous)
     {
         PooledSegment segment = TakeFree() ?? new PooledSegment();
@@ -46,7 +46,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
         int count = 0;
         for (PooledSegment segment = first; ; segment = (PooledSegment)segment.Next!)
         {
-            ArrayPool<byte>.Shared.Return(segment.Array);
+            ByteArrays.Return(segment.Array);
             segment.Array = [];
             segment.Memory = default;
             segment.First = null!;

@@ -15,6 +15,9 @@ internal struct ReceivedMessage
     /// <summary>The minimum length for using the access hint; copying a shorter message once more is cheaper.</summary>
     public const int SmallestArrayBytes = 1 << 10;
 
+    // The largest array of a chain, so that the last one, which may stay unused, costs little.
+    private const int LargestInChain = 1 << 20;
+
     // A value of _inArray: the array has the message's exact length, and is not pooled.
     private const int Own = -1;
 
@@ -28,7 +31,7 @@ internal struct ReceivedMessage
         Append(bytes, 0);
     }
 
-    public ReceivedMessage(int firstBytes) => _array = ArrayPool<byte>.Shared.Rent(Math.Max(firstBytes, 1));
+    public ReceivedMessage(int firstBytes) => _array = ByteArrays.Rent(Math.Max(firstBytes, 1));
 
     /// <summary>Returns a message that has come whole, in an array of its own if the hint says so.</summary>
     public static ReceivedMessage Of(ReadOnlySpan<byte> bytes, PayloadAccessHint hint)
@@ -83,6 +86,9 @@ internal struct ReceivedMessage
     /// <summary>The number of bytes that have come.</summary>
     public int Length { get; private set; }
 
+    /// <summary>The bytes of its arrays: those that have come, and the room in the last array.</summary>
+    public readonly int KeptBytes => Length + (_inArray == Own ? 0 : (_array?.Length ?? 0) - _inArray);
+
     public readonly bool IsEmpty => _array is null;
 
     private readonly PooledSegment? Last => _more as PooledSegment;
@@ -118,8 +124,9 @@ internal struct ReceivedMessage
 
             // Room for at most as much again as has come, because the announced length is only a promise.
             CloseArray();
-            int next = Math.Max(bytes.Length, Math.Min(bytes.Length + bytesToCome, Length));
-            _array = ArrayPool<byte>.Shared.Rent(next);
+            int next = Math.Min(bytes.Length + bytesToCome, Math.Min(Length, LargestInChain));
+            next = Math.Max(bytes.Length, next);
+            _array = ByteArrays.Rent(next);
             _inArray = 0;
         }
     }
@@ -130,7 +137,7 @@ internal struct ReceivedMessage
         if (_inArray == _array!.Length)
         {
             CloseArray();
-            _array = ArrayPool<byte>.Shared.Rent(Math.Min(mostBytes, ChunkBytes));
+            _array = ByteArrays.Rent(Math.Min(mostBytes, ChunkBytes));
             _inArray = 0;
         }
 
@@ -184,7 +191,7 @@ internal struct ReceivedMessage
         }
         else if (_array is not null)
         {
-            ArrayPool<byte>.Shared.Return(_array);
+            ByteArrays.Return(_array);
         }
 
         this = default;

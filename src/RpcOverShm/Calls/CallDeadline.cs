@@ -20,8 +20,7 @@ internal sealed class CallDeadline : IDisposable
     public CallDeadline(TimeSpan timeout, Action onExpired)
     {
         _onExpired = onExpired;
-        double ticks = timeout.TotalSeconds * Stopwatch.Frequency;
-        _expiresAt = Stopwatch.GetTimestamp() + (long)Math.Min(ticks, long.MaxValue / 4);
+        _expiresAt = ExpiryAfter(timeout);
 
         // The timer belongs to the call, so the caller's ExecutionContext must not flow into it.
         using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
@@ -33,6 +32,13 @@ internal sealed class CallDeadline : IDisposable
         Schedule();
     }
 
+    /// <summary>Returns the time stamp of the monotonic clock at the end of a timeout.</summary>
+    public static long ExpiryAfter(TimeSpan timeout) => Stopwatch.GetTimestamp()
+        + (long)Math.Min(timeout.TotalSeconds * Stopwatch.Frequency, long.MaxValue / 4);
+
+    /// <summary>Returns the time from now to a time stamp; zero or less once it has passed.</summary>
+    public static TimeSpan Until(long expiresAt) => Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), expiresAt);
+
     /// <summary>Returns the UTC time at the end of the timeout, or the maximum value if that is out of range.</summary>
     public static DateTime UtcAfter(TimeSpan timeout, TimeProvider clock)
     {
@@ -43,7 +49,7 @@ internal sealed class CallDeadline : IDisposable
     public void Dispose() => _timer.Dispose();
 
     /// <summary>The remaining time; zero or less once the deadline has passed.</summary>
-    public TimeSpan Remaining => Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), _expiresAt);
+    public TimeSpan Remaining => Until(_expiresAt);
 
     private void OnTimer()
     {

@@ -186,11 +186,7 @@ internal sealed class FrameSerializationContext : SerializationContext, IDisposa
             return;
         }
 
-        Bytes.Reserve(length);
-        foreach (ReadOnlyMemory<byte> memory in payload)
-        {
-            Bytes.Write(memory.Span);
-        }
+        payload.CopyTo(Bytes.Append(length));
     }
 
     private void BeginCompletion(long length)

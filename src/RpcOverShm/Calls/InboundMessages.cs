@@ -11,18 +11,22 @@ namespace RpcOverShm.Calls;
 /// credit for those that were read. Credit bounds the queue, so a paused reader stalls only its own call. The holder of
 /// the reader role adds messages, one reader of the call takes them, and any thread may abort. A waiting reader resumes
 /// as pending user code of the call, never under a lock and never inside the adding code. If the call expects one
-/// message (<paramref name="isAlwaysRequested"/>), its credit is granted on arrival, as if a reader waited for it.
+/// message (<paramref name="isAlwaysRequested"/>), its credit is granted on arrival, as if a reader waited for it. What
+/// is kept counts towards the <paramref name="budget"/>; without one, it is not counted.
 /// </summary>
-internal sealed class InboundMessages(
-    ConnectionCall call, long? maxMessageBytes, uint window, bool isAlwaysRequested, PayloadAccessHint hint)
+internal sealed partial class InboundMessages(
+    ConnectionCall call,
+    long? maxMessageBytes,
+    uint window,
+    bool isAlwaysRequested,
+    PayloadAccessHint hint,
+    BufferBudget? budget = null)
     : IValueTaskSource
 {
     private readonly Lock _gate = new();
     private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
-    private ManualResetValueTaskSourceCore<bool> _wait;
-    private bool _isReaderWaiting;  // and no wake-up is due yet
-    private bool _isWakeDue;        // the reader's wait must be completed
-    private CancellationToken _cancelledBy;
+    private BufferCharge _charge = new(budget);
+    private long _queuedBytes;      // of the arrays of the queued messages
     private bool _isEnded;          // no message follows the queued ones
     private volatile bool _isAborted;
     private bool _isRefusing;       // a refused message ends the call; its parts may still come
@@ -39,6 +43,9 @@ internal sealed class InboundMessages(
     public long? MaxMessageBytes { get; set; } = maxMessageBytes;
 
     public PayloadAccessHint Hint { get; set; } = hint;
+
+    /// <summary>The budget that a refused message would have exceeded; null for none.</summary>
+    public BufferBudget? Exceeded { get; private set; }
 
     public bool IsEnded => Volatile.Read(ref _isEnded);
 
@@ -62,52 +69,67 @@ internal sealed class InboundMessages(
     /// <exception cref="ProtocolException">The message is not allowed now, or exceeds the credit.</exception>
     public Status? Add(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted || _isRefusing)
+        long credit;
+        Status? problem;
+        lock (_gate)
         {
-            return null;
+            if (_isAborted || _isRefusing)
+            {
+                return null;
+            }
+
+            CheckMayCome(isContinuation: false);
+            _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
+            long cost = Charge(bytes.Length);
+            if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
+            {
+                _isRefusing = true;
+                return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue);
+            }
+
+            // The credit of a single expected message comes back on arrival, so a second message would not be bounded.
+            if (isAlwaysRequested && _hasBegun)
+            {
+                _isRefusing = true;
+                return StatusMapping.AdditionalMessage;
+            }
+
+            _hasBegun = true;
+            _partialLength = (int)wholeLength;
+            _partial = ReceivedMessage.ToCome(_partialLength, bytes.Length, Hint);
+            problem = AddPart(bytes, cost, flags, out credit);
         }
 
-        CheckMayCome(isContinuation: false);
-        _isFree = (flags & FrameFlags.Single) != 0 && !_hasBegun;
-        long cost = Charge(bytes.Length);
-        if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
-        {
-            _isRefusing = true;
-            return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue);
-        }
-
-        // The credit of a single expected message comes back on arrival, so a second message would not be bounded.
-        if (isAlwaysRequested && _hasBegun)
-        {
-            _isRefusing = true;
-            return StatusMapping.AdditionalMessage;
-        }
-
-        _hasBegun = true;
-        _partialLength = (int)wholeLength;
-
-        _partial = ReceivedMessage.ToCome(_partialLength, bytes.Length, Hint);
-        AddPart(bytes, cost, flags);
-        return null;
+        Grant(credit);
+        return problem;
     }
 
     /// <summary>Adds the next part of a message.</summary>
+    /// <returns>The status that ends the call because of this part; null for none.</returns>
     /// <exception cref="ProtocolException">The part is not allowed now, or exceeds credit or message.</exception>
-    public void AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    public Status? AddChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        if (_isAborted || _isRefusing)
+        long credit;
+        Status? problem;
+        lock (_gate)
         {
-            return;
+            if (_isAborted || _isRefusing)
+            {
+                return null;
+            }
+
+            CheckMayCome(isContinuation: true);
+            long cost = Charge(bytes.Length);
+            if (bytes.Length > _partialLength - _partial.Length)
+            {
+                throw new ProtocolException($"More bytes than the {_partialLength} of the message.");
+            }
+
+            problem = AddPart(bytes, cost, flags, out credit);
         }
 
-        CheckMayCome(isContinuation: true);
-        long cost = Charge(bytes.Length);
-        if (bytes.Length > _partialLength - _partial.Length)
-        {
-            throw new ProtocolException($"More bytes than the {_partialLength} of the message.");
-        }
-
-        AddPart(bytes, cost, flags);
+        Grant(credit);
+        return problem;
     }
 
     /// <summary>Ends the messages: none follows.</summary>
@@ -135,9 +157,10 @@ internal sealed class InboundMessages(
     /// <summary>Ends the messages of a failed call: complete ones can still be read, and none follows.</summary>
     public void EndAbruptly()
     {
-        _partial.Release();
         lock (_gate)
         {
+            _partial.Release();
+            _charge.Shrink(_queuedBytes);
             _isEnded = true;
             RecordWake();
         }
@@ -151,43 +174,20 @@ internal sealed class InboundMessages(
         {
             _isAborted = true;
             _isEnded = true;
+            _partial.Release();
             while (_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {
                 received.Bytes.Release();
             }
 
+            _queuedBytes = 0;
+            _charge.Release();
             isWoken = RecordWake();
         }
 
         if (isWoken)
         {
             call.QueueUserCode(); // Not run here: the aborting thread may hold any lock.
-        }
-    }
-
-    /// <summary>Resumes a reader whose wake-up is due. Only as pending user code, because it runs the reader.</summary>
-    public void CompleteWait()
-    {
-        CancellationToken cancelledBy;
-        lock (_gate)
-        {
-            if (!_isWakeDue)
-            {
-                return;
-            }
-
-            _isWakeDue = false;
-            cancelledBy = _cancelledBy;
-            _cancelledBy = default;
-        }
-
-        if (cancelledBy.IsCancellationRequested)
-        {
-            _wait.SetException(new OperationCanceledException(cancelledBy));
-        }
-        else
-        {
-            _wait.SetResult(true);
         }
     }
 
@@ -204,76 +204,17 @@ internal sealed class InboundMessages(
             }
 
             bytes = received.Bytes;
+            _queuedBytes -= bytes.KeptBytes;
+            if (_queue.Count == 0)
+            {
+                _charge.Shrink(_partial.KeptBytes);
+            }
+
             credit = Consume(received.Cost);
         }
 
         Grant(credit);
         return true;
-    }
-
-    /// <summary>
-    /// Waits until a message is complete or none follows. One reader at a time: its next wait begins after this one has
-    /// ended. After a cancellation the reader may wait again.
-    /// </summary>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public ValueTask WaitAsync(CancellationToken cancellationToken) =>
-        cancellationToken.CanBeCanceled ? WaitCancellablyAsync(cancellationToken) : BeginWait();
-
-    void IValueTaskSource.GetResult(short token) => _wait.GetResult(token);
-
-    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _wait.GetStatus(token);
-
-    void IValueTaskSource.OnCompleted(
-        Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
-        _wait.OnCompleted(continuation, state, token, flags);
-
-    private ValueTask BeginWait()
-    {
-        long credit;
-        short version;
-        lock (_gate)
-        {
-            if (_queue.Count > 0 || _isEnded)
-            {
-                return ValueTask.CompletedTask;
-            }
-
-            _isReaderWaiting = true;
-            _wait.Reset();
-            version = _wait.Version;
-
-            // A message may exceed the window, so its parts count as read while a reader waits for it.
-            credit = Consume(_partialCost);
-            _partialCost = 0;
-        }
-
-        Grant(credit);
-        return new ValueTask(this, version);
-    }
-
-    private async ValueTask WaitCancellablyAsync(CancellationToken cancellationToken)
-    {
-        ValueTask wait = BeginWait();
-        using (cancellationToken.UnsafeRegister(
-            static (messages, token) => ((InboundMessages)messages!).CancelWait(token), this))
-        {
-            await wait.ConfigureAwait(false);
-        }
-    }
-
-    private void CancelWait(CancellationToken cancellationToken)
-    {
-        lock (_gate)
-        {
-            if (!RecordWake())
-            {
-                return;
-            }
-
-            _cancelledBy = cancellationToken;
-        }
-
-        call.QueueUserCode();
     }
 
     private void CheckMayCome(bool isContinuation)
@@ -303,8 +244,10 @@ internal sealed class InboundMessages(
             : throw new ProtocolException($"{_received} bytes of messages where {window + _granted} were allowed.");
     }
 
-    private void AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags)
+    // Under the gate: another thread that aborts releases the part.
+    private Status? AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags, out long credit)
     {
+        credit = 0;
         _partial.Append(bytes, Hint.RoomFor(_partialLength - _partial.Length - bytes.Length));
         bool isComplete = _partial.Length == _partialLength;
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
@@ -313,48 +256,39 @@ internal sealed class InboundMessages(
             ThrowIfIncomplete();
         }
 
-        long credit = 0;
-        lock (_gate)
+        if (_charge.TryGrow(_queuedBytes + _partial.KeptBytes) is { } full)
         {
-            if (_isReaderWaiting || isAlwaysRequested)
-            {
-                credit = Consume(cost);
-            }
-            else
-            {
-                _partialCost += cost;
-            }
-
-            if (isComplete)
-            {
-                call.CountMessage();
-                Enqueue();
-            }
-
-            _isEnded |= isLast;
-            if (isComplete || isLast)
-            {
-                RecordWake();
-            }
+            _isRefusing = true;
+            _partial.Release();
+            Exceeded = full;
+            return StatusMapping.BufferFull(full);
         }
 
-        Grant(credit);
-    }
-
-    // Under the gate.
-    private void Enqueue()
-    {
-        if (_isAborted)
+        if (_isReaderWaiting || isAlwaysRequested)
         {
-            _partial.Release();
+            credit = Consume(cost);
         }
         else
         {
-            _queue.Enqueue((_partial, _partialCost));
-            _partial = default;
+            _partialCost += cost;
         }
 
-        _partialCost = 0;
+        if (isComplete)
+        {
+            call.CountMessage();
+            _queuedBytes += _partial.KeptBytes;
+            _queue.Enqueue((_partial, _partialCost));
+            _partial = default;
+            _partialCost = 0;
+        }
+
+        _isEnded |= isLast;
+        if (isComplete || isLast)
+        {
+            RecordWake();
+        }
+
+        return null;
     }
 
     // Under the gate. Returns the credit to grant: half a window at a time, to keep credit frames rare.
@@ -377,20 +311,5 @@ internal sealed class InboundMessages(
         {
             call.GrantCredit((uint)credit);
         }
-    }
-
-    // Under the gate. Lets a waiting reader resume: notes it as pending user code, which the holder of the reader role
-    // runs or queues. Returns false if no reader waits, or its wake-up is due already.
-    private bool RecordWake()
-    {
-        if (!_isReaderWaiting)
-        {
-            return false;
-        }
-
-        _isReaderWaiting = false;
-        _isWakeDue = true;
-        call.AddUserCode(PendingUserCode.WakeReader);
-        return true;
     }
 }

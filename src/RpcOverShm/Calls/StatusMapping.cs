@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
@@ -127,11 +128,25 @@ internal static class StatusMapping
 
     /// <summary>Returns the status of a call that the client does not send because of the server's limit.</summary>
     public static Status TooManyCalls(PeerLimits limits) => new(
-        StatusCode.ResourceExhausted, $"The server takes at most {limits.MaxCalls} calls at a time on one connection.");
+        StatusCode.ResourceExhausted,
+        $"The server takes at most {limits.MaxCalls} calls at a time on one connection "
+        + "(its MaxConcurrentCallsPerConnection and MaxQueuedCalls).");
 
-    /// <summary>Returns the status of a call that the server refuses because of its limit.</summary>
-    public static Status TooManyRunning(uint maxCalls) => new(
-        StatusCode.ResourceExhausted, $"The server runs at most {maxCalls} calls at a time for one connection.");
+    /// <summary>Returns the status of a call whose request or head the server has no more memory for.</summary>
+    public static Status BufferFull(BufferBudget full) => new(
+        StatusCode.ResourceExhausted,
+        $"The server keeps at most {full.LimitBytes} bytes of requests and answers ({full.Option}).");
+
+    /// <summary>Returns the status of a call that can neither run nor wait for its turn.</summary>
+    public static Status TooManyWaiting(string option, long limit, int maxQueued) => new(
+        StatusCode.ResourceExhausted,
+        $"The server runs at most {limit} calls at a time ({option}), "
+        + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
+
+    /// <summary>Returns the status of a call whose head did not come whole in time.</summary>
+    public static Status HeadTooLate(TimeSpan limit) => new(
+        StatusCode.DeadlineExceeded,
+        $"The head of the request did not come whole within {limit.TotalSeconds} s (RequestHeadTimeout).");
 
     /// <summary>Returns the status for metadata over the limit.</summary>
     public static Status MetadataTooLarge(string what, long limitBytes) => new(

@@ -9,12 +9,13 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallCancellation(ClientCall call)
 {
-    private CallDeadline? _deadline;
+    private CallDeadline? _timer; // of an awaited call
+    private long _expiresAt;      // the time stamp of the deadline; 0 without one
     private CancellationTokenRegistration _cancellation;
     private CancellationTokenSource? _ended; // created on first use
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
-    public TimeSpan? Remaining => _deadline?.Remaining;
+    public TimeSpan? Remaining => _expiresAt == 0 ? null : CallDeadline.Until(_expiresAt);
 
     /// <summary>Cancelled when the call has ended; stops what prepares the call, such as its credentials.</summary>
     public CancellationToken Ended
@@ -57,17 +58,25 @@ internal sealed class CallCancellation(ClientCall call)
                 "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
     }
 
-    /// <summary>Arms the deadline and the caller's token. The call may end before this returns.</summary>
+    /// <summary>
+    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no timer:
+    /// its thread limits each of its waits by <see cref="Remaining"/>, so its deadline does not depend on the pool.
+    /// </summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
-        _deadline = timeout is { } time ? new CallDeadline(time, call.OnDeadline) : null;
+        if (timeout is { } time)
+        {
+            _expiresAt = CallDeadline.ExpiryAfter(time);
+            _timer = call.Waiter is null ? new CallDeadline(time, call.OnDeadline) : null;
+        }
+
         _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
     }
 
     /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>
     public void Release()
     {
-        _deadline?.Dispose();
+        _timer?.Dispose();
         _cancellation.Unregister();
         if (Volatile.Read(ref _ended) is { } ended)
         {

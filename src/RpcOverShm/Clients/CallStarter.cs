@@ -232,7 +232,11 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         waiting.GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
         while (!waiting.IsCompleted && !call.IsDone)
         {
-            call.Waiter.Wait(WaitBounds.SafetyTimeout);
+            call.Waiter.Wait(WaitBounds.Within(call.Remaining));
+            if (call.Remaining <= TimeSpan.Zero)
+            {
+                call.OnDeadline();
+            }
         }
 
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();

@@ -53,8 +53,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
     public bool IsOver => IsFinished || _serverOutcome is not null;
 
-    /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
-    public TimeSpan? Remaining => _cancellation?.Remaining;
+    public override TimeSpan? Remaining => _cancellation?.Remaining;
 
     /// <summary>Cancelled when the call has ended; none if <see cref="TryArm"/> had nothing to arm.</summary>
     public CancellationToken Ended => Volatile.Read(ref _cancellation)?.Ended ?? CancellationToken.None;
@@ -202,8 +201,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         ShmLog.CallNotStarted(Settings.Logger, MethodName, status.Detail, status.DebugException);
     }
 
-    /// <summary>Ends the call because its deadline has passed.</summary>
-    public void OnDeadline()
+    public override void OnDeadline()
     {
         ConnectException? failure = Connection is null ? Settings.Subchannel?.LastFailure : null;
         if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
@@ -280,6 +278,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     protected void Release(bool isCancel)
     {
         Volatile.Read(ref _cancellation)?.Release();
+        PartialHead?.Drop(); // The server may never send the rest.
         if (isCancel || !IsAllSent)
         {
             Connection?.Abandon(this, isCancel);

@@ -52,11 +52,16 @@ internal static class RequestHeads
             Codec = codec,
             Host = target.Host,
             Encoding = target.Encoding,
+            Parent = ParentOn(connection),
             Metadata = headers,
         };
         content.Encode(head);
         return true;
     }
+
+    // Only a server of this process can know the parent, and believes only this process.
+    private static ParentCall? ParentOn(Connection connection) =>
+        AmbientCall.Current is { } parent && connection.Peer.ProcessId == Environment.ProcessId ? parent : null;
 
     private static bool IsTooLong(string host) =>
         host.Length > LongestHostBytes / LongestUtf8Char && Encoding.UTF8.GetByteCount(host) > LongestHostBytes;

@@ -196,7 +196,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         _message.Release();
-        TrySettle(end, isCancel: false);
+        if (!TrySettle(end, isCancel: false))
+        {
+            // The call was cancelled while the response was read: the user never gets it, so its memory goes back here.
+            (_result as IPooledMessage)?.Dispose();
+            _result = null;
+        }
     }
 
     private void ParseInPlace(ReadOnlySpan<byte> message)

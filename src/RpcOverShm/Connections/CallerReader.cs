@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -14,6 +15,9 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class CallerReader(ReaderCoordinator coordinator)
 {
+    // Records of other calls after which the caller checks its own deadline and the link.
+    private const int MostRecordsPerCheck = 64;
+
     private readonly PeerLink _link = coordinator.Link;
     private readonly RingReader _ring = coordinator.Ring;
     private readonly ReaderRole _role = coordinator.Role;
@@ -56,16 +60,18 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// <summary>Reads, or sleeps while another thread reads, until the call is done.</summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
+        bool hasDeadline = call.Remaining is not null;
         while (!call.IsDone)
         {
             if (lease.HasRole)
             {
-                ReadUntilDone(call);
+                ReadUntilDone(call, hasDeadline);
                 GiveUpRole(ref lease);
             }
             else if (!TryTakeRole(ref lease))
             {
                 WaitForSignal(call);
+                EndIfExpired(call, hasDeadline);
             }
         }
     }
@@ -127,12 +133,21 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    private void ReadUntilDone(ConnectionCall mine)
+    // The caller ends its own call at the deadline: no timer and no thread of the pool is needed for that.
+    private static void EndIfExpired(ConnectionCall call, bool hasDeadline)
     {
-        while (!mine.IsDone && !_link.IsClosed)
+        if (hasDeadline && !call.IsDone && call.Remaining <= TimeSpan.Zero)
+        {
+            call.OnDeadline();
+        }
+    }
+
+    private void ReadUntilDone(ConnectionCall mine, bool hasDeadline)
+    {
+        for (; !mine.IsDone && !_link.IsClosed; EndIfExpired(mine, hasDeadline))
         {
             uint localEvents = _link.LocalEvents;
-            bool isPeerGone = _link.IsPeerGone;
+            bool isPeerGone = _link.SealIfPeerGone();
             long since = 0;
             if (Receive(mine)
                 || coordinator.CloseIfPeerGone(isPeerGone)
@@ -143,9 +158,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
             if (coordinator.Arm(out long position) && !mine.IsDone)
             {
-                if (!_link.SleepForData(position, localEvents))
+                TimeSpan timeout = WaitBounds.Within(mine.Remaining);
+                long begun = Stopwatch.GetTimestamp();
+                if (!_link.SleepForData(position, localEvents, timeout))
                 {
-                    _link.OnSafetyTimeout(isLostWakeup: _ring.HasData && !_link.WaitForLateWake(localEvents));
+                    OnTimeout(timeout, localEvents, begun);
                 }
                 else if (_ring.HasData)
                 {
@@ -157,28 +174,39 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
+    // A sleep that the deadline has shortened tells nothing about wake-ups.
+    private void OnTimeout(TimeSpan timeout, uint localEvents, long begun)
+    {
+        if (timeout == WaitBounds.SafetyTimeout)
+        {
+            _link.OnSafetyTimeout(
+                isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, timeout));
+        }
+    }
+
     /// <summary>
-    /// Receives records until none is left or the caller's call is done. Returns whether there were any.
+    /// Receives records until none is left, the caller's call is done, or there were many. Returns whether there were
+    /// any.
     /// </summary>
     private bool Receive(ConnectionCall mine)
     {
-        bool isAny = false;
-        while (!mine.IsDone && coordinator.TryReceive(out ConnectionCall? call))
+        int records = 0;
+        while (records < MostRecordsPerCheck && !mine.IsDone && coordinator.TryReceive(out ConnectionCall? call))
         {
-            isAny = true;
+            records++;
             if (call is not null && call != mine)
             {
                 Notify(call);
             }
 
-            // A peer that sends without a pause must not keep this thread from noticing a close.
-            if (_link.IsClosed)
+            // A peer that sends without a pause must not keep this thread from noticing a close, or the peer's own end.
+            if (_link.IsClosed || _link.IsPeerGone)
             {
                 break;
             }
         }
 
-        return isAny;
+        return records > 0;
     }
 
     private static void Notify(ConnectionCall call)
@@ -212,7 +240,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             Interlocked.MemoryBarrier();
             if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
             {
-                waiter.Wait(WaitBounds.SafetyTimeout);
+                waiter.Wait(WaitBounds.Within(call.Remaining));
             }
         }
         finally

@@ -24,17 +24,22 @@ internal sealed class Connection
 
     /// <summary>
     /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any. The
-    /// holder of the reader role runs <paramref name="onGoAway"/>, so it must not block.
+    /// holder of the reader role runs <paramref name="onGoAway"/>, so it must not block. A client has no
+    /// <paramref name="bounds"/>.
     /// </summary>
     public Connection(
-        PeerLink link, SchedulingMode mode, Func<Connection, ConnectionCall>? accept, Action<Connection>? onGoAway)
+        PeerLink link,
+        SchedulingMode mode,
+        Func<Connection, ConnectionCall>? accept,
+        Action<Connection>? onGoAway,
+        IncomingBounds? bounds = null)
     {
         _link = link;
         _onGoAway = onGoAway;
         var role = new ReaderRole();
-        _sender = new FrameSender(link, role);
+        _sender = new FrameSender(link, role, bounds?.Budget);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
-        _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway);
+        _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
         _coordinator = new ReaderCoordinator(link, role, _receiver, _sender, mode);
         _callers = new CallerReader(_coordinator);
         _standby = new StandbyReader(_coordinator, OnClosed);
@@ -140,17 +145,23 @@ internal sealed class Connection
         ReadOnlySpan<byte> message,
         PooledBufferWriter? largeMessage)
     {
+        if (largeMessage is not null)
+        {
+            StartResult started = _sender.Start(call, flags, head, message);
+            if (started == StartResult.Started)
+            {
+                FinishCall(call, largeMessage);
+            }
+
+            return started;
+        }
+
         CallerLease lease = _callers.Enter();
         try
         {
             StartResult result = _sender.Start(call, flags, head, message);
             if (result == StartResult.Started)
             {
-                if (largeMessage is not null)
-                {
-                    SendRequest(call, largeMessage);
-                }
-
                 _callers.WaitUntilDone(call, ref lease);
             }
 
@@ -168,10 +179,11 @@ internal sealed class Connection
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
+        // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
+        SendRequest(call, rest);
         CallerLease lease = _callers.Enter();
         try
         {
-            SendRequest(call, rest);
             _callers.WaitUntilDone(call, ref lease);
         }
         finally
@@ -269,6 +281,7 @@ internal sealed class Connection
             }
         }
 
+        _receiver.Close();
         _closed.SetResult();
     }
 }

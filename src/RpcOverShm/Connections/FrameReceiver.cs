@@ -24,11 +24,19 @@ internal sealed class FrameReceiver
     private readonly Func<ConnectionCall>? _accept; // null if the peer may not start calls
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
+    private readonly IncomingBounds? _bounds; // null for a client
+    private readonly HeadTimer? _headTimer;
     private byte[] _head = new byte[256];
 
     public FrameReceiver(
-        PeerLink link, FrameSender sender, Func<ConnectionCall>? accept, Action onGoAway)
+        PeerLink link,
+        FrameSender sender,
+        Func<ConnectionCall>? accept,
+        Action onGoAway,
+        IncomingBounds? bounds = null)
     {
+        _bounds = bounds;
+        _headTimer = bounds is null ? null : new HeadTimer(bounds.HeadTimeout);
         _link = link;
         _ring = link.Reader;
         _sender = sender;
@@ -121,6 +129,12 @@ internal sealed class FrameReceiver
 
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
+        // The side that serves a call ends it with an End: a half-close would end its messages without an outcome.
+        if ((frame.Flags & FrameFlags.HalfClose) != 0 && call.Id.IsFromAcceptor == _link.IsAcceptor)
+        {
+            throw new ProtocolException($"A half-close of call {call.Id} from the side that may not send it.");
+        }
+
         switch (frame.Kind)
         {
             case FrameKind.Message:
@@ -166,22 +180,49 @@ internal sealed class FrameReceiver
             return;
         }
 
-        call.PartialHead ??= new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes);
-        call.PartialHead.Append(payload);
+        call.PartialHead ??= BeginHead(call, frame);
+        if (call.PartialHead.Append(payload) is { } full)
+        {
+            call.OnHeadNotKept(full);
+        }
+
         if (!isContinued)
         {
-            using HeadAssembly whole = call.PartialHead;
-            call.PartialHead = null;
-            if (whole.IsTooLarge)
+            EndHead(call, call.PartialHead);
+        }
+    }
+
+    private HeadAssembly BeginHead(ConnectionCall call, in FrameHeader frame)
+    {
+        var head = new HeadAssembly(frame.Kind, frame.Flags, _headLimitBytes, _bounds?.Budget);
+        _headTimer?.Add(call, head);
+        return head;
+    }
+
+    private void EndHead(ConnectionCall call, HeadAssembly head)
+    {
+        call.PartialHead = null;
+        if (!head.TryEnd())
+        {
+            DropHead(call, head.Kind);
+            return;
+        }
+
+        using (head)
+        {
+            if (head.IsTooLarge)
             {
-                DropHead(call, whole.Kind);
+                DropHead(call, head.Kind);
             }
             else
             {
-                DeliverHead(call, whole.Kind, whole.Flags & ~FrameFlags.HeadContinues, whole.Bytes, default);
+                DeliverHead(call, head.Kind, head.Flags & ~FrameFlags.HeadContinues, head.Bytes, default);
             }
         }
     }
+
+    /// <summary>Stops the timer of heads, after the connection's calls have ended.</summary>
+    public void Close() => _headTimer?.Dispose();
 
     private void DropHead(ConnectionCall call, FrameKind kind)
     {

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -18,8 +19,8 @@ internal sealed class ReaderCoordinator
     private const int MostStuckThreads = 2;
     private const int MostStuckThreadsInline = 8;
 
-    // The number of checks without activity after which the watchdog stops checking.
-    private const int QuietChecks = 4;
+    // The time without activity after which the watchdog stops checking.
+    private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
 
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
@@ -32,8 +33,10 @@ internal sealed class ReaderCoordinator
     private volatile int _stuck;        // threads in user code that has lost the role
     private long _takeOvers;            // roles taken over from user code
     private InlineBudget? _running;     // of the running inline user code; read at a take-over
+    private InlineThread? _runner;      // the thread that runs it; read by the watchdog
     private long _seenWord;             // the role's word at the watchdog's last check
-    private int _quietChecks;           // watchdog checks since the last activity
+    private long _seenAt;               // when the watchdog first saw that word
+    private UserCodeCheck _userCode;    // for the watchdog
 
     public ReaderCoordinator(
         PeerLink link, ReaderRole role, FrameReceiver receiver, FrameSender sender, SchedulingMode mode)
@@ -121,13 +124,15 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>Ensures that the watchdog checks this connection. The caller must have executed a full fence.</summary>
+    /// <summary>
+    /// Ensures that the watchdog checks this connection. The caller must have executed a full fence. If the system has
+    /// no thread for the watchdog, the next call tries again.
+    /// </summary>
     public void EnsureWatched()
     {
-        // Registers only once: a second check right after the first would see the same word and take the role over.
-        if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0)
+        if (_isWatched == 0 && Interlocked.Exchange(ref _isWatched, 1) == 0 && !Watchdog.Watch(_watchdogCheck))
         {
-            Watchdog.Watch(_watchdogCheck);
+            _isWatched = 0;
         }
     }
 
@@ -139,8 +144,15 @@ internal sealed class ReaderCoordinator
         _ => false,
     };
 
-    /// <summary>Notes the kind of user code that is about to run inline. Holder only.</summary>
-    public void SetRunning(InlineBudget budget) => _running = budget;
+    /// <summary>Notes the kind of user code that is about to run inline, and its thread. Holder only.</summary>
+    public void SetRunning(InlineBudget budget, InlineThread thread)
+    {
+        _running = budget;
+        _runner = thread;
+    }
+
+    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
+    public bool HasDeferred => _sender.HasDeferred;
 
     /// <summary>Counts a thread that is back from user code that had lost the role.</summary>
     public void OnReturned() => Interlocked.Decrement(ref _stuck);
@@ -263,32 +275,36 @@ internal sealed class ReaderCoordinator
 
     /// <summary>
     /// Runs on the watchdog's thread. Takes the role over from user code that has kept it since the last check. After
-    /// several checks without activity, ensures that the standby reader reads or will be woken.
+    /// a while without activity, ensures that the standby reader reads or will be woken.
     /// </summary>
     private WatchdogCheck CheckAsWatchdog()
     {
         long word = Role.Word;
-        bool isInUserCode = ReaderRole.IsInUserCode(word);
-        if (isInUserCode && word == _seenWord)
+        if (ReaderRole.IsInUserCode(word))
         {
-            TakeOver(word);
-        }
+            if (_userCode.IsKept(word, _runner!))
+            {
+                TakeOver(word);
+            }
 
-        _quietChecks = word == _seenWord ? _quietChecks + 1 : 0;
-        _seenWord = word;
-        if (isInUserCode)
-        {
+            _seenWord = word;
             return WatchdogCheck.Soon;
         }
 
-        return _quietChecks < QuietChecks && !Link.IsClosed ? WatchdogCheck.Later : StopWatching();
+        if (word != _seenWord)
+        {
+            _seenWord = word;
+            _seenAt = Stopwatch.GetTimestamp();
+        }
+
+        bool isQuiet = Stopwatch.GetElapsedTime(_seenAt) >= s_quietTime;
+        return isQuiet || Link.IsClosed ? StopWatching() : WatchdogCheck.Later;
     }
 
     private WatchdogCheck StopWatching()
     {
         // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code or leaves the ring
         // unread after this check sees the cleared flag and registers again.
-        _quietChecks = 0;
         Interlocked.Exchange(ref _isWatched, 0);
         if (ReaderRole.IsInUserCode(Role.Word) && Interlocked.Exchange(ref _isWatched, 1) == 0)
         {
@@ -315,6 +331,9 @@ internal sealed class ReaderCoordinator
 
         Interlocked.Increment(ref _takeOvers);
         _running?.RecordTakeOver();
+
+        // A caller that waits for the role can read at once; a spare may have to be born first.
+        SignalCallersIfFree();
         BringSpare!();
     }
 }

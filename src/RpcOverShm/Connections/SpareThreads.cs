@@ -4,16 +4,17 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The threads that may take the place of a connection's standby reader. At most one waits idle; others start on
-/// request. Thread-safe.
+/// request. If the system has no thread, the first of two takes the place: a thread of the pool, or the one that is
+/// stuck in user code and returns. Thread-safe.
 /// </summary>
-internal sealed class SpareThreads(Func<bool> tryStartThread)
+internal sealed class SpareThreads(Func<bool> tryStartThread, Action run)
 {
     private const int MostIdle = 1;
 
     private readonly object _gate = new();
     private int _idle;    // waiting threads that no request has claimed
     private int _requested;  // requests that a waiting thread will take
-    private int _unfilled; // requests for which no thread could start
+    private int _unfilled; // requests that no thread has taken yet
     private bool _isClosed;
 
     /// <summary>Requests a replacement for the standby reader: wakes an idle thread, or starts one.</summary>
@@ -29,20 +30,23 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
                 Monitor.Pulse(_gate);
                 return;
             }
+
+            // The place is counted before there is a thread for it: the one that is stuck may return at any time, and
+            // then takes it.
+            _unfilled++;
         }
 
         if (!tryStartThread())
         {
-            // The thread that is stuck in user code takes the place when it returns.
-            lock (_gate)
-            {
-                _unfilled++;
-            }
+            ThreadPool.UnsafeQueueUserWorkItem(_ => run(), null);
         }
     }
 
-    /// <summary>Waits until this thread is requested. Returns false if it is not needed and must exit.</summary>
-    public bool WaitUntilRequested()
+    /// <summary>
+    /// Waits until this thread is requested. Returns false if it is not needed and must exit. A thread of the pool
+    /// takes only a place for which there was no thread, and never waits.
+    /// </summary>
+    public bool WaitUntilRequested(bool isOfPool)
     {
         lock (_gate)
         {
@@ -52,7 +56,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread)
                 return true;
             }
 
-            if (_isClosed || _idle >= MostIdle)
+            if (_isClosed || _idle >= MostIdle || isOfPool)
             {
                 return false;
             }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
@@ -25,6 +26,7 @@ internal sealed class StandbyReader
     private readonly RingReader _ring;
     private readonly ReaderRole _role;
     private readonly Action _onClosed;
+    private readonly InlineRunner _runner;
     private readonly SpareThreads _spares;
     private readonly SpinBudget _spin = new();
     private int _silences; // consecutive sleeps that ended by their timeout
@@ -36,11 +38,12 @@ internal sealed class StandbyReader
         _ring = coordinator.Ring;
         _role = coordinator.Role;
         _onClosed = onClosed;
-        _spares = new SpareThreads(TryStartThread);
+        _runner = new InlineRunner(coordinator);
+        _spares = new SpareThreads(() => TryStartThread(RunAsSpare) is null, RunAsSpare);
         coordinator.BringSpare = _spares.Bring;
     }
 
-    private bool MustStop => _coordinator.HasBlockedCallers || _link.IsClosed;
+    private bool MustStop => _coordinator.HasBlockedCallers || _link.IsClosed || _link.IsPeerGone;
 
     private enum Outcome
     {
@@ -52,10 +55,12 @@ internal sealed class StandbyReader
     /// <summary>Starts the thread. If no thread can start, the connection ends at once.</summary>
     public void Start()
     {
-        if (TryStartThread())
+        if (TryStartThread(Run) is not { } reason)
         {
             return;
         }
+
+        _link.Close(reason);
 
         // The link is closed, so a caller that already reads gives the role up soon.
         ReaderRole.Token token;
@@ -76,19 +81,15 @@ internal sealed class StandbyReader
         }
     }
 
-    /// <summary>
-    /// Starts a thread with the default stack size, because user code runs on it. Returns false after closing the link
-    /// if no thread can start.
-    /// </summary>
-    private bool TryStartThread()
-    {
-        if (LinkThread.Start(Run, ReaderName, stackBytes: 0) is not { } reason)
-        {
-            return true;
-        }
+    // With the default stack size, because user code runs on the thread.
+    private static CloseReason? TryStartThread(ThreadStart run) => LinkThread.Start(run, ReaderName, stackBytes: 0);
 
-        _link.Close(reason);
-        return false;
+    private void RunAsSpare()
+    {
+        if (WaitAsSpare())
+        {
+            Run();
+        }
     }
 
     private void Run()
@@ -100,22 +101,26 @@ internal sealed class StandbyReader
             if (ReadUntilLost(me))
             {
                 End(me.Token);
-                return;
+                break;
             }
         }
         while (WaitAsSpare());
+
+        // The thread may be one of the pool.
+        InlineThread.Current = null;
     }
 
     // Debuggers and profilers show the thread's name: only the thread that is the standby reader is named reader.
     private bool WaitAsSpare()
     {
-        Thread.CurrentThread.Name = SpareName;
-        if (!_spares.WaitUntilRequested())
+        Thread me = Thread.CurrentThread;
+        me.Name = SpareName;
+        if (!_spares.WaitUntilRequested(me.IsThreadPoolThread))
         {
             return false;
         }
 
-        Thread.CurrentThread.Name = ReaderName;
+        me.Name = ReaderName;
         return true;
     }
 
@@ -166,7 +171,7 @@ internal sealed class StandbyReader
         while (!_link.IsClosed)
         {
             uint localEvents = _link.LocalEvents;
-            bool isPeerGone = _link.IsPeerGone;
+            bool isPeerGone = _link.SealIfPeerGone();
             long since = 0;
             if (_coordinator.HasBlockedCallers)
             {
@@ -233,14 +238,18 @@ internal sealed class StandbyReader
                 }
 
                 due = null;
-                if (!RunOrQueue(me, call))
+                if (!_runner.RunOrQueue(me, call))
                 {
                     return Outcome.RoleLost;
                 }
             }
-            else if (call is { IsDone: true })
+            else
             {
-                call.Waiter?.Signal();
+                _runner.OnRecordWithoutCode();
+                if (call is { IsDone: true })
+                {
+                    call.Waiter?.Signal();
+                }
             }
 
             // Checked after user code, which may take long or close the link itself.
@@ -250,55 +259,7 @@ internal sealed class StandbyReader
             }
         }
 
-        return due is null || RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
-    }
-
-    /// <summary>Runs or queues the pending user code of a call. Returns false if the role was lost meanwhile.</summary>
-    private bool RunOrQueue(InlineThread me, ConnectionCall call)
-    {
-        if (_coordinator.IsInline(call.Budget))
-        {
-            return RunInline(me, call);
-        }
-
-        call.MessagesDue = 0;
-        call.QueueUserCode();
-        return true;
-    }
-
-    /// <summary>Runs a call's pending user code inline, without locks. Returns false if the role was lost.</summary>
-    private bool RunInline(InlineThread me, ConnectionCall call)
-    {
-        int messages = Math.Max(call.MessagesDue, 1);
-        call.MessagesDue = 0;
-        InlineBudget budget = call.Budget;
-        _coordinator.SetRunning(budget);
-        _role.EnterUserCode(ref me.Token);
-        _coordinator.EnsureWatched();
-
-        // The time starts after the wake-up of the watchdog, which is not the user code's cost.
-        long begun = budget.Begin();
-        me.IsInUserCode = true;
-        try
-        {
-            call.RunUserCode();
-        }
-        catch (Exception exception)
-        {
-            // Tasks store their exceptions. This one comes from a user's synchronization context or task scheduler.
-            _link.LogUserCodeFailed(exception);
-        }
-
-        me.IsInUserCode = false;
-        AmbientContext.RestoreClean();
-        if (!_role.TryReturn(ref me.Token))
-        {
-            return false;
-        }
-
-        // More records of the same call wait only for that call's own code, so they do not count as waiting.
-        budget.End(begun, messages, _ring.HasData && !_ring.IsNextOf(call.Id.Value));
-        return true;
+        return due is null || _runner.RunOrQueue(me, due) ? outcome : Outcome.RoleLost;
     }
 
     private void SleepArmed(ReaderRole.Token token, long position, uint localEvents, long since)
@@ -309,13 +270,15 @@ internal sealed class StandbyReader
 
         // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
         CrashPoint.Reach(CrashPoint.ReaderArmed);
-        bool isSafetyTimeout = !_link.SleepForData(position, localEvents, NextTimeout());
+        TimeSpan timeout = NextTimeout();
+        long begun = Stopwatch.GetTimestamp();
+        bool isSafetyTimeout = !_link.SleepForData(position, localEvents, timeout);
         _silences = isSafetyTimeout ? _silences + 1 : 0;
         _coordinator.IsSilent = false;
         _coordinator.Standby = StandbyState.Awake;
         if (isSafetyTimeout)
         {
-            CheckSafetyTimeout(position, localEvents);
+            CheckSafetyTimeout(position, localEvents, begun, timeout);
         }
         else if (_link.LocalEvents == localEvents)
         {
@@ -336,18 +299,33 @@ internal sealed class StandbyReader
         return WaitBounds.AfterSilence(_coordinator.HasCalls ? 0 : _silences);
     }
 
-    // If a sleep times out with the ring still armed at the same position, and there is data, a wake-up was lost.
-    private void CheckSafetyTimeout(long position, uint localEvents)
+    // If a sleep times out with the ring still armed at the same position, and data is there, a wake-up is late or
+    // lost. The wait for a late one is a sleep like any other, without the role: a caller may read meanwhile.
+    private void CheckSafetyTimeout(long position, uint localEvents, long begun, TimeSpan timeout)
     {
-        if (_role.TryTake(out ReaderRole.Token token))
+        bool isLost = false;
+        if (HasDataAt(position, StandbyState.Armed))
         {
-            bool isLostWakeup = !_link.IsClosed
-                && _ring.IsArmedAt(position)
-                && _ring.HasData
-                && !_link.WaitForLateWake(localEvents);
-            _link.OnSafetyTimeout(isLostWakeup);
-            _role.Release(token);
+            isLost = _link.IsWakeupLost(localEvents, begun, timeout) && HasDataAt(position, StandbyState.Awake);
+            _coordinator.Standby = StandbyState.Awake;
         }
+
+        _link.OnSafetyTimeout(isLost);
+    }
+
+    // Sets the state before it releases the role, so that a thread that finds the role free knows how to wake this one.
+    private bool HasDataAt(long position, StandbyState state)
+    {
+        if (!_role.TryTake(out ReaderRole.Token token))
+        {
+            return false;
+        }
+
+        bool hasData = !_link.IsClosed && _ring.IsArmedAt(position) && _ring.HasData;
+        _coordinator.Standby = hasData ? state : StandbyState.Awake;
+        _role.Release(token);
+        _coordinator.SignalCallersIfFree();
+        return hasData;
     }
 
     /// <summary>Releases the role to a blocking caller that reads for itself, and sleeps until requested.</summary>

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 
 namespace RpcOverShm.Diagnostics;
 
@@ -37,9 +38,16 @@ internal static class CrashPoint
     {
         if (s_armed is not null && s_armed == point)
         {
-            using var self = Process.GetCurrentProcess();
-            self.Kill();
-            Thread.CurrentThread.Join();
+            Die();
         }
+    }
+
+    // Apart from the check: compiling this method loads an assembly, which fails in a process without free descriptors.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static void Die()
+    {
+        using var self = Process.GetCurrentProcess();
+        self.Kill();
+        Thread.CurrentThread.Join();
     }
 }

@@ -3,41 +3,79 @@ using Microsoft.Extensions.Logging;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// Writes log entries on the thread pool, because the user's logger may block and the reading thread must not. The
-/// number of pending entries is limited, because a peer causes them; further ones are dropped, and the next entry that
-/// is written is followed by one with their number.
+/// Writes log entries on the thread pool, one after the other, because the user's logger may block: neither the reading
+/// thread nor the holder of a lock may wait for it, and it occupies one thread of the pool at most. The number of
+/// pending entries is limited, because a peer causes them; further ones are dropped, and the next entry that is written
+/// is followed by one with their number.
 /// </summary>
 internal static class DeferredLog
 {
     /// <summary>The maximum number of entries in this process that wait or are being written.</summary>
     public const int MaxPending = 256;
 
-    private static int s_pending;
+    private static readonly Lock s_gate = new();
+    private static readonly Queue<(ILogger Logger, Action<ILogger> Write)> s_entries = new();
+    private static int s_pending; // entries in the queue or being written
     private static int s_dropped;
+
+    /// <summary>Whether all entries so far were written.</summary>
+    public static bool IsEmpty
+    {
+        get
+        {
+            lock (s_gate)
+            {
+                return s_pending == 0;
+            }
+        }
+    }
 
     /// <summary>Queues an entry, or drops it if too many are pending.</summary>
     public static void Write(ILogger logger, Action<ILogger> entry)
     {
-        if (Interlocked.Increment(ref s_pending) > MaxPending)
+        lock (s_gate)
         {
-            Interlocked.Decrement(ref s_pending);
-            Interlocked.Increment(ref s_dropped);
-            return;
+            if (s_pending == MaxPending)
+            {
+                s_dropped++;
+                return;
+            }
+
+            s_entries.Enqueue((logger, entry));
+            if (s_pending++ > 0)
+            {
+                return;
+            }
         }
 
-        ThreadPool.UnsafeQueueUserWorkItem(_ => WriteNow(logger, entry), null);
+        ThreadPool.UnsafeQueueUserWorkItem(static _ => WriteAll(), null);
     }
 
-    private static void WriteNow(ILogger logger, Action<ILogger> entry)
+    private static void WriteAll()
     {
-        // The logger is a GuardedLogger, which never throws.
-        entry(logger);
-        int dropped = Interlocked.Exchange(ref s_dropped, 0);
-        if (dropped > 0)
+        bool isMore;
+        do
         {
-            ShmLog.EntriesDropped(logger, dropped, MaxPending);
-        }
+            (ILogger Logger, Action<ILogger> Write) entry;
+            lock (s_gate)
+            {
+                entry = s_entries.Dequeue();
+            }
 
-        Interlocked.Decrement(ref s_pending);
+            // The logger is a GuardedLogger, which never throws.
+            entry.Write(entry.Logger);
+            int dropped;
+            lock (s_gate)
+            {
+                (dropped, s_dropped) = (s_dropped, 0);
+                isMore = --s_pending > 0;
+            }
+
+            if (dropped > 0)
+            {
+                ShmLog.EntriesDropped(entry.Logger, dropped, MaxPending);
+            }
+        }
+        while (isMore);
     }
 }

@@ -30,6 +30,17 @@ internal static partial class ShmLog
     [LoggerMessage(7, LogLevel.Information, "Stopped listening at {Path} ({Address}).")]
     public static partial void StoppedListening(ILogger logger, string path, string address);
 
+    [LoggerMessage(
+        8, LogLevel.Warning, "The socket at {Path} ({Address}) was removed; the server listens there again.")]
+    public static partial void ListeningAgain(ILogger logger, string path, string address);
+
+    [LoggerMessage(
+        9,
+        LogLevel.Error,
+        "No client can find the server at {Path} ({Address}): the socket was removed, and {Problem}. The server goes "
+        + "on with the clients that it has, and listens again when the path is free.")]
+    public static partial void SocketGone(ILogger logger, string path, string address, string problem);
+
     [LoggerMessage(100, LogLevel.Debug, "Connection {ConnectionId} with {Peer} is open.")]
     public static partial void ConnectionOpened(ILogger logger, Guid connectionId, string peer);
 
@@ -65,6 +76,15 @@ internal static partial class ShmLog
         LogLevel.Error,
         "Connection {ConnectionId}: code that ran inline threw; its task scheduler or context is to blame.")]
     public static partial void UserCodeFailed(ILogger logger, Guid connectionId, Exception exception);
+
+    /// <summary>Logs that a limit was reached; written by <see cref="LimitEvents"/> only.</summary>
+    [LoggerMessage(109, LogLevel.Warning, "{Option} = {Limit} is reached: {Effect}")]
+    public static partial void LimitReached(ILogger logger, string option, long limit, string effect);
+
+    /// <summary>Logs that only the end of the socket tells the end of the peer.</summary>
+    [LoggerMessage(
+        115, LogLevel.Debug, "Connection {ConnectionId}: the process of {Peer} is not watched, because {Reason}.")]
+    public static partial void ProcessNotWatched(ILogger logger, Guid connectionId, string peer, string reason);
 
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);

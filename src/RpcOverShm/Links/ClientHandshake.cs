@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
@@ -32,17 +33,19 @@ internal static class ClientHandshake
         timeout.CancelAfter(settings.ConnectTimeout);
         Socket? socket = null;
         SharedSegment? own = null;
+        IOException? unsent = null;
         try
         {
             socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
             await ConnectSocketAsync(socket, address, timeout.Token).ConfigureAwait(false);
-            PeerIdentity server = CheckOwner(socket, address);
+            PeerIdentity server = CheckOwner(socket, settings, address);
             var id = Guid.NewGuid();
             own = SharedSegment.Create(settings.Limits.RingCapacity, id);
-            SendHello(socket, settings, id, own);
+            unsent = SendHello(socket, settings, id, own);
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello answer =
-                await ReceiveAnswerAsync(socket, address, timeout.Token).ConfigureAwait(false);
+                await ReceiveAnswerAsync(socket, address, unsent, timeout.Token).ConfigureAwait(false);
+            SocketCalls.RefuseDescriptors(socket);
             SharedSegment peer = OpenPeerSegment(answer, settings, id, address);
             var link = new PeerLink(socket, own, peer, server, id, settings, answer.Hello.Limits, isAcceptor: false);
             socket = null;
@@ -53,7 +56,8 @@ internal static class ClientHandshake
         {
             throw new ConnectException(
                 ConnectFailure.TimedOut,
-                $"The server at {address.Name} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s.");
+                $"The server at {address.Name} did not answer within {settings.ConnectTimeout.TotalSeconds:0.###} s."
+                    + Tell(unsent));
         }
         catch (Exception exception) when (exception is SegmentException or IOException or SocketException)
         {
@@ -62,7 +66,11 @@ internal static class ClientHandshake
         }
         finally
         {
-            socket?.Dispose();
+            if (socket is not null)
+            {
+                ForeignHandles.Shared.Close(socket);
+            }
+
             own?.Dispose();
         }
     }
@@ -119,7 +127,8 @@ internal static class ClientHandshake
             if (FileFacts.OfPath(address.SocketPath) is { } facts)
             {
                 return $"The socket of a server is at {address.Name}, but it belongs to user {facts.UserId} and "
-                    + $"user {me} may not open it: run client and server as the same user.";
+                    + $"user {me} may not open it: run client and server as the same user, or set AllowedUsers or "
+                    + "AllowedGroup of the server.";
             }
         }
         catch (IOException)
@@ -128,13 +137,13 @@ internal static class ClientHandshake
         }
 
         return $"User {me} may not look for a server at {address.Name}: a directory of this path is closed to it. "
-            + "Run client and server as the same user.";
+            + "Run client and server as the same user, or put the socket where both users may search.";
     }
 
-    private static PeerIdentity CheckOwner(Socket socket, RendezvousAddress address)
+    private static PeerIdentity CheckOwner(Socket socket, ConnectionSettings settings, RendezvousAddress address)
     {
         PeerIdentity server = PeerIdentity.Of(socket);
-        if (server.IsTrusted)
+        if (settings.Access.Admits(server, socket))
         {
             return server;
         }
@@ -142,11 +151,12 @@ internal static class ClientHandshake
         uint me = LinuxNative.GetEffectiveUserId();
         throw new ConnectException(
             ConnectFailure.AccessDenied,
-            $"The server at {address.Name} is {server}, and a client of user {me} trusts servers of user {me} and "
-            + "of root only: run client and server as the same user.");
+            $"The server at {address.Name} is {server}, and this client trusts servers {settings.Access.Describe(me)} "
+            + "only: run client and server as the same user, or name the server's user in TrustedServerUsers.");
     }
 
-    private static void SendHello(Socket socket, ConnectionSettings settings, Guid id, SharedSegment own)
+    // Returns the failure of a send to which the server may have an answer.
+    private static IOException? SendHello(Socket socket, ConnectionSettings settings, Guid id, SharedSegment own)
     {
         var hello = new Hello
         {
@@ -158,15 +168,30 @@ internal static class ClientHandshake
         try
         {
             Handshake.Send(socket, hello, own);
+            return null;
         }
-        catch (IOException)
+        catch (IOException exception) when (exception.HResult == LinuxNative.ErrnoETOOMANYREFS)
+        {
+            throw new ConnectException(
+                ConnectFailure.SystemError,
+                "Cannot pass the shared memory to the server: the processes of user "
+                    + $"{LinuxNative.GetEffectiveUserId()} have as many descriptors on their way through sockets as "
+                    + "one of them may open (ETOOMANYREFS). Find the process of this user that sends descriptors "
+                    + "nobody receives, or raise the limit of open files (ulimit -n).",
+                exception);
+        }
+        catch (IOException exception)
         {
             // A server that closes without reading may have sent a refusal first, so the caller still reads the answer.
+            return exception;
         }
     }
 
+    private static string Tell(IOException? unsent) =>
+        unsent is null ? "" : $" The hello could not be sent: {unsent.Message}";
+
     private static async Task<Handshake.ReceivedHello> ReceiveAnswerAsync(
-        Socket socket, RendezvousAddress address, CancellationToken token)
+        Socket socket, RendezvousAddress address, IOException? unsent, CancellationToken token)
     {
         Handshake.ReceivedHello? answer;
         try
@@ -184,7 +209,7 @@ internal static class ClientHandshake
         {
             throw new ConnectException(
                 ConnectFailure.Refused,
-                $"The server at {address.Name} closed in the handshake: {exception.Message}.",
+                $"The server at {address.Name} closed in the handshake: {exception.Message}.{Tell(unsent)}",
                 exception);
         }
 
@@ -194,16 +219,15 @@ internal static class ClientHandshake
         }
 
         answer?.Dispose();
-        throw Refused(answer?.Hello, address);
+        throw answer is null
+            ? new ConnectException(
+                ConnectFailure.Refused,
+                $"The server at {address.Name} closed the connection without an answer.{Tell(unsent)}")
+            : Refused(answer.Hello, address);
     }
 
-    private static ConnectException Refused(Hello? refusal, RendezvousAddress address)
+    private static ConnectException Refused(Hello refusal, RendezvousAddress address)
     {
-        if (refusal is null)
-        {
-            return new ConnectException(
-                ConnectFailure.Refused, $"The server at {address.Name} closed the connection without an answer.");
-        }
 
         ConnectFailure failure = refusal.RefusalReason switch
         {
@@ -213,7 +237,8 @@ internal static class ClientHandshake
             _ => refusal.Type == HelloType.Refusal ? ConnectFailure.Refused : ConnectFailure.NotThisProtocol,
         };
         string own = failure == ConnectFailure.VersionMismatch ? $" This client is {ProtocolVersion.Package}." : "";
-        return new ConnectException(failure, $"The server at {address.Name} refused: {refusal.RefusalText}{own}");
+        string reason = PeerText.Escape(refusal.RefusalText, PeerText.LongestSentence);
+        return new ConnectException(failure, $"The server at {address.Name} refused: {reason}{own}");
     }
 
     private static SharedSegment OpenPeerSegment(
@@ -232,9 +257,14 @@ internal static class ClientHandshake
         string? problem = hello.Purpose != settings.Purpose || hello.ConnectionId != id
             ? "an answer to another hello"
             : Handshake.Check(hello);
-        return problem is null
-            ? SharedSegment.Open(answer.Descriptor!, hello.Limits.RingCapacity)
-            : throw new ConnectException(
+        if (problem is not null)
+        {
+            throw new ConnectException(
                 ConnectFailure.NotThisProtocol, $"The server at {address.Name} announced {problem}.");
+        }
+
+        return Handshake.CheckPeerRing(hello, settings, "server") is { } excess
+            ? throw new ConnectException(ConnectFailure.Refused, $"Cannot connect to {address.Name}: {excess}")
+            : SharedSegment.Open(answer.Descriptor!, hello.Limits.RingCapacity);
     }
 }

@@ -2,6 +2,7 @@ using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
@@ -17,6 +18,15 @@ internal sealed record ConnectionSettings
 
     /// <summary>The time limit of one connection attempt, including its handshake.</summary>
     public required TimeSpan ConnectTimeout { get; init; }
+
+    /// <summary>The limits of a listener with these settings.</summary>
+    public DoorLimits Door { get; init; } = DoorLimits.None;
+
+    /// <summary>The peers that are let in: a server's clients, or the servers that a client trusts.</summary>
+    public AccessPolicy Access { get; init; } = AccessPolicy.OwnUserOnly;
+
+    /// <summary>The maximum ring, in bytes, that the peer may announce; it is mapped into this process.</summary>
+    public long MaxPeerRingCapacity { get; init; } = SegmentLayout.MaxRingCapacityBytes;
 
     public required ILogger Logger { get; init; }
 

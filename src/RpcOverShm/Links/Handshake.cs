@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
@@ -11,6 +12,8 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal static class Handshake
 {
+    private const string LargestPeerRing = nameof(ConnectionSettings.MaxPeerRingCapacity);
+
     /// <summary>Sends a hello with the descriptor of this side's segment.</summary>
     public static void Send(Socket socket, Hello hello, SharedSegment? segment) =>
         DescriptorPassing.Send(socket, hello.Encode(), segment?.Descriptor);
@@ -29,51 +32,32 @@ internal static class Handshake
             };
             DescriptorPassing.Send(socket, refusal.Encode(), descriptor: null);
         }
-        catch (Exception exception) when (exception is IOException or ObjectDisposedException)
+        catch (Exception exception) when (exception is IOException or SegmentException or ObjectDisposedException)
         {
             // The peer is gone or does not read. The end of the socket is enough for it.
         }
     }
 
     /// <summary>
-    /// Receives one message; null if the peer closes before the first byte. A hello carries one descriptor, which the
-    /// caller must dispose; a refusal carries none. All other descriptors are closed here. If a hello has only versions
-    /// that this build does not speak, the result has only the fields that all versions share, and no descriptor.
+    /// Receives one message, as <see cref="HelloReceiver"/> describes; null if the peer closes before the first byte.
     /// </summary>
     /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of descriptors.</exception>
+    /// <exception cref="SegmentException">The descriptors that came with it could not be received.</exception>
     public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)
     {
-        var descriptors = new List<SafeFileHandle>();
-        try
+        using var receiver = new HelloReceiver(socket);
+        while (!receiver.TryReceive())
         {
-            byte[]? message = await ReceiveMessageAsync(socket, descriptors, cancellationToken).ConfigureAwait(false);
-            if (message is null)
-            {
-                return null;
-            }
-
-            Hello hello = Hello.Decode(message);
-            if (Hello.IsForeign(message))
-            {
-                return new ReceivedHello(hello, Descriptor: null);
-            }
-
-            int expected = hello.Type == HelloType.Refusal ? 0 : 1;
-            if (descriptors.Count != expected)
-            {
-                throw new ProtocolException(
-                    $"{descriptors.Count} descriptors came with a handshake message; {expected} is right.");
-            }
-
-            SafeFileHandle? descriptor = expected == 1 ? descriptors[0] : null;
-            descriptors.Clear();
-            return new ReceivedHello(hello, descriptor);
+            // The zero-byte receive completes when the socket is readable, and consumes nothing.
+            await socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken).ConfigureAwait(false);
         }
-        finally
-        {
-            descriptors.ForEach(descriptor => descriptor.Dispose());
-        }
+
+        return Take(receiver);
     }
+
+    /// <summary>Takes the complete message of a receiver; null if the peer has closed before the first byte.</summary>
+    public static ReceivedHello? Take(HelloReceiver receiver) =>
+        receiver.Message is { } message ? new ReceivedHello(message, receiver.TakeDescriptor()) : null;
 
     /// <summary>Checks the limits in the peer's hello. Returns null if they are valid, else the problem.</summary>
     public static string? Check(Hello hello) =>
@@ -83,54 +67,44 @@ internal static class Handshake
                 + $"a power of two from {SegmentLayout.MinRingCapacityBytes} to {SegmentLayout.MaxRingCapacityBytes} "
                 + "is allowed";
 
-    private static async Task<byte[]?> ReceiveMessageAsync(
-        Socket socket, List<SafeFileHandle> descriptors, CancellationToken cancellationToken)
+    /// <summary>
+    /// Checks a valid ring of the peer against this side's own limit. Returns null if it fits; else reports the limit,
+    /// and returns a sentence for the peer and for this side's user.
+    /// </summary>
+    /// <param name="hello">The peer's hello.</param>
+    /// <param name="settings">This side's settings.</param>
+    /// <param name="peer">The peer's side in a sentence, "client" or "server".</param>
+    public static string? CheckPeerRing(Hello hello, ConnectionSettings settings, string peer)
     {
-        byte[] buffer = new byte[Hello.MaxSizeBytes];
-        int received = 0;
-        int needed = Hello.CommonSizeBytes;
-        while (received < needed)
+        long announced = hello.Limits.RingCapacity;
+        if (announced <= settings.MaxPeerRingCapacity)
         {
-            // Never reads past the end of this message: the bytes behind it belong to the next receive.
-            int count = DescriptorPassing.Receive(socket, buffer.AsSpan(received, needed - received), descriptors);
-            if (count < 0)
-            {
-                // The zero-byte receive completes when the socket is readable, and consumes nothing.
-                await socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken).ConfigureAwait(false);
-                continue;
-            }
-
-            if (count == 0)
-            {
-                return received == 0
-                    ? null
-                    : throw new ProtocolException(
-                        $"The other side closed after {received} bytes of a handshake message.");
-            }
-
-            received += count;
-            needed = Hello.PeekLength(buffer.AsSpan(0, received)) ?? Hello.CommonSizeBytes;
-            bool isCommonRead = received >= Hello.CommonSizeBytes;
-            if (isCommonRead && Hello.IsForeign(buffer))
-            {
-                return buffer[..received];
-            }
-
-            // A peer that sends a message in many pieces could attach descriptors to each, thousands in all. Before the
-            // common part is complete the limit is higher, because a later version may send more than one.
-            if (descriptors.Count > (isCommonRead ? 1 : DescriptorPassing.MaxDescriptors))
-            {
-                throw new ProtocolException(
-                    $"{descriptors.Count} descriptors came with a handshake message; 1 is right.");
-            }
+            return null;
         }
 
-        return buffer[..needed];
+        string self = peer == "client" ? "server" : "client";
+        string text = $"The {peer}'s ring of {announced} bytes exceeds the {settings.MaxPeerRingCapacity} that "
+            + $"{LargestPeerRing} of the {self} allows. Lower RingCapacity of the {peer}, or raise {LargestPeerRing}.";
+        LimitEvents.Reached(
+            settings.Logger,
+            LargestPeerRing,
+            settings.MaxPeerRingCapacity,
+            $"a {peer} with a larger ring was refused.");
+        return text;
     }
 
-    /// <summary>A message of the peer with its descriptor, which the caller must dispose.</summary>
+    /// <summary>
+    /// A message of the peer with its descriptor. Disposing it leaves the descriptor to <see cref="ForeignHandles"/>;
+    /// a mapped segment has closed it before.
+    /// </summary>
     internal sealed record ReceivedHello(Hello Hello, SafeFileHandle? Descriptor) : IDisposable
     {
-        public void Dispose() => Descriptor?.Dispose();
+        public void Dispose()
+        {
+            if (Descriptor is { IsClosed: false })
+            {
+                ForeignHandles.Shared.Close(Descriptor);
+            }
+        }
     }
 }

@@ -1,8 +1,9 @@
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// A background thread that serves one link on demand. It starts with the first request, runs <see cref="Serve"/> once
-/// or more for the requests that came, and ends after five seconds without one. While it runs, the memory stays mapped.
+/// A background thread that serves one link on demand, or one of the thread pool if the system has no thread. It starts
+/// with the first request, runs <see cref="Serve"/> once or more for the requests that came, and ends after five
+/// seconds without one. While it runs, the memory stays mapped.
 /// </summary>
 internal abstract class LingeringThread(PeerLink link, string name)
 {
@@ -18,11 +19,10 @@ internal abstract class LingeringThread(PeerLink link, string name)
 
     /// <summary>
     /// Requests a run of <see cref="Serve"/>; starts the thread if needed. Any thread may call this at any time.
-    /// Returns false if the link is closed already, or was closed here because no thread could be started.
+    /// Returns false if the link is closed already.
     /// </summary>
     public bool Wake()
     {
-        CloseReason? problem;
         lock (_gate)
         {
             if (_isClosed || (!_isRunning && !link.TryEnter()))
@@ -37,17 +37,14 @@ internal abstract class LingeringThread(PeerLink link, string name)
                 return true;
             }
 
-            problem = LinkThread.Start(Run, name, StackBytes);
-            _isRunning = problem is null;
-        }
+            _isRunning = true;
+            if (LinkThread.Start(Run, name, StackBytes) is not null)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(_ => Run(), null);
+            }
 
-        if (problem is not null)
-        {
-            link.Close(problem);
-            link.Leave();
+            return true;
         }
-
-        return problem is null;
     }
 
     /// <summary>Ends the thread. The caller must have closed the link, which ends a sleep on the ring.</summary>
@@ -85,28 +82,6 @@ internal abstract class LingeringThread(PeerLink link, string name)
             _isRunning = _isRequested && !_isClosed;
             _isRequested = false;
             return _isRunning;
-        }
-    }
-}
-
-/// <summary>Starts the background threads of links.</summary>
-internal static class LinkThread
-{
-    /// <summary>
-    /// Starts a thread. Returns null on success, else the reason with which the caller must close the link, because no
-    /// thread would serve it. The caller must close it outside of its locks, because closing runs the user's logger. A
-    /// stack size of 0 is the runtime's default, which a thread that runs user code needs.
-    /// </summary>
-    public static CloseReason? Start(ThreadStart run, string name, int stackBytes)
-    {
-        try
-        {
-            new Thread(run, stackBytes) { IsBackground = true, Name = name }.UnsafeStart();
-            return null;
-        }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
-        {
-            return new CloseReason(CloseKind.InternalError, "No thread could be started.", exception);
         }
     }
 }

@@ -12,6 +12,11 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
 {
     private const int SolSocket = 1;
     private const int SoPeercred = 17;
+    private const int SoPeergroups = 59;
+
+    // Most users are in a few groups; Linux allows 65536.
+    private const int FewGroups = 64;
+    private const int MostGroups = 65536;
 
     /// <summary>Whether the peer has this process's user, or is root, which can read any process's memory.</summary>
     public bool IsTrusted => UserId == 0 || UserId == LinuxNative.GetEffectiveUserId();
@@ -37,5 +42,40 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
         return MemoryMarshal.Read<PeerIdentity>(credentials);
     }
 
+    /// <summary>
+    /// Returns whether the peer is a member of a group: by its own group or, from Linux 4.13 on, by a further one.
+    /// </summary>
+    /// <exception cref="IOException">The kernel does not supply the groups.</exception>
+    public bool IsMember(uint group, Socket socket) => GroupId == group || GroupsOf(socket).Contains(group);
+
     public override string ToString() => $"process {ProcessId}, user {UserId}";
+
+    // Groups are those at the time of the connect, like the rest of the identity.
+    private static uint[] GroupsOf(Socket socket)
+    {
+        foreach (int count in (ReadOnlySpan<int>)[FewGroups, MostGroups])
+        {
+            byte[] groups = new byte[count * sizeof(uint)];
+            try
+            {
+                int length = socket.GetRawSocketOption(SolSocket, SoPeergroups, groups);
+                return MemoryMarshal.Cast<byte, uint>(groups.AsSpan(0, length)).ToArray();
+            }
+            catch (SocketException exception) when (exception.SocketErrorCode == SocketError.ProtocolOption)
+            {
+                // An older kernel. The peer's own group is all that is known.
+                return [];
+            }
+            catch (SocketException exception) when (count == MostGroups)
+            {
+                throw new IOException("The kernel does not say in which groups the peer is.", exception);
+            }
+            catch (SocketException)
+            {
+                // The groups did not fit into the smaller buffer.
+            }
+        }
+
+        return [];
+    }
 }

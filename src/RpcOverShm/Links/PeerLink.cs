@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
@@ -28,6 +29,7 @@ internal sealed class PeerLink
     private readonly ILogger _logger;
     private CloseReason? _closeReason;
     private Action? _onEvent;
+    private IDisposable? _processWatch;
     private volatile bool _isPeerGone;
     private volatile bool _isPeerLeaving;
     private int _users = 2;          // the reading side, the writing side, and threads between TryEnter and Leave
@@ -68,6 +70,9 @@ internal sealed class PeerLink
     /// <summary>Whether this side accepted the connection.</summary>
     public bool IsAcceptor { get; }
 
+    /// <summary>Runs once, after the memory is unmapped; set before the link has other users.</summary>
+    public Action? OnUnmapped { get; set; }
+
     /// <summary>The ring that this side writes. Only one thread at a time, until the writing side leaves.</summary>
     public RingWriter Writer { get; }
 
@@ -80,10 +85,25 @@ internal sealed class PeerLink
     public bool IsClosed => CloseReason is not null;
 
     /// <summary>
-    /// Whether the peer's end of the socket is closed. The ring may still contain records; the reader reads them and
-    /// then closes the link.
+    /// Whether the peer's end of the socket is closed, or its process has ended. The ring may still contain records;
+    /// the reader reads them and then closes the link.
     /// </summary>
     public bool IsPeerGone => _isPeerGone;
+
+    /// <summary>
+    /// Returns <see cref="IsPeerGone"/>. If true, the reader finds no records beyond those that are published by now:
+    /// another process may go on writing. Only for the reading side.
+    /// </summary>
+    public bool SealIfPeerGone()
+    {
+        if (!_isPeerGone)
+        {
+            return false;
+        }
+
+        Reader.SealTail();
+        return true;
+    }
 
     /// <summary>Whether the peer has announced its close. If so, its end counts as a close and not as a loss.</summary>
     public bool IsPeerLeaving
@@ -102,14 +122,15 @@ internal sealed class PeerLink
     public long LostWakeups => Interlocked.Read(ref _lostWakeups);
 
     /// <summary>
-    /// Begins to watch the socket. The action runs when this side closes the link and when the peer's end is found
-    /// closed: possibly more than once, on any thread.
+    /// Begins to watch the socket and the peer's process. The action runs when this side closes the link and when the
+    /// peer is found gone: possibly more than once, on any thread.
     /// </summary>
     public void Start(Action onEvent)
     {
         _onEvent = onEvent;
-        ShmLog.ConnectionOpened(_logger, ConnectionId, Identity.ToString());
+        DeferredLog.Write(_logger, log => ShmLog.ConnectionOpened(log, ConnectionId, Identity.ToString()));
         _ = WatchPeerAsync();
+        WatchProcess();
     }
 
     /// <summary>
@@ -148,9 +169,28 @@ internal sealed class PeerLink
     public void RaiseLocalEvent() => _signal.RaiseLocalEvent();
 
     /// <summary>
+    /// Returns whether a sleep for data that timed out, although data is there, has lost its wake-up. Waits a little
+    /// for a late one. On a starved machine nothing is certain: a wake that comes after the timeout, and before the
+    /// thread runs again, is not seen. Then this returns false.
+    /// </summary>
+    /// <param name="localEventsSeen">The sample from before the sleep.</param>
+    /// <param name="begun">The time stamp from before the sleep.</param>
+    /// <param name="timeout">The timeout of the sleep.</param>
+    public bool IsWakeupLost(uint localEventsSeen, long begun, TimeSpan timeout)
+    {
+        if (Stopwatch.GetElapsedTime(begun) > timeout + WaitBounds.OnTime)
+        {
+            return false;
+        }
+
+        begun = Stopwatch.GetTimestamp();
+        return !WaitForLateWake(localEventsSeen)
+            && Stopwatch.GetElapsedTime(begun) <= WaitBounds.LateWake + WaitBounds.OnTime;
+    }
+
+    /// <summary>
     /// Waits a little longer for the wake after a sleep for data timed out although data is there. A peer that
-    /// publishes at that very moment may have been preempted before it wakes this side. The caller must hold the
-    /// reader role and still be armed.
+    /// publishes at that very moment may have been preempted before it wakes this side. The ring must still be armed.
     /// </summary>
     /// <param name="localEventsSeen">The sample from before the sleep; a later event ends this at once.</param>
     /// <returns>
@@ -172,7 +212,7 @@ internal sealed class PeerLink
         if (isLostWakeup)
         {
             Interlocked.Increment(ref _lostWakeups);
-            ShmLog.LostWakeup(_logger, ConnectionId);
+            DeferredLog.Write(_logger, log => ShmLog.LostWakeup(log, ConnectionId));
         }
 
         try
@@ -220,13 +260,16 @@ internal sealed class PeerLink
             return;
         }
 
-        Log(reason);
+        // The caller may hold the reader role or a gate, and the user's logger may block.
+        DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
         if (reason.Kind == CloseKind.PeerViolation)
         {
             Handshake.TrySendRefusal(_socket, default, RefusalReason.Violation, reason.Text);
         }
 
-        _socket.Dispose();
+        // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
+        ForeignHandles.Shared.Close(_socket);
+        Interlocked.Exchange(ref _processWatch, null)?.Dispose();
         NotifyAll();
     }
 
@@ -268,6 +311,7 @@ internal sealed class PeerLink
         {
             _own.Dispose();
             _peer.Dispose();
+            OnUnmapped?.Invoke();
         }
     }
 
@@ -277,13 +321,17 @@ internal sealed class PeerLink
     /// </summary>
     private async Task WatchPeerAsync()
     {
+        // The doorman starts the link and runs no user's logger, which a violation that is there already would need.
+        await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         try
         {
             using Handshake.ReceivedHello? last =
                 await Handshake.ReceiveAsync(_socket, CancellationToken.None).ConfigureAwait(false);
             if (last is { Hello.Type: HelloType.Refusal })
             {
-                ShmLog.PeerComplained(_logger, ConnectionId, Identity.ToString(), last.Hello.RefusalText);
+                string reason = PeerText.Escape(last.Hello.RefusalText, PeerText.LongestSentence);
+                DeferredLog.Write(
+                    _logger, log => ShmLog.PeerComplained(log, ConnectionId, Identity.ToString(), reason));
             }
             else if (last is not null)
             {
@@ -305,6 +353,27 @@ internal sealed class PeerLink
         }
     }
 
+    /// <summary>
+    /// Watches the peer's process: a child that it left may hold the socket open. Without a descriptor of the process
+    /// or a thread, only the end of the socket counts.
+    /// </summary>
+    private void WatchProcess()
+    {
+        Interlocked.Exchange(
+            ref _processWatch,
+            ProcessWatch.Shared.TryWatchPeer(_socket, Identity.ProcessId, OnPeerGone, out string? problem));
+        if (problem is not null)
+        {
+            ShmLog.ProcessNotWatched(_logger, ConnectionId, Identity.ToString(), problem);
+        }
+
+        if (IsClosed)
+        {
+            // The close may have come before there was a watch to end.
+            Interlocked.Exchange(ref _processWatch, null)?.Dispose();
+        }
+    }
+
     private void OnPeerGone()
     {
         _isPeerGone = true;
@@ -315,25 +384,5 @@ internal sealed class PeerLink
     {
         RaiseLocalEvent();
         _onEvent?.Invoke();
-    }
-
-    private void Log(CloseReason reason)
-    {
-        string peer = Identity.ToString();
-        switch (reason.Kind)
-        {
-            case CloseKind.PeerLost:
-                ShmLog.PeerLost(_logger, ConnectionId, peer, reason.Text);
-                break;
-            case CloseKind.PeerViolation:
-                ShmLog.PeerViolation(_logger, ConnectionId, peer, reason.Text, reason.Exception);
-                break;
-            case CloseKind.InternalError:
-                ShmLog.ConnectionFailed(_logger, ConnectionId, peer, reason.Text, reason.Exception);
-                break;
-            default:
-                ShmLog.ConnectionClosed(_logger, ConnectionId, peer, reason.Text);
-                break;
-        }
     }
 }

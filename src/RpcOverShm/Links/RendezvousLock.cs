@@ -27,7 +27,9 @@ internal sealed class RendezvousLock : IDisposable
     /// <summary>
     /// Takes the lock. If another live server holds it, returns null and that server's process id, if the file has it.
     /// </summary>
-    /// <exception cref="IOException">The lock file cannot be opened or locked.</exception>
+    /// <exception cref="IOException">
+    /// The lock file cannot be opened or locked, or is not an ordinary file of this user with one name.
+    /// </exception>
     public static RendezvousLock? TryTake(string path, out int? holderProcessId)
     {
         holderProcessId = null;
@@ -36,6 +38,7 @@ internal sealed class RendezvousLock : IDisposable
             SafeFileHandle file = Open(path);
             try
             {
+                CheckOwn(FileFacts.OfDescriptor(file), path);
                 if (LinuxNative.FLock(file, LinuxNative.LockExclusiveNonBlocking) != 0)
                 {
                     bool isHeld = Marshal.GetLastPInvokeError() == ErrnoEWOULDBLOCK;
@@ -48,14 +51,7 @@ internal sealed class RendezvousLock : IDisposable
 
                 // The last holder may have removed the file between open and lock. A lock on an unlinked file excludes
                 // no other server, since the next one creates a new file; then try again.
-                FileFacts? named = FileFacts.OfPath(path);
-                if (named is { IsOrdinary: false })
-                {
-                    // A file that was opened through a link never is the same as the link: trying again would not end.
-                    throw new IOException($"The lock file '{path}' is a link or no file at all; it was left alone.");
-                }
-
-                if (named is { } found && found.IsSameFileAs(FileFacts.OfDescriptor(file)))
+                if (FileFacts.OfPath(path) is { } found && found.IsSameFileAs(FileFacts.OfDescriptor(file)))
                 {
                     WriteProcessId(file);
                     return new RendezvousLock(path, file);
@@ -78,18 +74,38 @@ internal sealed class RendezvousLock : IDisposable
     {
         if (!_file.IsClosed)
         {
-            RuntimeDirectory.Remove(_path);
+            RuntimeDirectory.Remove(_path, FileFacts.OfDescriptor(_file));
             _file.Dispose();
         }
     }
 
     private static SafeFileHandle Open(string path)
     {
-        int descriptor = LinuxNative.Open(
-            path, LinuxNative.ORdwr | LinuxNative.OCreat | LinuxNative.OCloexec, OwnerReadWrite);
-        return descriptor >= 0
-            ? new SafeFileHandle(descriptor, ownsHandle: true)
-            : throw new IOException($"Cannot open the lock file '{path}': {LinuxNative.LastErrorText()}.");
+        // A link would let its owner choose the file that this server creates and writes.
+        int flags = LinuxNative.ORdwr | LinuxNative.OCreat | LinuxNative.OCloexec | LinuxNative.ONofollow;
+        int descriptor = LinuxNative.Open(path, flags, OwnerReadWrite);
+        if (descriptor >= 0)
+        {
+            return new SafeFileHandle(descriptor, ownsHandle: true);
+        }
+
+        throw new IOException(
+            Marshal.GetLastPInvokeError() == LinuxNative.ErrnoELOOP
+                ? $"The lock file '{path}' is a link; it was left alone. Remove it."
+                : $"Cannot open the lock file '{path}': {LinuxNative.LastErrorText()}.");
+    }
+
+    // Another user's file could be locked by that user at any time, and a second name could stand for any file. A file
+    // without a name is one that the last holder has just removed.
+    private static void CheckOwn(in FileFacts file, string path)
+    {
+        uint me = LinuxNative.GetEffectiveUserId();
+        if (!file.IsOrdinary || file.UserId != me || file.LinkCount > 1)
+        {
+            throw new IOException(
+                $"The lock file '{path}' must be an ordinary file of user {me} with one name; it belongs to user "
+                + $"{file.UserId} and has {file.LinkCount} names. It was left alone. Remove it.");
+        }
     }
 
     private static void WriteProcessId(SafeFileHandle file)

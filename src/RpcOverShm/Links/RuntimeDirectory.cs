@@ -5,8 +5,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The directory for the sockets of named servers. Only its user may have access; otherwise another user could put a
-/// socket under a name that clients trust.
+/// The directory for the sockets of named servers. Only its user may write to it; otherwise another user could put a
+/// socket under a name that clients trust. Other users may search it only if the server lets some of them in.
 /// </summary>
 internal static class RuntimeDirectory
 {
@@ -46,30 +46,56 @@ internal static class RuntimeDirectory
     private static bool IsGivenBySystem =>
         Path.IsPathFullyQualified(Environment.GetEnvironmentVariable(Variable) ?? "");
 
-    /// <summary>Creates the directory if it is missing, and checks that no other user has access.</summary>
-    /// <exception cref="IOException">It cannot be created, or it belongs to or is open to another user.</exception>
+    /// <summary>Creates the directory if it is missing, and checks its permissions and those of its parent.</summary>
+    /// <exception cref="IOException">
+    /// It cannot be created, it belongs to another user, others may write to it, or those who are let in cannot search
+    /// it.
+    /// </exception>
     [SupportedOSPlatform("linux")]
-    public static void Ensure(string directory)
+    public static void Ensure(string directory, AccessPolicy? access = null)
     {
-        try
+        access ??= AccessPolicy.OwnUserOnly;
+        if (access.IsShared)
         {
-            Directory.CreateDirectory(directory, OwnerOnly);
+            CreateShared(directory, access);
         }
-        catch (UnauthorizedAccessException exception)
+        else
         {
-            throw new IOException($"Cannot make the runtime directory '{directory}': {exception.Message}", exception);
+            Create(directory, OwnerOnly);
         }
 
+        // The owner of the parent can put another directory in the place of this one.
+        CheckHolder(Path.GetDirectoryName(directory) ?? directory, "that holds the runtime directory");
         FileFacts facts = FileFacts.OfPath(directory)
             ?? throw new IOException($"The runtime directory '{directory}' has gone.");
         uint me = LinuxNative.GetEffectiveUserId();
-        if (!facts.IsDirectory || facts.UserId != me || facts.IsOpenToOthers)
+        string? problem = access.IsShared ? SharedProblem(facts, access, me) : OwnProblem(facts, me);
+        if (problem is not null)
         {
             throw new IOException(
-                $"The runtime directory '{directory}' must be a directory of user {me} "
-                + "with no access for others (mode 0700); "
-                + $"it belongs to user {facts.UserId} "
-                + $"and has mode {Convert.ToString(facts.Mode & 0xFFF, 8).PadLeft(4, '0')}.");
+                $"The runtime directory '{directory}' must be a directory of user {me} {problem}; "
+                + $"it belongs to user {facts.UserId} and group {facts.GroupId} and has mode {facts.ModeText}.");
+        }
+    }
+
+    /// <summary>
+    /// Checks that no other user can put another file in the place of one in this directory. A sticky directory, such
+    /// as /tmp, lets no user remove or rename the files of another.
+    /// </summary>
+    /// <param name="directory">The directory; a link to one counts as the directory.</param>
+    /// <param name="role">The words behind its name in the message.</param>
+    /// <exception cref="IOException">The directory is missing, another user's, or writable by all.</exception>
+    public static void CheckHolder(string directory, string role)
+    {
+        // With the dot, the system follows a link at the end.
+        FileFacts facts = FileFacts.OfPath(directory + "/.")
+            ?? throw new IOException($"The directory '{directory}' {role} does not exist.");
+        uint me = LinuxNative.GetEffectiveUserId();
+        if ((facts.UserId != me && facts.UserId != 0) || facts.IsWritableByAnyone)
+        {
+            throw new IOException(
+                $"The directory '{directory}' {role} must belong to user {me} or to root, and must not be writable by "
+                + $"all users unless it is sticky; it belongs to user {facts.UserId} and has mode {facts.ModeText}.");
         }
     }
 
@@ -107,19 +133,87 @@ internal static class RuntimeDirectory
     }
 
     /// <summary>
-    /// Removes a socket or lock file. Never throws an I/O error: if the directory is gone or belongs to another user
-    /// meanwhile, stopping a server must still succeed.
+    /// Removes a socket or lock file, unless another file has taken its place. Never throws an I/O error: if the
+    /// directory is gone or belongs to another user meanwhile, stopping a server must still succeed.
     /// </summary>
-    public static void Remove(string path)
+    /// <param name="path">The path at which the file was made.</param>
+    /// <param name="made">The file that was made, which a descriptor keeps from being freed.</param>
+    public static void Remove(string path, in FileFacts made)
     {
         try
         {
-            File.Delete(path);
+            // The system cannot compare and remove in one step. Only users who may write to the directory can make use
+            // of the moment between the two.
+            if (FileFacts.OfPath(path) is { } found && found.IsSameFileAs(made))
+            {
+                File.Delete(path);
+            }
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
             // The file is gone with its directory, or it remains as a closed socket, which refuses clients.
         }
+    }
+
+    [SupportedOSPlatform("linux")]
+    private static void Create(string directory, UnixFileMode mode)
+    {
+        try
+        {
+            Directory.CreateDirectory(directory, mode);
+        }
+        catch (UnauthorizedAccessException exception)
+        {
+            throw new IOException($"Cannot make the runtime directory '{directory}': {exception.Message}", exception);
+        }
+    }
+
+    [SupportedOSPlatform("linux")]
+    private static void CreateShared(string directory, AccessPolicy access)
+    {
+        if (FileFacts.OfPath(directory) is not null)
+        {
+            return;
+        }
+
+        // A parent that was made here would need permissions too, which only its owner can decide.
+        if (!Directory.Exists(Path.GetDirectoryName(directory)))
+        {
+            throw new IOException(
+                $"The runtime directory '{directory}' cannot be made: its parent does not exist. "
+                + "Create the parent so that those who are let in may search it.");
+        }
+
+        Create(directory, (UnixFileMode)access.DirectoryMode);
+        using PinnedFile made = PinnedFile.Open(directory);
+        if (access.Group is { } group)
+        {
+            made.SetGroup(group);
+        }
+
+        // The process's umask may have taken some permissions away.
+        made.SetMode(access.DirectoryMode);
+    }
+
+    private static string? OwnProblem(in FileFacts facts, uint me) =>
+        !facts.IsDirectory || facts.UserId != me || facts.IsOpenToOthers
+            ? "with no access for others (mode 0700)"
+            : null;
+
+    private static string? SharedProblem(in FileFacts facts, AccessPolicy access, uint me)
+    {
+        if (!facts.IsDirectory || facts.UserId != me || facts.IsWritableByGroupOrOthers)
+        {
+            return "that nobody else may write to";
+        }
+
+        bool isSearchable = facts.IsSearchableByOthers
+            || (access.Users.Count == 0 && facts.GroupId == access.Group && facts.IsSearchableByGroup);
+        return isSearchable
+            ? null
+            : access.Users.Count > 0
+                ? "that the users in AllowedUsers may search (mode 0711)"
+                : $"that group {access.Group}, the AllowedGroup, may search (that group and mode 0710)";
     }
 
     // Returns the server name of a socket file; null if the file name does not contain it, as with a hashed name.

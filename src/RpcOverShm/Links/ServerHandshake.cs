@@ -6,65 +6,25 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The server's half of the handshake. Holds no state; owns the socket and the segments until the link owns them.
+/// The server's half of the handshake, after the hello has come. Holds no state, and never waits; owns the socket and
+/// the segments until the link owns them.
 /// </summary>
 internal static class ServerHandshake
 {
     /// <summary>
-    /// Answers one client. Returns null if the client was refused or went away: the refusal, if any, is sent and the
-    /// event logged.
+    /// Answers a client's hello. Returns null if the client was refused: the refusal is sent, the event logged and the
+    /// socket closed. The link gives its place back when its memory is unmapped.
     /// </summary>
-    public static async Task<PeerLink?> ShakeHandsAsync(
-        Socket socket, ConnectionSettings settings, CancellationToken stopping)
+    /// <exception cref="SegmentException">The client's descriptor failed a check, or a step of the system.</exception>
+    /// <exception cref="IOException">The client has gone.</exception>
+    public static PeerLink? Answer(
+        Socket socket,
+        Handshake.ReceivedHello received,
+        PeerIdentity client,
+        ConnectionSettings settings,
+        ConnectionPlaces places)
     {
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(stopping);
-        timeout.CancelAfter(settings.ConnectTimeout);
-        PeerLink? link = null;
-        try
-        {
-            PeerIdentity client = PeerIdentity.Of(socket);
-            if (!client.IsTrusted)
-            {
-                return Refuse(socket, settings, RefusalReason.AccessDenied, Denial(client));
-            }
-
-            using Handshake.ReceivedHello? received =
-                await Handshake.ReceiveAsync(socket, timeout.Token).ConfigureAwait(false);
-            if (received is null)
-            {
-                ShmLog.ClientLeftHandshake(settings.Logger, client.ProcessId);
-                return null;
-            }
-
-            return link = Answer(socket, received, client, settings);
-        }
-        catch (OperationCanceledException)
-        {
-            return stopping.IsCancellationRequested
-                ? Refuse(socket, settings, RefusalReason.Stopping, "The server is stopping.")
-                : Refuse(socket, settings, RefusalReason.BadHello, "No hello came in time.");
-        }
-        catch (Exception exception) when (exception is ProtocolException or SegmentException)
-        {
-            return Refuse(socket, settings, RefusalReason.BadHello, exception.Message);
-        }
-        catch (Exception exception) when (exception is IOException or SocketException)
-        {
-            ShmLog.HandshakeBroken(settings.Logger, exception.Message, exception);
-            return null;
-        }
-        finally
-        {
-            if (link is null)
-            {
-                socket.Dispose();
-            }
-        }
-    }
-
-    private static PeerLink? Answer(
-        Socket socket, Handshake.ReceivedHello received, PeerIdentity client, ConnectionSettings settings)
-    {
+        SocketCalls.RefuseDescriptors(socket);
         Hello hello = received.Hello;
         if (hello.Type != HelloType.Client)
         {
@@ -87,10 +47,57 @@ internal static class ServerHandshake
             return Refuse(socket, settings, RefusalReason.BadHello, $"The client announced {problem}.");
         }
 
-        return Agree(socket, received, client, settings, version);
+        if (Handshake.CheckPeerRing(hello, settings, "client") is { } excess)
+        {
+            return Refuse(socket, settings, RefusalReason.NoResources, excess);
+        }
+
+        if (places.TryTake(client.ProcessId) is { } reached)
+        {
+            return RefuseFull(socket, settings, reached);
+        }
+
+        PeerLink? link = null;
+        try
+        {
+            link = Agree(socket, received, client, settings, version);
+            link.OnUnmapped = () => places.GiveBack(client.ProcessId);
+            return link;
+        }
+        finally
+        {
+            if (link is null)
+            {
+                places.GiveBack(client.ProcessId);
+            }
+        }
     }
 
-    private static PeerLink? Agree(
+    /// <summary>Refuses a client and closes its socket; returns null.</summary>
+    public static PeerLink? Refuse(Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
+    {
+        DeferredLog.Write(settings.Logger, log => ShmLog.ClientRefused(log, text));
+        return SendRefusal(socket, settings, reason, text);
+    }
+
+    /// <summary>Refuses a client because a limit is reached, and closes its socket; returns null.</summary>
+    public static PeerLink? RefuseFull(Socket socket, ConnectionSettings settings, ReachedLimit reached)
+    {
+        LimitEvents.Reached(settings.Logger, reached.Option, reached.Limit, $"A client was refused: {reached.Facts}.");
+        return SendRefusal(socket, settings, RefusalReason.Full, reached.ToString());
+    }
+
+    /// <summary>Refuses a client that may not connect, and closes its socket.</summary>
+    public static void Deny(Socket socket, ConnectionSettings settings, PeerIdentity client)
+    {
+        // The client is told less than the log: not the users of the server.
+        string takes = settings.Access.Describe(LinuxNative.GetEffectiveUserId());
+        string text = $"The client is {client}, and this server takes clients {takes} only.";
+        DeferredLog.Write(settings.Logger, log => ShmLog.ClientRefused(log, text));
+        SendRefusal(socket, settings, RefusalReason.AccessDenied, AccessPolicy.Refusal);
+    }
+
+    private static PeerLink Agree(
         Socket socket,
         Handshake.ReceivedHello received,
         PeerIdentity client,
@@ -103,7 +110,7 @@ internal static class ServerHandshake
         PeerLink? link = null;
         try
         {
-            own = SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId);
+            own = CreateSegment(settings, hello);
             var answer = new Hello
             {
                 Type = HelloType.Server,
@@ -121,9 +128,9 @@ internal static class ServerHandshake
             return link = new PeerLink(
                 socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
         }
-        catch (SegmentException exception)
+        catch (IOException exception) when (DescriptorPassing.IsShortage(exception))
         {
-            return Refuse(socket, settings, RefusalReason.NoResources, exception.Message);
+            throw new SegmentException(exception.Message, exception) { IsShortage = true };
         }
         finally
         {
@@ -135,24 +142,31 @@ internal static class ServerHandshake
         }
     }
 
-    private static string Denial(PeerIdentity client)
+    // A failure here is this side's, whatever its reason; only one of the client's descriptor is the client's.
+    private static SharedSegment CreateSegment(ConnectionSettings settings, Hello hello)
     {
-        uint me = LinuxNative.GetEffectiveUserId();
-        return $"The client is {client}, and a server of user {me} takes clients of user {me} and of root only: "
-            + "run client and server as the same user.";
+        try
+        {
+            return SharedSegment.Create(settings.Limits.RingCapacity, hello.ConnectionId);
+        }
+        catch (SegmentException exception)
+        {
+            throw new SegmentException(exception.Message, exception) { IsShortage = true };
+        }
+    }
+
+    private static PeerLink? SendRefusal(
+        Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
+    {
+        Handshake.TrySendRefusal(socket, settings.Purpose, reason, text);
+        ForeignHandles.Shared.Close(socket);
+        return null;
     }
 
     private static string Mismatch(Hello hello) =>
         $"The client speaks protocol {ProtocolVersion.Describe(hello.LowestVersion, hello.HighestVersion)}, "
         + $"this server, {ProtocolVersion.Package}, speaks {ProtocolVersion.Own}. "
         + (hello.LowestVersion > ProtocolVersion.Highest ? "Update the server." : "Update the client.");
-
-    private static PeerLink? Refuse(Socket socket, ConnectionSettings settings, RefusalReason reason, string text)
-    {
-        ShmLog.ClientRefused(settings.Logger, text);
-        Handshake.TrySendRefusal(socket, settings.Purpose, reason, text);
-        return null;
-    }
 
     private static string Describe(ConnectionPurpose purpose) =>
         purpose == ConnectionPurpose.Calls ? "A server of RPC calls" : "A listener for byte streams";

@@ -23,4 +23,7 @@ internal enum RefusalReason : ushort
 
     /// <summary>The sender closes an open connection because of the peer's protocol violation.</summary>
     Violation = 7,
+
+    /// <summary>A limit of the server is reached; a later attempt may succeed. The text names the limit.</summary>
+    Full = 8,
 }

@@ -6,12 +6,13 @@ namespace RpcOverShm.Protocol;
 /// <summary>
 /// The head that starts a call: method, timeout, names and request metadata.
 /// <code>
-/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding; the rest zero
+/// u8  flags: 1 timeout, 2 metadata, 4 codec, 8 host, 16 encoding, 32 parent; the rest zero
 /// u16 length, method      full name with the leading slash, UTF-8
 /// i64 timeout             if flagged: in units of 100 ns, relative, above 0
 /// u16 length, codec       if flagged: the codec's name; absent means the method's own marshallers
 /// u16 length, host        if flagged
 /// u16 length, encoding    if flagged: each request message begins with a byte, 1 if compressed, else 0
+/// 16 bytes connection, u32 call   if flagged: the call whose method made this one
 /// metadata block          if flagged
 /// </code>
 /// The timeout is relative, so that it does not depend on wall clocks.
@@ -23,7 +24,8 @@ internal ref struct RequestHead
     private const byte HasCodec = 4;
     private const byte HasHost = 8;
     private const byte HasEncoding = 16;
-    private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding;
+    private const byte HasParent = 32;
+    private const byte KnownFlags = HasTimeout | HasMetadata | HasCodec | HasHost | HasEncoding | HasParent;
 
     private static readonly Utf8StringCache s_lastCodec = new();
 
@@ -42,6 +44,9 @@ internal ref struct RequestHead
     /// <summary>The compression of request messages; null if none is compressed.</summary>
     public string? Encoding;
 
+    /// <summary>The running call of the same process whose method made this one; null if not named.</summary>
+    public ParentCall? Parent;
+
     public Metadata? Metadata;
 
     /// <summary>
@@ -54,7 +59,8 @@ internal ref struct RequestHead
             | (Metadata is null ? 0 : HasMetadata)
             | (Codec is null ? 0 : HasCodec)
             | (Host is null ? 0 : HasHost)
-            | (Encoding is null ? 0 : HasEncoding));
+            | (Encoding is null ? 0 : HasEncoding)
+            | (Parent is null ? 0 : HasParent));
         to.WriteByte(flags);
         to.WriteUInt16(checked((ushort)Method.Length));
         to.Write(Method);
@@ -78,6 +84,7 @@ internal ref struct RequestHead
             to.WriteShortText(Encoding);
         }
 
+        Parent?.Encode(to);
         if (Metadata is not null)
         {
             MetadataCodec.Encode(to, Metadata);
@@ -107,6 +114,7 @@ internal ref struct RequestHead
         head.Codec = (flags & HasCodec) != 0 ? s_lastCodec.Read(ref from) : null;
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
         head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
+        head.Parent = (flags & HasParent) != 0 ? ParentCall.Decode(ref from) : null;
         head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;
         from.End("a request head");
         return head;

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
@@ -12,7 +13,8 @@ namespace RpcOverShm.Rings;
 internal sealed unsafe class RingReader
 {
     private readonly byte* _data;
-    private readonly long* _peerTailWord;
+    private long* _peerTailWord;  // in the peer's segment; after SealTail, the private copy below
+    private long[]? _sealedTail;
     private readonly long* _peerParkedForSpaceWord;
     private readonly long* _headWord;
     private readonly long* _parkedForDataWord;
@@ -173,6 +175,28 @@ internal sealed unsafe class RingReader
         // this thread sees the new tail.
         SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | 1);
         return !HasData;
+    }
+
+    /// <summary>
+    /// Makes the records that the peer has published so far the last ones. The caller has found the peer gone; another
+    /// process, such as a child of the peer, may still write.
+    /// </summary>
+    public void SealTail()
+    {
+        if (_sealedTail is not null)
+        {
+            return;
+        }
+
+        long[] copy = GC.AllocateUninitializedArray<long>(1, pinned: true);
+
+        // SYNC ring-tail: as any other load of the tail, RefreshTail validates it.
+        copy[0] = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);
+
+        // Threads without the reader role follow the pointer in HasData.
+        Interlocked.MemoryBarrier();
+        _peerTailWord = (long*)Unsafe.AsPointer(ref MemoryMarshal.GetArrayDataReference(copy));
+        _sealedTail = copy;
     }
 
     /// <summary>

@@ -6,7 +6,8 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 internal readonly struct AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
 {
-    private static readonly AmbientContext s_clean = CaptureClean();
+    // The same for all threads, so concurrent captures do not matter.
+    private static AmbientContext s_clean;
 
     public static AmbientContext Capture() => new(ExecutionContext.Capture(), SynchronizationContext.Current);
 
@@ -25,18 +26,14 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
     }
 
     /// <summary>
-    /// Restores the state of a thread on which no user code has run. Called after each run of user code, so that no
-    /// state of one call leaks into the next.
+    /// Keeps the state of a thread on which no user code has run: each thread of the library calls it first. A thread
+    /// that is started without its starter's context has the default one, which is a single instance.
+    /// </summary>
+    public static void CaptureClean() => s_clean = Capture();
+
+    /// <summary>
+    /// Restores the clean state. Called on a thread of the library after each run of user code, so that no state of one
+    /// call leaks into the next.
     /// </summary>
     public static void RestoreClean() => s_clean.Restore();
-
-    // A thread that is started without its starter's context has the default one, which is a single instance.
-    private static AmbientContext CaptureClean()
-    {
-        AmbientContext captured = default;
-        var thread = new Thread(() => captured = Capture());
-        thread.UnsafeStart();
-        thread.Join();
-        return captured;
-    }
 }

@@ -34,9 +34,16 @@ internal sealed class InlineBudget
     private const long SlowTicks = SlowMicroseconds * ThreadClock.TicksPerMicrosecond;
     private const long VerySlowTicks = VerySlowMicroseconds * ThreadClock.TicksPerMicrosecond;
 
+    // The weight of the past in the moving average.
+    private const int AverageOver = 4;
+
+    // So that a run with much compilation in it is soon forgotten.
+    private const long LargestSample = 100_000;
+
     // The number of timed runs that must be fast in a row before the pause starts from its shortest again.
     private const int FastRunsToForget = 16;
 
+    private long _typical;             // processor time of a message, a moving average of the timed runs
     private int _votes;
     private int _runs;
     private int _fastRuns;             // timed and fast, since the last slow run
@@ -59,6 +66,9 @@ internal sealed class InlineBudget
         }
     }
 
+    /// <summary>The processor time that a message of this kind typically takes, in nanoseconds; 0 if unknown.</summary>
+    public long TypicalNanoseconds => _typical;
+
     /// <summary>Begins an inline run.</summary>
     /// <returns>A time stamp for <see cref="End"/> if this run is timed, else 0.</returns>
     public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
@@ -71,7 +81,10 @@ internal sealed class InlineBudget
     {
         if (begun != 0)
         {
-            Vote(isSlow: ThreadClock.Now - begun > (isAnyWaiting ? SlowTicks : VerySlowTicks) * messages);
+            long used = ThreadClock.Now - begun;
+            long sample = Math.Min(used / messages, LargestSample);
+            _typical = _typical == 0 ? sample : ((_typical * (AverageOver - 1)) + sample) / AverageOver;
+            Vote(isSlow: used > (isAnyWaiting ? SlowTicks : VerySlowTicks) * messages);
         }
     }
 
@@ -117,4 +130,12 @@ internal static class ThreadClock
     public static long Now => OperatingSystem.IsLinux()
         ? LinuxNative.ReadClock(LinuxNative.ClockThreadCpuTime)
         : Stopwatch.GetElapsedTime(0).Ticks * TimeSpan.NanosecondsPerTick;
+
+    /// <summary>The operating system's number of the calling thread; 0 on systems other than Linux.</summary>
+    public static int CurrentThreadId =>
+        OperatingSystem.IsLinux() ? (int)LinuxNative.GetTid(SystemCallNumbers.GetTid) : 0;
+
+    /// <summary>The processor time in nanoseconds that a thread of this process has used; 0 if it has ended.</summary>
+    public static long OfThread(int threadId) =>
+        OperatingSystem.IsLinux() ? LinuxNative.ReadClock(LinuxNative.ClockOfThread(threadId)) : 0;
 }

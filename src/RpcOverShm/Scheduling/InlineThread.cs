@@ -16,11 +16,19 @@ internal sealed class InlineThread(ReaderRole role)
         set => s_current = value;
     }
 
+    /// <summary>The operating system's number of the thread that has created this object, its user.</summary>
+    public int ThreadId { get; } = ThreadClock.CurrentThreadId;
+
     /// <summary>The reader role of the connection that the thread reads.</summary>
     public ReaderRole Role => role;
 
     /// <summary>Whether user code is running. The thread may have lost the reader role meanwhile.</summary>
     public bool IsInUserCode { get; set; }
+
+    /// <summary>
+    /// Whether the running user code is of a quick kind, so the frames that it sends may be published a little later.
+    /// </summary>
+    public bool MayDefer { get; set; }
 
     /// <summary>
     /// The token of the reader role while user code runs. A nested blocking call replaces the token, because the call
@@ -29,11 +37,11 @@ internal sealed class InlineThread(ReaderRole role)
     public ReaderRole.Token Token;
 
     /// <summary>
-    /// Returns whether the calling thread runs user code inline for this connection and still holds its reader role. If
-    /// so, the thread continues to read after the user code, and then publishes what was deferred.
+    /// Returns whether the calling thread runs quick user code inline for this connection and still holds its reader
+    /// role. If so, the thread continues to read after the user code, and then publishes what was deferred.
     /// </summary>
-    public static bool IsHolderInUserCode(ReaderRole role) =>
-        s_current is { IsInUserCode: true } me
+    public static bool MayDeferFor(ReaderRole role) =>
+        s_current is { IsInUserCode: true, MayDefer: true } me
         && me.Role == role
         && ReaderRole.IsInUserCode(me.Token.Word)
         && role.Word == me.Token.Word;

@@ -12,8 +12,19 @@ internal static class WaitBounds
     /// </summary>
     public static readonly TimeSpan SafetyTimeout = TimeSpan.FromMilliseconds(1100);
 
+    /// <summary>A thread that runs again this long after its timeout had to wait for a processor.</summary>
+    public static readonly TimeSpan OnTime = TimeSpan.FromMilliseconds(10);
+
     /// <summary>The longest time from the publication of data to its wake before the wake-up counts as lost.</summary>
     public static readonly TimeSpan LateWake = TimeSpan.FromMilliseconds(250);
+
+    /// <summary>
+    /// Returns the timeout of a sleep of a thread that has a deadline, or none: the safety timeout, or the remaining
+    /// time if that is shorter, in whole milliseconds so that the sleep does not end just before the deadline.
+    /// </summary>
+    public static TimeSpan Within(TimeSpan? remaining) => remaining < SafetyTimeout
+        ? TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(remaining.Value.TotalMilliseconds)))
+        : SafetyTimeout;
 
     // A sleep that times out makes the next one four times as long, at most twice: 1.1 s, 4.4 s, 17.6 s.
     private const int Growth = 4;

@@ -1,45 +1,71 @@
+using System.Diagnostics;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
 /// One thread per process that checks the active connections: whether user code keeps a reader role for too long, and
 /// whether a thread will read, or be woken to read, after a caller has left. A check's result says when it must run
 /// again; without checks the thread sleeps. Hot paths only read a flag that tells whether their connection is watched.
+/// <para>
+/// Two checks of one connection are at least a period apart, however many connections are added meanwhile: a second
+/// check that comes early would take short user code for code that blocks.
+/// </para>
 /// </summary>
 internal static class Watchdog
 {
     private const int StackBytes = 128 << 10;
 
-    // The second check detects that user code keeps a role: after one to two of these periods.
+    // The second check detects that user code keeps a role: one to two of these periods after that has begun.
     private static readonly TimeSpan s_shortPeriod = TimeSpan.FromMilliseconds(1);
 
     // Without running user code the next check is less urgent.
     private static readonly TimeSpan s_longPeriod = TimeSpan.FromMilliseconds(5);
 
+    // The pause after the system had no thread, because an attempt costs more than a call.
+    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(100);
+
     private static readonly object s_gate = new();
-    private static readonly List<Func<WatchdogCheck>> s_watched = [];
+    private static readonly List<Entry> s_watched = [];
     private static bool s_isRunning;
+    private static bool s_isInLongWait; // a new check must end the thread's wait
+    private static long s_failedAt;     // when the thread could not be started; 0 if never
+    private static long s_checks;
+
+    /// <summary>The number of checks so far in this process.</summary>
+    public static long Checks => Interlocked.Read(ref s_checks);
 
     /// <summary>
     /// Calls a check every few milliseconds on the watchdog thread, until it returns <see cref="WatchdogCheck.Done"/>.
     /// The check must not wait. A check that was added twice is called twice per period.
     /// </summary>
-    public static void Watch(Func<WatchdogCheck> check)
+    /// <returns>False if the system has no thread: nothing is watched, and the caller should try again.</returns>
+    public static bool Watch(Func<WatchdogCheck> check)
     {
         lock (s_gate)
         {
-            s_watched.Add(check);
-            if (!s_isRunning)
+            if (!s_isRunning && !(s_isRunning = TryStart()))
             {
-                s_isRunning = TryStart();
+                return false;
             }
 
-            Monitor.Pulse(s_gate);
+            s_watched.Add(new Entry(check));
+            if (s_isInLongWait)
+            {
+                s_isInLongWait = false;
+                Monitor.Pulse(s_gate);
+            }
+
+            return true;
         }
     }
 
-    // If no thread can be started, the next Watch tries again. Until then no role is taken over.
     private static bool TryStart()
     {
+        if (s_failedAt != 0 && Stopwatch.GetElapsedTime(s_failedAt) < s_pauseAfterFailure)
+        {
+            return false;
+        }
+
         try
         {
             new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm watchdog" }.UnsafeStart();
@@ -47,50 +73,84 @@ internal static class Watchdog
         }
         catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
         {
+            s_failedAt = Stopwatch.GetTimestamp();
             return false;
         }
     }
 
     private static void Run()
     {
+        var due = new List<Entry>();
         TimeSpan period = s_shortPeriod;
         while (true)
         {
-            Func<WatchdogCheck>[] watched;
             lock (s_gate)
             {
+                s_watched.RemoveAll(static entry => entry.IsDone);
                 while (s_watched.Count == 0)
                 {
-                    Monitor.Wait(s_gate);
+                    WaitLong(Timeout.InfiniteTimeSpan);
                     period = s_shortPeriod;
                 }
 
-                // A new check ends this wait early. The others then run sooner than their period says, which can only
-                // take a role over a little too soon.
-                Monitor.Wait(s_gate, period);
-                watched = [.. s_watched];
+                if (period == s_longPeriod)
+                {
+                    WaitLong(period);
+                }
+                else
+                {
+                    Monitor.Wait(s_gate, period);
+                }
+
+                due.Clear();
+                due.AddRange(s_watched);
             }
 
-            period = s_longPeriod;
-            foreach (Func<WatchdogCheck> check in watched)
-            {
-                switch (check())
-                {
-                    case WatchdogCheck.Soon:
-                        period = s_shortPeriod;
-                        break;
-                    case WatchdogCheck.Done:
-                        lock (s_gate)
-                        {
-                            s_watched.Remove(check);
-                        }
+            period = CheckDue(due) ? s_shortPeriod : s_longPeriod;
+        }
+    }
 
-                        break;
-                    default:
-                        break;
-                }
+    // The caller holds the gate.
+    private static void WaitLong(TimeSpan time)
+    {
+        s_isInLongWait = true;
+        Monitor.Wait(s_gate, time);
+        s_isInLongWait = false;
+    }
+
+    // Returns whether a check is due after the short period.
+    private static bool CheckDue(List<Entry> entries)
+    {
+        bool isSoon = false;
+        foreach (Entry entry in entries)
+        {
+            long now = Stopwatch.GetTimestamp();
+            if (now >= entry.DueAt)
+            {
+                Interlocked.Increment(ref s_checks);
+                WatchdogCheck next = entry.Check();
+                TimeSpan period = next == WatchdogCheck.Soon ? s_shortPeriod : s_longPeriod;
+                entry.DueAt = Stopwatch.GetTimestamp() + (long)(period.TotalSeconds * Stopwatch.Frequency);
+                entry.IsDone = next == WatchdogCheck.Done;
+                isSoon |= next == WatchdogCheck.Soon;
+            }
+            else
+            {
+                isSoon |= Stopwatch.GetElapsedTime(now, entry.DueAt) <= s_shortPeriod;
             }
         }
+
+        return isSoon;
+    }
+
+    private sealed class Entry(Func<WatchdogCheck> check)
+    {
+        public Func<WatchdogCheck> Check { get; } = check;
+
+        // A time stamp; 0 for at once. Used by the watchdog's thread only, like IsDone.
+        public long DueAt { get; set; }
+
+        public bool IsDone { get; set; }
     }
 }
 

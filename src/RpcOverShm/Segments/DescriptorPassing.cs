@@ -23,13 +23,13 @@ internal static unsafe class DescriptorPassing
     // struct cmsghdr: length u64, level i32, type i32; descriptors of 4 bytes follow.
     private const int ControlHeaderBytes = 16;
 
-    /// <summary>More descriptors than any valid message carries: surplus ones are received and closed.</summary>
+    /// <summary>More descriptors than any valid message carries. The kernel keeps those beyond them.</summary>
     public const int MaxDescriptors = 8;
 
     /// <summary>
     /// Sends the whole message in one system call, with the descriptor unless it is null. The call never waits: a
     /// message is far smaller than a socket buffer. If the buffer is full nevertheless, the call fails with
-    /// <see cref="IOException"/>.
+    /// <see cref="IOException"/>, whose <see cref="Exception.HResult"/> is the system's error number.
     /// </summary>
     public static void Send(Socket socket, ReadOnlySpan<byte> message, SafeFileHandle? descriptor)
     {
@@ -66,10 +66,24 @@ internal static unsafe class DescriptorPassing
     }
 
     /// <summary>
-    /// Receives the available bytes without waiting. Adds every received descriptor to <paramref name="descriptors"/>,
-    /// also when it throws; the caller disposes them.
+    /// Whether a send failed because the system lacks something, so that a later one may succeed. ETOOMANYREFS: as many
+    /// descriptors as this user may have open are passed and not received yet.
     /// </summary>
+    public static bool IsShortage(IOException exception) => exception.HResult is LinuxNative.ErrnoETOOMANYREFS
+        or LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENOBUFS;
+
+    /// <summary>
+    /// Receives the available bytes without waiting. Adds every received descriptor to <paramref name="descriptors"/>,
+    /// also when it throws. The caller leaves them to <see cref="ForeignHandles"/>.
+    /// </summary>
+    /// <remarks>
+    /// The bytes are read twice: first without taking them, so that the socket still holds what could not be received.
+    /// Otherwise the kernel would close surplus descriptors in this very call, which then waits as long as a close.
+    /// </remarks>
     /// <returns>The number of bytes; 0 if the peer has closed the socket; -1 if nothing is available yet.</returns>
+    /// <exception cref="SegmentException">
+    /// Descriptors could not be received: too many, or too few are free. Nothing was taken from the socket.
+    /// </exception>
     public static int Receive(Socket socket, Span<byte> buffer, List<SafeFileHandle> descriptors)
     {
         const int ControlBytes = ControlHeaderBytes + (MaxDescriptors * sizeof(int));
@@ -85,28 +99,24 @@ internal static unsafe class DescriptorPassing
                 Control = control,
                 ControlLength = ControlBytes,
             };
-            nint received;
-            do
+            int seen = Checked(LinuxNative.RecvMsg(socket.SafeHandle, &header, MsgPeek | MsgDontwait | MsgCmsgCloexec));
+            if (seen <= 0)
             {
-                received = LinuxNative.RecvMsg(socket.SafeHandle, &header, MsgDontwait | MsgCmsgCloexec);
-            }
-            while (received < 0 && Marshal.GetLastPInvokeError() == LinuxNative.ErrnoEINTR);
-
-            if (received < 0)
-            {
-                return Marshal.GetLastPInvokeError() == LinuxNative.ErrnoEAGAIN
-                    ? -1
-                    : throw new IOException($"Cannot read the rendezvous socket: {LinuxNative.LastErrorText()}.");
+                return seen;
             }
 
+            int before = descriptors.Count;
             TakeDescriptors(
                 new ReadOnlySpan<byte>(control, (int)Math.Min(header.ControlLength, ControlBytes)), descriptors);
             if ((header.Flags & MsgCtrunc) != 0)
             {
-                throw new SegmentException($"The peer passed more than {MaxDescriptors} descriptors in one message.");
+                throw descriptors.Count - before == MaxDescriptors
+                    ? new SegmentException($"The peer passed more than {MaxDescriptors} descriptors in one message.")
+                    : new SegmentException("This process has no descriptor free to receive one.") { IsShortage = true };
             }
 
-            return (int)received;
+            // The same bytes, since their number is: this drops the socket's hold on the descriptors, never the last.
+            return Checked(LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)seen, MsgDontwait));
         }
     }
 
@@ -134,9 +144,22 @@ internal static unsafe class DescriptorPassing
 
         if (sent != length)
         {
+            int errno = sent < 0 ? Marshal.GetLastPInvokeError() : 0;
             string why = sent < 0 ? LinuxNative.LastErrorText() : $"only {sent} of {length} bytes were taken";
-            throw new IOException($"Cannot write the rendezvous socket: {why}.");
+            throw new IOException($"Cannot write the rendezvous socket: {why}.", errno);
         }
+    }
+
+    private static int Checked(nint received)
+    {
+        if (received >= 0)
+        {
+            return (int)received;
+        }
+
+        return Marshal.GetLastPInvokeError() is LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR
+            ? -1
+            : throw new IOException($"Cannot read the rendezvous socket: {LinuxNative.LastErrorText()}.");
     }
 
     private static void TakeDescriptors(ReadOnlySpan<byte> control, List<SafeFileHandle> descriptors)

@@ -14,11 +14,19 @@ internal static unsafe partial class LinuxNative
     public const int ErrnoEAGAIN = 11;
     public const int ErrnoEINVAL = 22;
     public const int ErrnoENOENT = 2;
+    public const int ErrnoENFILE = 23;
+    public const int ErrnoEMFILE = 24;
+    public const int ErrnoENOBUFS = 105;
+    public const int ErrnoENOMEM = 12;
+    public const int ErrnoERANGE = 34;
+    public const int ErrnoELOOP = 40;
+    public const int ErrnoETOOMANYREFS = 109;
 
     public const uint MfdCloexec = 1;
     public const uint MfdAllowSealing = 2;
     public const uint MfdNoexecSeal = 8;
 
+    public const int FDuplicateCloexec = 1030;
     public const int FAddSeals = 1033;
     public const int FGetSeals = 1034;
 
@@ -27,12 +35,20 @@ internal static unsafe partial class LinuxNative
     public const int MapShared = 0x1;
     public const int MapPopulate = 0x8000;
     public const int MadvDontfork = 10;
+    public const int MadvDontdump = 16;
 
     public const int LockExclusiveNonBlocking = 2 | 4;
 
     public const int ORdwr = 2;
     public const int OCreat = 0x40;
     public const int OCloexec = 0x80000;
+    public const int OPath = 0x200000;
+
+    // arm64 has its own number for this flag.
+    public static readonly int ONofollow =
+        RuntimeInformation.ProcessArchitecture == Architecture.Arm64 ? 0x8000 : 0x20000;
+
+    public const short PollIn = 1;
 
     public const int ClockMonotonic = 1;
     public const int ClockThreadCpuTime = 3;
@@ -51,7 +67,7 @@ internal static unsafe partial class LinuxNative
     public static partial int FAllocate(SafeFileHandle descriptor, int mode, long offset, long length);
 
     [LibraryImport("libc", EntryPoint = "fcntl", SetLastError = true)]
-    public static partial int FCntl(SafeFileHandle descriptor, int command, nint argument);
+    public static partial int FCntl(SafeHandle descriptor, int command, nint argument);
 
     [LibraryImport("libc", EntryPoint = "mmap", SetLastError = true)]
     public static partial nint MMap(
@@ -72,22 +88,75 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "recv", SetLastError = true)]
     public static partial nint Recv(SafeHandle socket, byte* buffer, nuint length, int flags);
 
+    [LibraryImport("libc", EntryPoint = "poll", SetLastError = true)]
+    public static partial int Poll(PollEntry* entries, nuint count, int timeoutMilliseconds);
+
+    [LibraryImport("libc", EntryPoint = "bind", SetLastError = true)]
+    public static partial int Bind(SafeHandle socket, byte* address, uint length);
+
+    [LibraryImport("libc", EntryPoint = "listen", SetLastError = true)]
+    public static partial int Listen(SafeHandle socket, int backlog);
+
+    [LibraryImport("libc", EntryPoint = "accept4", SetLastError = true)]
+    public static partial int Accept4(SafeHandle socket, nint address, nint length, int flags);
+
+    [LibraryImport("libc", EntryPoint = "shutdown", SetLastError = true)]
+    public static partial int Shutdown(SafeHandle socket, int how);
+
+    [LibraryImport("libc", EntryPoint = "setsockopt", SetLastError = true)]
+    public static partial int SetSocketOption(SafeHandle socket, int level, int name, int* value, uint length);
+
+    [LibraryImport("libc", EntryPoint = "getrlimit", SetLastError = true)]
+    public static partial int GetResourceLimit(int resource, ResourceLimit* limit);
+
+    [LibraryImport("libc", EntryPoint = "eventfd", SetLastError = true)]
+    public static partial int EventFd(uint count, int flags);
+
+    [LibraryImport("libc", EntryPoint = "read", SetLastError = true)]
+    public static partial nint Read(SafeFileHandle descriptor, void* buffer, nuint length);
+
+    [LibraryImport("libc", EntryPoint = "write", SetLastError = true)]
+    public static partial nint Write(SafeFileHandle descriptor, void* buffer, nuint length);
+
     [LibraryImport("libc", EntryPoint = "flock", SetLastError = true)]
     public static partial int FLock(SafeFileHandle descriptor, int operation);
 
     [LibraryImport("libc", EntryPoint = "open", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     public static partial int Open(string path, int flags, int mode);
 
+    [LibraryImport("libc", EntryPoint = "fchmod", SetLastError = true)]
+    public static partial int FChMod(SafeHandle descriptor, uint mode);
+
+    [LibraryImport("libc", EntryPoint = "chmod", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int ChMod(string path, uint mode);
+
+    [LibraryImport("libc", EntryPoint = "chown", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int ChOwn(string path, uint user, uint group);
+
+    /// <summary>Returns an error number. Sets <paramref name="found"/> to a struct passwd, or to null.</summary>
+    [LibraryImport("libc", EntryPoint = "getpwnam_r", StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int GetUserByName(string name, byte* entry, byte* buffer, nuint length, byte** found);
+
+    /// <summary>Returns an error number. Sets <paramref name="found"/> to a struct group, or to null.</summary>
+    [LibraryImport("libc", EntryPoint = "getgrnam_r", StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int GetGroupByName(string name, byte* entry, byte* buffer, nuint length, byte** found);
+
     [LibraryImport("libc", EntryPoint = "close", SetLastError = true)]
     public static partial int Close(int descriptor);
+
+    [LibraryImport("libc", EntryPoint = "syscall")]
+    public static partial nint GetTid(nint number);
 
     [LibraryImport("libc", EntryPoint = "geteuid")]
     public static partial uint GetEffectiveUserId();
 
-    /// <summary>Returns the time of a clock in nanoseconds.</summary>
+    /// <summary>Returns the clock of the processor time of a thread of this process (clock_gettime(2)).</summary>
+    public static int ClockOfThread(int threadId) => (~threadId << 3) | 6;
+
+    /// <summary>Returns the time of a clock in nanoseconds; 0 if there is no such clock.</summary>
     public static long ReadClock(int clock)
     {
-        TimeSpec time;
+        var time = default(TimeSpec);
         _ = ClockGetTime(clock, &time);
         return (time.Seconds * 1_000_000_000) + time.Nanoseconds;
     }
@@ -139,6 +208,14 @@ internal static unsafe partial class LinuxNative
         public int Flags;
     }
 
+    /// <summary>The struct rlimit of 64-bit Linux.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct ResourceLimit
+    {
+        public ulong Current;
+        public ulong Highest;
+    }
+
     [StructLayout(LayoutKind.Sequential)]
     public struct IoVector
     {
@@ -146,12 +223,27 @@ internal static unsafe partial class LinuxNative
         public nuint Length;
     }
 
+    /// <summary>The struct pollfd.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct PollEntry
+    {
+        public int Descriptor;
+        public short Events;
+        public short Received;
+    }
+
     /// <summary>The part of struct statx that is used. The layout is the same on every processor.</summary>
     [StructLayout(LayoutKind.Explicit, Size = 256)]
     public struct StatxBuffer
     {
+        [FieldOffset(16)]
+        public uint LinkCount;
+
         [FieldOffset(20)]
         public uint UserId;
+
+        [FieldOffset(24)]
+        public uint GroupId;
 
         [FieldOffset(28)]
         public ushort Mode;
@@ -161,6 +253,9 @@ internal static unsafe partial class LinuxNative
 
         [FieldOffset(40)]
         public ulong SizeBytes;
+
+        [FieldOffset(48)]
+        public ulong Blocks;
 
         [FieldOffset(136)]
         public uint DeviceMajor;

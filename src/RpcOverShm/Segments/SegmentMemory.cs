@@ -15,8 +15,15 @@ internal static unsafe class SegmentMemory
     private const int SealGrow = 0x4;
     private const int SealFutureWrite = 0x10;
 
+    private const int FutureWriteUnknown = 0;
+    private const int FutureWriteKnown = 1;
+    private const int FutureWriteMissing = 2;
+
     // Without these seals a peer could truncate the file, and an access to a missing page kills this process (SIGBUS).
     private const int RequiredSeals = SealSeal | SealShrink | SealGrow;
+
+    // Whether this kernel has the seal against future writers (Linux 5.1), once that is known.
+    private static volatile int s_futureWrite;
 
     /// <summary>Creates a memory file with all its pages allocated. The file is not sealed yet.</summary>
     public static SafeFileHandle Create(long sizeBytes)
@@ -49,12 +56,13 @@ internal static unsafe class SegmentMemory
 
     /// <summary>Maps a segment of this process for writing.</summary>
     public static nint MapWritable(SafeFileHandle descriptor, long sizeBytes) =>
-        Map(descriptor, sizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite);
+        Map(descriptor, sizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite, isPopulated: true);
 
     /// <summary>
     /// Seals a segment after its owner has mapped it: its size is fixed, and it cannot be mapped writable again.
     /// Linux before 5.1 lacks the seal against future writers. The peer can then write to the segment, which is safe:
-    /// the owner never reads back from its own segment a word on which its safety depends.
+    /// the owner never reads back from its own segment a word on which its safety depends. The seal also refuses holes:
+    /// the owner cannot remove pages that the peer has mapped.
     /// </summary>
     public static void Seal(SafeFileHandle descriptor)
     {
@@ -71,31 +79,48 @@ internal static unsafe class SegmentMemory
 
     /// <summary>
     /// Checks a descriptor that the peer passed and maps it read-only. The descriptor is not trusted: it must be a
-    /// memory file, sealed against size changes, and exactly as large as the peer announced.
+    /// memory file, sealed against size changes and, if this kernel has that seal, against future writers; it must be
+    /// exactly as large as the peer announced, and all of it must be allocated.
     /// </summary>
-    public static nint CheckAndMapReadOnly(SafeFileHandle descriptor, long announcedSizeBytes)
+    public static nint CheckAndMapReadOnly(SafeFileHandle descriptor, long announcedSizeBytes) =>
+        CheckAndMapReadOnly(descriptor, announcedSizeBytes, HasFutureWriteSeal());
+
+    /// <summary>Does the same on a kernel with or without the seal against future writers.</summary>
+    public static nint CheckAndMapReadOnly(
+        SafeFileHandle descriptor, long announcedSizeBytes, bool isFutureWriteRequired)
     {
+        // The seals come first: a file of FUSE has none, and a query of its facts may last as long as its owner likes.
+        int required = RequiredSeals | (isFutureWriteRequired ? SealFutureWrite : 0);
         int seals = LinuxNative.FCntl(descriptor, LinuxNative.FGetSeals, 0);
         if (seals < 0)
         {
             throw new SegmentException("The peer passed a descriptor that is not a memory file (it has no seals).");
         }
 
-        if ((seals & RequiredSeals) != RequiredSeals)
+        if ((seals & required) != required)
         {
+            string names = isFutureWriteRequired ? "seal, shrink, grow, future write" : "seal, shrink, grow";
             throw new SegmentException(
-                $"The peer's memory file carries seals 0x{seals:X}; "
-                + $"0x{RequiredSeals:X} (seal, shrink, grow) are required.");
+                $"The peer's memory file carries seals 0x{seals:X}; 0x{required:X} ({names}) are required.");
         }
 
-        long sizeBytes = FileFacts.OfDescriptor(descriptor).SizeBytes;
-        if (sizeBytes != announcedSizeBytes)
+        FileFacts facts = FileFacts.OfDescriptor(descriptor);
+        if (facts.SizeBytes != announcedSizeBytes)
         {
             throw new SegmentException(
-                $"The peer's memory file has {sizeBytes} bytes; it announced {announcedSizeBytes}.");
+                $"The peer's memory file has {facts.SizeBytes} bytes; it announced {announcedSizeBytes}.");
         }
 
-        return Map(descriptor, sizeBytes, LinuxNative.ProtRead);
+        // The process that first touches a missing page pays for it, even through a read-only mapping.
+        if (facts.AllocatedBytes < facts.SizeBytes)
+        {
+            throw new SegmentException(
+                $"The peer's memory file has holes: {facts.AllocatedBytes} of its {facts.SizeBytes} bytes are "
+                + "allocated. Its owner must allocate all of them (fallocate).");
+        }
+
+        // Without the seal, the owner could make holes after the check, which populating would fill.
+        return Map(descriptor, facts.SizeBytes, LinuxNative.ProtRead, isFutureWriteRequired);
     }
 
     public static void Unmap(nint address, long sizeBytes) => _ = LinuxNative.MUnmap(address, (nuint)sizeBytes);
@@ -121,10 +146,22 @@ internal static unsafe class SegmentMemory
         }
     }
 
-    private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection)
+    private static bool HasFutureWriteSeal()
+    {
+        if (s_futureWrite == FutureWriteUnknown)
+        {
+            using SafeFileHandle probe = CreateEmpty();
+            bool isKnown = LinuxNative.FCntl(probe, LinuxNative.FAddSeals, SealFutureWrite) == 0;
+            s_futureWrite = isKnown ? FutureWriteKnown : FutureWriteMissing;
+        }
+
+        return s_futureWrite == FutureWriteKnown;
+    }
+
+    private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)
     {
         // Populating costs a tenth of faulting the same pages in one by one.
-        int flags = LinuxNative.MapShared | LinuxNative.MapPopulate;
+        int flags = LinuxNative.MapShared | (isPopulated ? LinuxNative.MapPopulate : 0);
         nint address = LinuxNative.MMap(0, (nuint)sizeBytes, protection, flags, descriptor, 0);
         if (address == -1)
         {
@@ -134,6 +171,9 @@ internal static unsafe class SegmentMemory
 
         // A forked child must not use its parent's connections.
         _ = LinuxNative.MAdvise(address, (nuint)sizeBytes, LinuxNative.MadvDontfork);
+
+        // Messages are confidential. A dump of this process needs none of those that wait in a ring.
+        _ = LinuxNative.MAdvise(address, (nuint)sizeBytes, LinuxNative.MadvDontdump);
         return address;
     }
 }

@@ -89,11 +89,20 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
     public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity)
     {
-        using (descriptor)
+        nint address;
+        try
         {
-            nint address = SegmentMemory.CheckAndMapReadOnly(descriptor, SegmentLayout.SizeBytes(ringCapacity));
-            return new SharedSegment(address, ringCapacity, descriptor: null);
+            address = SegmentMemory.CheckAndMapReadOnly(descriptor, SegmentLayout.SizeBytes(ringCapacity));
         }
+        catch
+        {
+            // It may be a file of any kind, also one whose close waits for the peer. That of a memory file never waits.
+            ForeignHandles.Shared.Close(descriptor);
+            throw;
+        }
+
+        descriptor.Dispose();
+        return new SharedSegment(address, ringCapacity, descriptor: null);
     }
 
     /// <summary>The descriptor to pass to the peer. A segment of this process has it until it is released.</summary>

@@ -10,6 +10,8 @@ internal static class SystemCallNumbers
 {
     public static nint Futex { get; } = ForProcessor(x64: 202, arm64: 98);
 
+    public static nint GetTid { get; } = ForProcessor(x64: 186, arm64: 178);
+
     public static nint MemfdCreate { get; } = ForProcessor(x64: 319, arm64: 279);
 
     public static nint Statx { get; } = ForProcessor(x64: 332, arm64: 291);

@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -40,6 +41,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// sender's gate, before the frame is visible.
     /// </summary>
     public bool IsAllSent { get; set; }
+
+    /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
+    public virtual TimeSpan? Remaining => null;
+
+    /// <summary>Ends the call because its deadline has passed. The thread of a blocking call does so itself.</summary>
+    public virtual void OnDeadline()
+    {
+    }
 
     /// <summary>Whether nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
@@ -139,6 +148,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>Handles a head that exceeds this side's limit. The receiver drops the rest of the head.</summary>
     public abstract void OnHeadTooLarge(FrameKind kind);
+
+    /// <summary>
+    /// Ends an incoming call whose head did not come whole in time. The only On... member that the thread pool calls.
+    /// </summary>
+    public virtual void OnHeadLate(TimeSpan limit) => throw NotExpected("late head");
+
+    /// <summary>Ends an incoming call for whose head there is no more memory. The head was dropped.</summary>
+    public virtual void OnHeadNotKept(BufferBudget full) => throw NotExpected("head without a budget");
 
     /// <summary>Handles the response metadata of an outgoing call.</summary>
     public virtual void OnHeaders(ReadOnlySpan<byte> head) => throw NotExpected("response metadata");

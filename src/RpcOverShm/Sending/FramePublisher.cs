@@ -6,13 +6,22 @@ namespace RpcOverShm.Sending;
 /// <summary>
 /// Owns the gate of the writing side and decides when written records become visible to the peer. Records are published
 /// at once, with two exceptions: those written by user code that runs inline while more records are ready to be read,
-/// and those of the calls of a batch after its first. Their publish is deferred.
+/// and those of the calls of a batch after its first. Their publish is deferred: that of inline code for at most 16
+/// frames or some 20 µs, that of a batch until its end or 4 KiB. No record becomes visible without the wake-up that the
+/// peer is owed.
 /// </summary>
 internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter writer)
 {
+    // More frames would keep the peer waiting for longer than a wake-up takes.
+    private const int MostDeferredFrames = 16;
+
     private readonly Lock _gate = new();
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
+    private int _deferredFrames;        // since the last publish; guarded by the gate
     private bool _isClosed;
+
+    /// <summary>Whether records are in the ring whose publish was deferred. A hint outside the gate.</summary>
+    public bool HasDeferred => _hasDeferred;
 
     /// <summary>Enters the gate. It is never held for serialising, user code or a wake-up of the peer.</summary>
     public Scope Enter()
@@ -38,13 +47,14 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     private bool PublishNow()
     {
         _hasDeferred = false;
+        _deferredFrames = 0;
         return writer.Publish();
     }
 
     // The caller holds the gate.
     private bool DeferIfReadingOn()
     {
-        if (!InlineThread.IsHolderInUserCode(role) || !link.Reader.HasData)
+        if (!InlineThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
         {
             return PublishNow();
         }
@@ -53,7 +63,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         // flag afterwards. So at least one of them publishes.
         _hasDeferred = true;
         Interlocked.MemoryBarrier();
-        return !InlineThread.IsHolderInUserCode(role) && PublishNow();
+        return InlineThread.MayDeferFor(role) ? writer.TakeWakeUp() : PublishNow();
     }
 
     // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Buffers;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -23,13 +24,14 @@ internal sealed class FrameSender
     private readonly OutboundPump _pump;
     private bool _isGoAwaySent;
 
-    public FrameSender(PeerLink link, ReaderRole role)
+    /// <summary>Begins to send. Queued frames count towards the budget; without one, they are not counted.</summary>
+    public FrameSender(PeerLink link, ReaderRole role, BufferBudget? budget = null)
     {
         _link = link;
         Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
         Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
         _writer = new FrameWriter(link, Incoming);
-        _queue = new OutboundQueue(_writer);
+        _queue = new OutboundQueue(_writer, budget);
         _publisher = new FramePublisher(link, role, _writer);
         _pump = new OutboundPump(link, _publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);
@@ -275,6 +277,9 @@ internal sealed class FrameSender
         _pump.Close();
         _link.Leave();
     }
+
+    /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
+    public bool HasDeferred => _publisher.HasDeferred;
 
     public void FlushDeferred() => _publisher.FlushDeferred();
 

@@ -4,12 +4,17 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// Assembles a head that arrives in several records, up to this side's limit. Above the limit it drops the rest, so a
-/// large head fails only its own call. Used by the holder of the reader role only.
+/// Assembles a head that arrives in several records, up to this side's limit. Above the limit, without a budget for it
+/// or after its time, it drops the rest, so such a head fails only its own call. The holder of the reader role appends;
+/// any thread may drop. Heads of one record never come here.
 /// </summary>
-internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBytes) : IDisposable
+internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBytes, BufferBudget? budget = null)
+    : IDisposable
 {
+    private readonly Lock _gate = new();
     private readonly PooledBufferWriter _bytes = new();
+    private BufferCharge _charge = new(budget);
+    private bool _isEnded; // whole or dropped
 
     /// <summary>The kind of the first record.</summary>
     public FrameKind Kind { get; } = kind;
@@ -17,21 +22,87 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>The flags of the first record.</summary>
     public FrameFlags Flags { get; } = flags;
 
+    /// <summary>Whether the head exceeds this side's limit.</summary>
     public bool IsTooLarge { get; private set; }
 
+    /// <summary>Called when the head is freed; set before the first part is appended.</summary>
+    public Action? OnFreed { get; set; }
+
+    /// <summary>The bytes so far; for the holder of the reader role, of a head that is not dropped.</summary>
     public ReadOnlySpan<byte> Bytes => _bytes.WrittenSpan;
 
-    public void Append(ReadOnlySpan<byte> bytes)
+    /// <summary>Appends a part. Returns null, or the budget that it would exceed; the head is dropped then.</summary>
+    public BufferBudget? Append(ReadOnlySpan<byte> bytes)
     {
-        if (IsTooLarge || bytes.Length > limitBytes - _bytes.Length)
+        BufferBudget? full;
+        lock (_gate)
         {
-            IsTooLarge = true;
-            _bytes.Dispose();
-            return;
+            if (_isEnded || IsTooLarge)
+            {
+                return null;
+            }
+
+            IsTooLarge = bytes.Length > limitBytes - _bytes.Length;
+            full = IsTooLarge ? null : _charge.TryGrow((_bytes.Length + bytes.Length) * 2L);
+            _isEnded = full is not null;
+            if (IsTooLarge || _isEnded)
+            {
+                Free();
+            }
+            else
+            {
+                _bytes.Write(bytes);
+            }
         }
 
-        _bytes.Write(bytes);
+        if (full is not null)
+        {
+            OnFreed?.Invoke();
+        }
+
+        return full;
     }
 
-    public void Dispose() => _bytes.Dispose();
+    /// <summary>
+    /// Ends the assembling, for the holder of the reader role that has the last part. Returns false if the head was
+    /// dropped before. After true, the caller disposes the head.
+    /// </summary>
+    public bool TryEnd()
+    {
+        lock (_gate)
+        {
+            return !_isEnded && (_isEnded = true);
+        }
+    }
+
+    /// <summary>Drops the head, and the parts that still come. Returns false if it had ended before.</summary>
+    public bool Drop()
+    {
+        if (!TryEnd())
+        {
+            return false;
+        }
+
+        Dispose();
+        return true;
+    }
+
+    /// <summary>Frees the bytes. Only the thread that has ended the assembling calls this.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _isEnded = true;
+            Free();
+        }
+
+        OnFreed?.Invoke();
+    }
+
+    // Under the gate.
+    private void Free()
+    {
+        _bytes.Dispose();
+        _charge.Release();
+    }
 }

@@ -89,7 +89,7 @@ internal sealed class MessageSender(
 
         if (queued is not null)
         {
-            pump.SendReady();
+            pump.SendReady(call);
         }
 
         return isSent;

@@ -1,5 +1,5 @@
-using System.Buffers;
 using System.Diagnostics;
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;
@@ -10,14 +10,19 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal sealed class OutboundFrame : IThreadPoolWorkItem
 {
+    // The objects of a queued frame, besides its array.
+    private const int OverheadBytes = 128;
+
     private readonly Lock _gate = new();
     private byte[]? _buffer;
     private TaskCompletionSource<bool>? _finished;
+    private BufferBudget? _budget; // that counts the frame; null if none does
     private bool _isFinished;
 
     /// <summary>
-    /// Creates a frame of the first <paramref name="length"/> bytes of a pooled array, which the frame returns to the
-    /// shared pool. The head comes first. The flags are the whole frame's; the writer puts each on its record.
+    /// Creates a frame of the first <paramref name="length"/> bytes of a pooled array, which the frame returns to
+    /// <see cref="ByteArrays"/>. The head comes first. The flags are the whole frame's; the writer puts each on its
+    /// record.
     /// </summary>
     public OutboundFrame(FrameKind kind, FrameFlags flags, byte[]? buffer = null, int length = 0, int headLength = 0)
     {
@@ -51,15 +56,24 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
 
     public ReadOnlySpan<byte> Rest => _buffer.AsSpan(SentBytes, Length - SentBytes);
 
+    private long KeptBytes => OverheadBytes + (_buffer?.Length ?? 0);
+
     /// <summary>Creates a frame with a copy of these bytes.</summary>
     public static OutboundFrame Copy(
         FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
     {
         int length = head.Length + body.Length;
-        byte[] buffer = ArrayPool<byte>.Shared.Rent(Math.Max(length, 1));
+        byte[] buffer = ByteArrays.Rent(Math.Max(length, 1));
         head.CopyTo(buffer);
         body.CopyTo(buffer.AsSpan(head.Length));
         return new OutboundFrame(kind, flags, buffer, length, head.Length);
+    }
+
+    /// <summary>Counts the frame as a queued answer until it is finished. Called once, by the queue.</summary>
+    public void Charge(BufferBudget? budget)
+    {
+        _budget = budget;
+        budget?.TakeAnswer(KeptBytes);
     }
 
     public void Advance(int bytes)
@@ -80,9 +94,11 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// <summary>As <see cref="Finish"/>, without a wake-up. On true, <see cref="WakeWaiter"/> must be called.</summary>
     public bool FinishQuietly()
     {
+        _budget?.GiveAnswer(KeptBytes);
+        _budget = null;
         if (_buffer is not null)
         {
-            ArrayPool<byte>.Shared.Return(_buffer);
+            ByteArrays.Return(_buffer);
             _buffer = null;
         }
 

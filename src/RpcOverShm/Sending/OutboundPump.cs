@@ -4,10 +4,15 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Sends queued frames, a few records per holding of the gate: on the thread whose change made sending possible (such
-/// as new frames or credit), or on the space waiter's thread once the ring is full.
+/// as new frames or credit), or on the space waiter's thread once the ring is full. A thread sends its own message as
+/// far as the ring takes it, but helps with the frames of other calls for two turns only: it may hold the reader role,
+/// and nobody reads while it sends.
 /// </summary>
 internal sealed class OutboundPump
 {
+    // Eight records, up to 256 KiB: as much as credit allows at a time.
+    private const int TurnsForOthers = 2;
+
     private readonly FramePublisher _publisher;
     private readonly FrameWriter _writer;
     private readonly OutboundQueue _queue;
@@ -21,17 +26,22 @@ internal sealed class OutboundPump
         _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
     }
 
-    /// <summary>Sends the queued frames that can go. Wakes the space waiter if the ring is full.</summary>
-    public void SendReady()
+    /// <summary>
+    /// Sends queued frames that can go. Leaves the rest to the space waiter if the ring is full, or after two turns if
+    /// the given call, if any, has nothing more to send at once.
+    /// </summary>
+    public void SendReady(ConnectionCall? own = null)
     {
         TurnResult outcome;
+        int turns = 0;
         do
         {
             outcome = TakeTurn(isParking: false, out _);
+            turns++;
         }
-        while (outcome == TurnResult.More);
+        while (outcome == TurnResult.More && (turns < TurnsForOthers || own?.Sending.Is(SendFlags.Ready) == true));
 
-        if (outcome == TurnResult.NoSpace)
+        if (outcome != TurnResult.Idle)
         {
             _spaceWaiter.Wake();
         }

@@ -1,12 +1,14 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;
 
 /// <summary>
 /// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
-/// calls take turns, one record each. Used under the sender's gate only.
+/// calls take turns, one record each. Used under the sender's gate only. Queued frames count towards the budget of the
+/// connection.
 /// </summary>
-internal sealed class OutboundQueue(FrameWriter writer)
+internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null)
 {
     // The number of records per holding of the gate, before other threads get a chance.
     private const int RecordsPerTurn = 4;
@@ -34,6 +36,7 @@ internal sealed class OutboundQueue(FrameWriter writer)
     /// <summary>Queues a frame behind the call's other frames.</summary>
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
+        frame.Charge(budget);
         call.Sending.Enqueue(frame);
         EnqueueReady(call);
     }

@@ -7,7 +7,7 @@ namespace RpcOverShm.Servers;
 /// <summary>Decides whether a new incoming call may run. Stateless.</summary>
 internal static class CallAdmission
 {
-    /// <summary>Returns null, and counts the method as running, if the call may run; else its trailer.</summary>
+    /// <summary>Returns null, and counts the method, if the call is admitted; else its trailer.</summary>
     public static StatusTrailer? Refuse(
         ServerConnection owner, string methodName, MethodHandler? handler, in RequestHead request, int messageLength)
     {
@@ -38,7 +38,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
-            : owner.TryRun();
+            : owner.TryAdmit();
         if (refusal is not { } why)
         {
             return null;

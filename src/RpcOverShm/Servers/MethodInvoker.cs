@@ -14,6 +14,7 @@ internal static class MethodInvoker
     public static void Begin(ServerCall call, MethodHandler handler)
     {
         var context = new ShmServerCallContext(call);
+        call.OnMethodBegins();
         try
         {
             Task running = call.IsEnded ? Task.CompletedTask : handler.InvokeAsync(call, context);

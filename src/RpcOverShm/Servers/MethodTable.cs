@@ -45,13 +45,14 @@ internal sealed class MethodTable
     {
         if (logger.IsEnabled(LogLevel.Debug))
         {
-            DeferredLog.Write(logger, to => ShmLog.MethodUnimplemented(to, Cut(fullName), Offered()));
+            // The client chooses the name, and there may be many services.
+            string name = PeerText.Escape(fullName, PeerText.LongestName);
+            DeferredLog.Write(logger, to => ShmLog.MethodUnimplemented(to, name, Offered()));
         }
 
         string Offered() =>
             _services.Count == 0 ? "no services" : Cut(string.Join(", ", _services.Order(StringComparer.Ordinal)));
 
-        // The client chooses the name, and there may be many services.
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 

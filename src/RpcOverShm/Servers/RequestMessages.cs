@@ -17,13 +17,7 @@ internal sealed class RequestMessages
     private bool _wasAtEnd; // at the time of the abort
     private int _hasBegun;  // 1 once a thread runs the method
 
-    /// <summary>Takes the message, which costs no credit, and the flags of the first frame.</summary>
-    public RequestMessages(
-        ReadOnlySpan<byte> message,
-        FrameFlags flags,
-        MethodHandler handler,
-        ServerSettings settings,
-        ServerCall call)
+    public RequestMessages(MethodHandler handler, ServerSettings settings, ServerCall call, BufferBudget? budget)
     {
         _isStream = handler.IsRequestStream;
         Inbound = new InboundMessages(
@@ -31,18 +25,30 @@ internal sealed class RequestMessages
             MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestEncoding is not null),
             settings.CallWindow,
             isAlwaysRequested: !_isStream,
-            handler.RequestHint(call.RequestEncoding));
-        if ((flags & FrameFlags.HasMessage) != 0)
-        {
-            Inbound.Add((uint)message.Length, message, FrameFlags.Single | (flags & FrameFlags.HalfClose));
-        }
-        else if ((flags & FrameFlags.HalfClose) != 0)
-        {
-            Inbound.End();
-        }
+            handler.RequestHint(call.RequestEncoding),
+            budget);
     }
 
     public InboundMessages Inbound { get; }
+
+    /// <summary>
+    /// Takes the message, which costs no credit, and the flags of the first frame. Returns the status that ends the
+    /// call because of the message; null for none.
+    /// </summary>
+    public Status? AddFirst(ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        if ((flags & FrameFlags.HasMessage) != 0)
+        {
+            return Inbound.Add((uint)message.Length, message, FrameFlags.Single | (flags & FrameFlags.HalfClose));
+        }
+
+        if ((flags & FrameFlags.HalfClose) != 0)
+        {
+            Inbound.End();
+        }
+
+        return null;
+    }
 
     /// <summary>Whether the client half-closed and all requests were taken before the call ended.</summary>
     public bool IsReadToEnd

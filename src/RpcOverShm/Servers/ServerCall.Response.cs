@@ -143,6 +143,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
             Connection.CutShort(this);
         }
 
+        if (!isStop)
+        {
+            // Before the End is sent: a client that then starts its next call finds the place free.
+            UncountMethod();
+        }
+
         FrameFlags flags = FrameFlags.None;
         ReadOnlySpan<byte> message = default;
         if (response is { HasSentParts: false } && head.Length + response.Bytes.Length <= Connection.InlineBytes)

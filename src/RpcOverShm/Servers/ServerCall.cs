@@ -23,7 +23,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
     private int _ended;
-    private bool _isRefused;  // the method never runs; only for the holder of the reader role
+    private volatile bool _isRefused; // the method never runs
+    private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
+
+    /// <summary>The state of a call that waits or may make others wait; null for most calls.</summary>
+    public CallTurn? Turn { get; set; }
 
     /// <summary>The full name of the method, with the leading slash.</summary>
     public string MethodName { get; private set; } = "";
@@ -87,11 +91,16 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return;
         }
 
-        const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
-        if (_handler!.IsRequestStream || (flags & Whole) != Whole)
+        if (request.Parent is not null && owner.IsOfThisProcess)
         {
-            Requests = new RequestMessages(message, flags, _handler!, Settings, this);
-            Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
+            Turn = new CallTurn(this) { Parent = request.Parent };
+        }
+
+        const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+        bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
+        if (!isWhole && !TryTakeRequests(message, flags))
+        {
+            return;
         }
 
         if (request.Timeout is { } timeout)
@@ -99,18 +108,18 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             StartDeadline(timeout);
         }
 
-        if (Requests is null && Settings.AllowInPlaceParsing)
+        if (isWhole && Settings.AllowInPlaceParsing)
         {
             Parsed = _handler.ParseInPlace(this, message);
         }
-        else if (Requests is null)
+        else if (isWhole)
         {
             _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestEncoding));
         }
 
         if (Requests is null || Requests.TryBegin(IsEnded))
         {
-            AddUserCode(PendingUserCode.Start);
+            BeginOrWait(isWhole ? message.Length : 0);
         }
     }
 
@@ -123,6 +132,24 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         TryEnd(new StatusTrailer(status, IsNotProcessed: true));
     }
 
+    public override void OnHeadLate(TimeSpan limit)
+    {
+        LimitEvents.Reached(
+            Settings.Logger,
+            ServerLimits.HeadTimeoutOption,
+            (long)limit.TotalMilliseconds,
+            $"{owner.PeerName}: the head of a call did not come whole in time.");
+        _isRefused = true;
+        TryEnd(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
+    }
+
+    public override void OnHeadNotKept(BufferBudget full)
+    {
+        ReportFull(full);
+        _isRefused = true;
+        TryEnd(new StatusTrailer(StatusMapping.BufferFull(full), IsNotProcessed: true));
+    }
+
     public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
         if (Inbound() is not { } inbound)
@@ -130,18 +157,17 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return;
         }
 
-        if (inbound.Add(wholeLength, bytes, flags) is { } problem)
-        {
-            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", problem);
-            Stop(problem);
-        }
-
+        StopFor(inbound.Add(wholeLength, bytes, flags));
         BeginIfDue();
     }
 
     public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
     {
-        Inbound()?.AddChunk(bytes, flags);
+        if (Inbound() is { } inbound)
+        {
+            StopFor(inbound.AddChunk(bytes, flags));
+        }
+
         BeginIfDue();
     }
 
@@ -153,7 +179,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override void OnCancel()
     {
-        PartialHead?.Dispose();
+        PartialHead?.Drop();
         PartialHead = null;
 
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
@@ -163,6 +189,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override void OnConnectionClosed(CloseReason reason)
     {
+        PartialHead?.Drop();
         _isStopped |= !IsEnded;
         if (Interlocked.Exchange(ref _ended, 1) == 0)
         {
@@ -202,11 +229,36 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
+    /// <summary>Notes that the method begins, on its thread.</summary>
+    public void OnMethodBegins()
+    {
+        _isMethodCounted = true;
+        if (owner.Queue.IsNear)
+        {
+            owner.Queue.Name(this);
+        }
+    }
+
     /// <summary>Releases the request and uncounts the method, which has ended.</summary>
     public void OnMethodReturned()
     {
         _request.Release();
-        owner.Running.RemoveByAnyThread();
+        UncountMethod();
+    }
+
+    /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
+    public void OnLeftQueue()
+    {
+        _request.Release();
+        owner.Queue.OnLeft(this);
+    }
+
+    /// <summary>Refuses a call that waits for its turn. It is in no list anymore.</summary>
+    public void Refuse(in Status status)
+    {
+        _isRefused = true;
+        TryEnd(new StatusTrailer(status, IsNotProcessed: owner.IsRefusing));
+        OnLeftQueue();
     }
 
     /// <summary>Takes the single request of the call. The method's thread calls this once.</summary>
@@ -234,7 +286,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
-    private void OnDeadline()
+    public override void OnDeadline()
     {
         ShmLog.ServerDeadlineExceeded(Settings.Logger, MethodName);
         Stop(StatusMapping.ServerDeadline);
@@ -247,9 +299,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         if (isToldMethod)
         {
             ServerCallCancellation.Fire(ref _token);
-            if (Requests?.TryBegin(isEnded: true) == true)
+            if (Requests?.TryBegin(isEnded: true) == true || (Turn is { } turn && owner.Queue.TryLeave(turn)))
             {
-                QueueUserCode(PendingUserCode.Start); // Runs no method, only takes it off the count of running ones.
+                OnLeftQueue();
             }
         }
     }
@@ -259,7 +311,68 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if (Requests?.TryBegin(IsEnded) == true)
         {
+            BeginOrWait(requestBytes: 0);
+        }
+    }
+
+    // Only the holder of the reader role calls this.
+    private void BeginOrWait(int requestBytes)
+    {
+        if (owner.Queue.TryBegin(this, requestBytes, out Status? refusal))
+        {
             AddUserCode(PendingUserCode.Start);
+        }
+        else if (refusal is { } why)
+        {
+            Refuse(why);
+        }
+    }
+
+    /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>
+    private bool TryTakeRequests(ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        // A stream of requests begins at once. Any other call costs memory until its request is whole.
+        if (!_handler!.IsRequestStream
+            && owner.Queue.TryCountUnbegun(Turn ??= new CallTurn(this)) is { } refusal)
+        {
+            Refuse(refusal);
+            return false;
+        }
+
+        var requests = new RequestMessages(_handler, Settings, this, owner.Queue.Budget);
+        Status? problem = requests.AddFirst(message, flags);
+        Requests = requests;
+        Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
+        StopFor(problem);
+        return true;
+    }
+
+    /// <summary>Ends the call because of a request that is not taken, if there is such a problem.</summary>
+    private void StopFor(in Status? problem)
+    {
+        if (problem is not { } status)
+        {
+            return;
+        }
+
+        if (Requests!.Inbound.Exceeded is { } full)
+        {
+            ReportFull(full);
+        }
+
+        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", status);
+        Stop(status);
+    }
+
+    private void ReportFull(BufferBudget full) => LimitEvents.Reached(
+        Settings.Logger, full.Option, full.LimitBytes, $"{owner.PeerName}: a request was refused.");
+
+    private void UncountMethod()
+    {
+        if (_isMethodCounted)
+        {
+            _isMethodCounted = false;
+            owner.Queue.OnMethodEnded(this);
         }
     }
 

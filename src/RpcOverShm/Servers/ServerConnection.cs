@@ -15,11 +15,18 @@ internal sealed class ServerConnection
     private volatile bool _isRefusing;
 
     /// <summary>Takes ownership of the link. The number is unique within the server.</summary>
-    public ServerConnection(PeerLink link, long number, ServerSettings settings)
+    public ServerConnection(PeerLink link, long number, ServerSettings settings, CallPlaces places)
     {
         Settings = settings;
         PeerName = $"shm:pid={link.Identity.ProcessId};connection={number}";
-        Connection = new Connection(link, settings.Scheduling, _ => new ServerCall(this), onGoAway: null);
+        IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
+        Queue = new CallQueue(this, places);
+        Connection = new Connection(
+            link,
+            settings.Scheduling,
+            _ => new ServerCall(this),
+            onGoAway: null,
+            new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
     }
 
     public Connection Connection { get; }
@@ -29,42 +36,51 @@ internal sealed class ServerConnection
     /// <summary>The name of the client, as methods see it.</summary>
     public string PeerName { get; }
 
+    /// <summary>
+    /// Whether the client is this process, as the kernel says, so that its calls may be nested in calls of the server.
+    /// </summary>
+    public bool IsOfThisProcess { get; }
+
+    /// <summary>The calls that wait for their turn.</summary>
+    public CallQueue Queue { get; }
+
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
     /// <summary>
-    /// The methods that run or wait for the end of their request. The holder of the reader role adds; any thread
-    /// removes a method that ends.
+    /// The methods that run, or wait for their turn or for the end of their request. The holder of the reader role
+    /// adds; any thread removes a method that ends.
     /// </summary>
     public DrainCounter Running { get; } = new();
 
     /// <summary>
-    /// Counts a method as running. Returns null if it may run, else the status of the refusal. Only the holder of the
-    /// reader role calls this.
+    /// Admits a call: counts its method. Returns null, or the status of the refusal. Only the holder of the reader role
+    /// calls this.
     /// </summary>
-    public Status? TryRun()
+    public Status? TryAdmit()
     {
         // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
         // and its process-wide fence serves both sides.
         Running.Add();
-        Status? refusal = _isRefusing
-            ? StatusMapping.ServerStopping
-            : Running.Count > Settings.MaxCalls ? StatusMapping.TooManyRunning(Settings.MaxCalls) : null;
-        if (refusal is not null)
+        if (!_isRefusing)
         {
-            Running.RemoveByAnyThread();
+            return null;
         }
 
-        return refusal;
+        Running.RemoveByAnyThread();
+        return StatusMapping.ServerStopping;
     }
 
-    /// <summary>Tells the client to start no more calls here, and refuses those that still arrive.</summary>
+    /// <summary>
+    /// Tells the client to start no more calls here, and refuses those that still arrive or wait for their turn.
+    /// </summary>
     public void StopAccepting()
     {
         // GoAway is sent first, so that the client does not retry a refused call on this connection.
         Connection.SendGoAway();
         _isRefusing = true;
         Interlocked.MemoryBarrierProcessWide();
+        Queue.Stop();
     }
 
     /// <summary>Ends every call of the connection. The tokens of the methods fire.</summary>

@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Scheduling;
@@ -13,6 +14,7 @@ internal sealed class ServerCore
     private static readonly CloseReason s_stopped = new(CloseKind.Local, "The server was stopped.");
 
     private readonly ServerSettings _settings;
+    private readonly CallPlaces _places;
     private readonly Lock _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly Listener _listener;
@@ -24,6 +26,7 @@ internal sealed class ServerCore
     public ServerCore(RendezvousAddress address, ConnectionSettings connectionSettings, ServerSettings settings)
     {
         _settings = settings;
+        _places = new CallPlaces(settings.Limits);
         _listener = Listener.Start(address, connectionSettings, OnConnected);
     }
 
@@ -38,6 +41,9 @@ internal sealed class ServerCore
             }
         }
     }
+
+    /// <summary>The bytes that clients make the server keep.</summary>
+    public BufferBudget Budget => _places.Budget;
 
     /// <summary>
     /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
@@ -103,7 +109,7 @@ internal sealed class ServerCore
 
     private void OnConnected(PeerLink link)
     {
-        var connection = new ServerConnection(link, Interlocked.Increment(ref _accepted), _settings);
+        var connection = new ServerConnection(link, Interlocked.Increment(ref _accepted), _settings, _places);
         bool isRequested;
         lock (_gate)
         {
@@ -121,9 +127,15 @@ internal sealed class ServerCore
         }
         else
         {
-            connection.StopAccepting();
-            connection.Connection.Close(s_stopped);
+            // Not on the doorman's thread, because a close runs the user's logger.
+            ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
         }
+    }
+
+    private static void Reject(ServerConnection connection)
+    {
+        connection.StopAccepting();
+        connection.Connection.Close(s_stopped);
     }
 
     private async Task ForgetWhenClosedAsync(ServerConnection connection)

@@ -23,8 +23,8 @@ internal sealed record ServerSettings
     /// <summary>The initial credit of a call in bytes of messages, which the server announces to clients.</summary>
     public required uint CallWindow { get; init; }
 
-    /// <summary>The maximum number of methods that run at a time for one connection.</summary>
-    public required uint MaxCalls { get; init; }
+    /// <summary>The limits of what clients can make the server run and keep.</summary>
+    public required ServerLimits Limits { get; init; }
 
     /// <summary>The maximum size of a request's metadata.</summary>
     public required uint MaxMetadataBytes { get; init; }

@@ -65,7 +65,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         UnaryServerMethod<TRequest, TResponse> unary, ServerCall call, ShmServerCallContext context)
     {
         Task<TResponse> running = NotNull(unary(ReadRequest(call), context));
-        if (!running.IsCompletedSuccessfully)
+        if (!running.IsCompletedSuccessfully || call.Owner.Queue.Budget.IsFullOfAnswers)
         {
             return EndLaterAsync(call, context, running);
         }
@@ -94,8 +94,17 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
-    private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running) =>
-        call.EndWith(Of(call).Response, await running.ConfigureAwait(false), context);
+    private async Task EndLaterAsync(ServerCall call, ShmServerCallContext context, Task<TResponse> running)
+    {
+        TResponse response = await running.ConfigureAwait(false);
+        CallQueue queue = call.Owner.Queue;
+        if (queue.Budget.IsFullOfAnswers)
+        {
+            await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        }
+
+        call.EndWith(Of(call).Response, response, context);
+    }
 
     private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));
 

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -119,9 +120,11 @@ internal sealed class ByteReceiver
         }
 
         long position = _ring.Position;
+        long begun = Stopwatch.GetTimestamp();
         if (_ring.Arm() && isRequested() && !_link.SleepForData(position, localEvents))
         {
-            _link.OnSafetyTimeout(isLostWakeup: _ring.HasData && !_link.WaitForLateWake(localEvents));
+            _link.OnSafetyTimeout(
+                isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, WaitBounds.SafetyTimeout));
         }
 
         _ring.Disarm();
@@ -135,7 +138,7 @@ internal sealed class ByteReceiver
     private bool TryRead(Span<byte> buffer, out int count)
     {
         ThrowIfLocallyClosed();
-        bool isPeerGone = _link.IsPeerGone;
+        bool isPeerGone = _link.SealIfPeerGone();
         count = CopyAvailable(buffer);
         if (count > 0 || _isEnded || (buffer.IsEmpty && _hasRecord))
         {

@@ -24,6 +24,9 @@ internal sealed class DuplexBytes
         link.Start(_sender.OnLinkEvent);
     }
 
+    /// <summary>Whether the stream was closed, or the peer has closed its end or is gone.</summary>
+    public bool IsOver => _link.IsClosed || _link.IsPeerGone;
+
     public PeerIdentity Peer => _link.Identity;
 
     /// <summary>The number of lost wake-ups: a safety timeout found data. Any value but 0 is a defect.</summary>

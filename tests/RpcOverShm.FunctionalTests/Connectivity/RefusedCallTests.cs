@@ -158,6 +158,7 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
         Assert.That(status, Is.EqualTo(failure.Status));
+        await CallRig.WhenLoggedAsync();
         Assert.That(rig.Log.Of(ConnectionOpened), Has.Count.EqualTo(1));
 
         async Task AnswerNextAsync(string text)

@@ -36,7 +36,7 @@ internal sealed class HostileHabitTests : VictimFixture
         long before = GC.GetTotalMemory(forceFullCollection: true);
 
         // Unread responses wait in the server's memory; their number is limited by the number of calls.
-        for (int slot = 0; slot < CallId.SlotCount; slot++)
+        for (int slot = 0; slot < peer.PeerLimits.MaxCalls; slot++)
         {
             await peer.SendWhenThereIsSpaceAsync(
                 FrameKind.CallStart,
@@ -50,7 +50,7 @@ internal sealed class HostileHabitTests : VictimFixture
         Assert.That(GC.GetTotalMemory(forceFullCollection: true) - before, Is.LessThan(BoundedBytes));
 
         // One more call, in a slot whose call has not ended yet.
-        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, new CallId(60_000, 2, false), 0, UnaryHead, []);
+        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, new CallId(15_000, 2, false), 0, UnaryHead, []);
         Assert.That(await peer.ClosedAsync(), Does.Contain("started twice or out of turn"));
         await victim.AssertUnharmedAndRidOfAsync();
     }
@@ -120,6 +120,7 @@ internal sealed class HostileHabitTests : VictimFixture
         }
 
         await victim.AssertUnharmedAsync();
+        await CallRig.WhenLoggedAsync();
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
         await Timeouts.Eventually(
             () => victim.Rig.Served.All(served => served.Running.Count <= 1), "the handlers of the calls have ended");
@@ -191,6 +192,7 @@ internal sealed class HostileHabitTests : VictimFixture
         }
 
         Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
+        await CallRig.WhenLoggedAsync();
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
         await victim.AssertUnharmedAsync();
     }
@@ -261,6 +263,7 @@ internal sealed class HostileHabitTests : VictimFixture
             tail = peer.PeerTail;
             return tail > peer.PeerLimits.RingCapacity * 3 / 4 && tail == last;
         });
+        await CallRig.WhenLoggedAsync();
         Assert.That(victim.Rig.Log.Of(PeerViolation), Is.Empty);
     }
 }

@@ -36,6 +36,7 @@ internal sealed class ChannelLifetimeTests() : RigFixture(RigKind.Shm)
         await rig.ShmChannel.DisposeAsync();
 
         await Timeouts.Eventually(() => rig.Served.Count == 0);
+        await CallRig.WhenLoggedAsync();
         Assert.That(rig.Log.Of(102), Is.Empty, "an orderly end is no loss");
     }
 

@@ -1,4 +1,5 @@
 using Grpc.Core.Interceptors;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.FunctionalTests.Rigs;
 
@@ -45,8 +46,13 @@ internal abstract class CallRig : IAsyncDisposable
     {
         await ShutDownChannelAsync().Bounded();
         await KillServerAsync().Bounded();
+        await WhenLoggedAsync();
         Log.Check();
     }
+
+    /// <summary>Waits until what has happened so far is logged: the library defers many log entries.</summary>
+    public static Task WhenLoggedAsync() =>
+        Timeouts.Eventually(() => DeferredLog.IsEmpty, "all entries so far are logged");
 }
 
 /// <summary>The implementation under a test's calls.</summary>

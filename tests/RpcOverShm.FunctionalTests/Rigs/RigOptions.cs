@@ -56,6 +56,9 @@ internal sealed record RigOptions
     /// <summary>Not on Grpc.Core.</summary>
     public bool HasDetailedErrors { get; init; }
 
+    /// <summary>Shared memory only: sets further options of the server; null for none.</summary>
+    public Action<ShmServerOptions>? Server { get; init; }
+
     /// <summary>Shared memory only: applies to server and channel.</summary>
     public bool AllowInPlaceParsing { get; init; }
 

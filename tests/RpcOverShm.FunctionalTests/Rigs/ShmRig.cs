@@ -86,6 +86,7 @@ internal sealed class ShmRig : CallRig
             options.Codecs.Add(codec);
         }
 
+        _options.Server?.Invoke(options);
         var server = new ShmServer(Address, options);
         foreach (ServerServiceDefinition service in services)
         {

@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.Streams;
 internal sealed class ShmStreamListenerTests
 {
     private const string Address = "shm://listener";
+    private const int NotAccepted = 400;
 
     private readonly TestDirectory _directory = new();
 
@@ -154,6 +155,66 @@ internal sealed class ShmStreamListenerTests
             Assert.That(received, Is.EqualTo(sent));
         })).Bounded();
         await serving.Bounded();
+    }
+
+    [Test]
+    public async Task DeadClients_ThatWait_MakeRoomForALivingOne()
+    {
+        const int MaxWaiting = 128;
+        using var log = new LogGuard();
+        ShmStreamOptions options = Options;
+        options.LoggerFactory = log;
+        await using var listener = new ShmStreamListener(Address, options);
+        listener.Start();
+        await using ShmStream first = await ShmStream.ConnectAsync(Address, Options);
+        for (int i = 0; i < MaxWaiting - 2; i++)
+        {
+            await (await ShmStream.ConnectAsync(Address, Options)).DisposeAsync();
+        }
+
+        await using ShmStream last = await ShmStream.ConnectAsync(Address, Options);
+        await Timeouts.Eventually(() => listener.WaitingOver == MaxWaiting - 2);
+
+        await using ShmStream newcomer = await ShmStream.ConnectAsync(Address, Options);
+        await Timeouts.Eventually(() => listener.WaitingOver == 0);
+        first.WriteByte(1);
+        last.WriteByte(2);
+        newcomer.WriteByte(3);
+        for (int i = 1; i <= 3; i++)
+        {
+            await using ShmStream accepted = await listener.AcceptAsync().Bounded();
+            Assert.That(accepted.ReadByte(), Is.EqualTo(i));
+        }
+
+        Assert.That(log.Of(NotAccepted), Is.Empty);
+    }
+
+    [Test]
+    public async Task Clients_BeyondThoseThatMayWait_AreDisconnected()
+    {
+        const int MaxWaiting = 128;
+        using var log = new LogGuard();
+        ShmStreamOptions options = Options;
+        options.LoggerFactory = log;
+        await using var listener = new ShmStreamListener(Address, options);
+        listener.Start();
+        var clients = new List<ShmStream>();
+        for (int i = 0; i < MaxWaiting; i++)
+        {
+            clients.Add(await ShmStream.ConnectAsync(Address, Options));
+        }
+
+        await using ShmStream tooMany = await ShmStream.ConnectAsync(Address, Options);
+
+        Assert.That(await tooMany.ReadAsync(new byte[1]).Bounded(), Is.Zero);
+        await log.WaitForAsync(NotAccepted);
+        await using ShmStream accepted = await listener.AcceptAsync().Bounded();
+        clients[0].WriteByte(7);
+        Assert.That(accepted.ReadByte(), Is.EqualTo(7));
+        foreach (ShmStream client in clients)
+        {
+            await client.DisposeAsync();
+        }
     }
 
     private static async Task EchoAsync(ShmStream stream)

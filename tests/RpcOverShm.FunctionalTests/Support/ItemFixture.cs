@@ -30,6 +30,7 @@ internal abstract class ItemFixture(RigKind kind) : RigFixture(kind)
             Assert.That(next.Text(), Is.EqualTo("still"));
             if (IsShm)
             {
+                await CallRig.WhenLoggedAsync();
                 Assert.That(
                     rig.Log.Of(ConnectionOpened), Has.Count.EqualTo(2), "One connection, logged by both its sides.");
             }

@@ -37,6 +37,18 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
         Assert.That(server.Running.Connections.Select(served => served.Connection.LostWakeups), Is.All.Zero);
     }
 
+    // Half a second is enough for the caller to read, to spin and to sleep.
+    [TestCase(1)]
+    [TestCase(500)]
+    public async Task Deadline_OfABlockingCall_NeedsNoThreadOfThePool(int milliseconds)
+    {
+        await StartServingPeerAsync();
+        PeerProcess peer = await StartCallingPeerAsync();
+
+        Assert.That(
+            await peer.DoAsync($"deadline-without-pool {milliseconds}").Bounded(), Is.EqualTo("DeadlineExceeded"));
+    }
+
     [Test]
     public async Task Handler_SeesTheOtherProcess()
     {

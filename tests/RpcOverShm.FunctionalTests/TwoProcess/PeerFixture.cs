@@ -46,15 +46,19 @@ internal abstract class PeerFixture
         _peers.Clear();
         Directory.Dispose();
         Log.Dispose();
+        await CallRig.WhenLoggedAsync();
         Log.Check();
     }
 
     protected async Task<PeerProcess> StartPeerAsync(params string[] arguments)
     {
         PeerProcess peer = await PeerProcess.StartAsync("RpcOverShm.TestPeer", arguments);
-        _peers.Add(peer);
+        Adopt(peer);
         return peer;
     }
+
+    /// <summary>Ends the peer at the end of the test.</summary>
+    protected void Adopt(PeerProcess peer) => _peers.Add(peer);
 
     /// <summary>Starts a peer that serves the script at the address.</summary>
     protected async Task<PeerProcess> StartServingPeerAsync(params string[] arguments)

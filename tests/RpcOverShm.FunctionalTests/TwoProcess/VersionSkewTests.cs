@@ -17,7 +17,7 @@ internal sealed class VersionSkewTests : PeerFixture
         Assert.That(answer, Does.Contain(
             $"The client speaks protocol {said}, this server, RpcOverShm 0.1.0, speaks version 1. "
             + $"Update the {older}."));
-        Assert.That(Log.Of(4), Is.Not.Empty);
+        await Log.WaitForAsync(4);
         Assert.That(OpenClient().Unary(Payloads.Of("other")).Text(), Is.EqualTo("other"));
     }
 

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -134,7 +135,15 @@ public class StatusMappingTests
     public void Limits_InTheirDetails_AreNamed()
     {
         Assert.That(StatusMapping.TooManyCalls(new PeerLimits(0, 0, 7, 0)).Detail, Does.Contain("at most 7 calls"));
-        Assert.That(StatusMapping.TooManyRunning(9).Detail, Does.Contain("at most 9 calls"));
+        Assert.That(
+            StatusMapping.TooManyWaiting("MaxConcurrentCalls", 9, 8).Detail,
+            Does.Contain("at most 9 calls").And.Contain("8 more").And.Contain("MaxConcurrentCalls"));
+        Assert.That(
+            StatusMapping.BufferFull(new BufferBudget("MaxBufferSize", 5)).Detail,
+            Does.Contain("at most 5 bytes").And.Contain("MaxBufferSize"));
+        Assert.That(
+            StatusMapping.HeadTooLate(TimeSpan.FromSeconds(3)).Detail,
+            Does.Contain("within 3 s").And.Contain("RequestHeadTimeout"));
         Assert.That(
             StatusMapping.MetadataTooLarge("This", 5).Detail,
             Is.EqualTo("This is larger than the 5 bytes that are allowed."));

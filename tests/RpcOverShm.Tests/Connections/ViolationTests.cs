@@ -55,6 +55,10 @@ public class ViolationTests
         ["frame of its own"] = (new RawFrame(FrameKind.Message, new CallId(0, 1, true)), "never started"),
         ["start"] = (new RawFrame(FrameKind.CallStart, s_living), "the side that may not"),
         ["half-close"] = (new RawFrame(FrameKind.HalfClose, s_living), "the side that may not"),
+        ["last message"] = (
+            new RawFrame(FrameKind.Message, s_living, FrameFlags.HalfClose, Body: [1], Argument: 1), "half-close"),
+        ["last part"] = (
+            new RawFrame(FrameKind.MessageChunk, s_living, FrameFlags.HalfClose, Body: [1]), "half-close"),
         ["cancel"] = (new RawFrame(FrameKind.Cancel, s_living), "the side that may not"),
         ["call that was never started"] = (new RawFrame(FrameKind.End, new CallId(1, 1, false)), "not open"),
         ["another generation"] = (new RawFrame(FrameKind.End, new CallId(0, 2, false)), "not open"),
@@ -169,6 +173,7 @@ public class ViolationTests
             await Handshake.ReceiveAsync(peersSocket, CancellationToken.None).Bounded();
         Assert.That(said!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Violation));
         Assert.That(said.Hello.RefusalText, Is.EqualTo(connection.CloseReason.Text));
+        await Timeouts.Eventually(() => logger.Entries.Any(message => message.Level == LogLevel.Error));
         Assert.That(logger.Entries.Where(message => message.Level == LogLevel.Error), Has.One.Items);
     }
 }

@@ -2,12 +2,15 @@ namespace RpcOverShm.Tests.House;
 
 /// <summary>
 /// The files of the repository on disk, found from the directory of the tests. Build and test output is left out, as in
-/// .gitignore.
+/// .gitignore, and so is the corpus of the fuzzing.
 /// </summary>
 internal static class Repository
 {
     private static readonly string[] s_leftOut =
-        ["bin", "obj", "artifacts", "TestResults", "BenchmarkDotNet.Artifacts", ".git", ".vs", ".vscode", ".idea"];
+    [
+        "bin", "obj", "artifacts", "TestResults", "BenchmarkDotNet.Artifacts", "Corpus", ".git", ".vs", ".vscode",
+        ".idea",
+    ];
 
     private static readonly Lazy<IReadOnlyList<SourceFile>> s_texts = new(ReadTexts);
 

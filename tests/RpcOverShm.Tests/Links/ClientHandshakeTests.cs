@@ -16,8 +16,7 @@ public partial class ClientHandshakeTests
     private const UnixFileMode OpenToAll = (UnixFileMode)0x1FF; // 0777
 
     private readonly FakeServer _server = new();
-    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
-    private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
+    private readonly LeftOvers _leftOvers = new();
 
     private static Dictionary<string, (string Failure, string Text, Action<Socket, Hello> Answer)> Answers => new()
     {
@@ -90,6 +89,7 @@ public partial class ClientHandshakeTests
     [TestCase(4, "Refused")]
     [TestCase(5, "Refused")]
     [TestCase(6, "AccessDenied")]
+    [TestCase(8, "Refused")]
     [TestCase(99, "Refused")]
     public async Task ConnectAsync_ToAServerThatRefuses_TellsItsReason(int reason, string failure)
     {
@@ -97,6 +97,43 @@ public partial class ClientHandshakeTests
             failure,
             "refused: not you",
             (socket, _) => Handshake.TrySendRefusal(socket, default, (RefusalReason)reason, "not you"));
+    }
+
+    [Test]
+    public async Task ConnectAsync_ToAServerWhoseReasonForgesALog_EscapesAndCutsIt()
+    {
+        string forged = "no\n[error] \u001B[31m" + new string('x', 3000);
+
+        await AssertFailsAsync(
+            "Refused",
+            $@"refused: no\u000A[error] \u001B[31m{new string('x', 500 - 16)}...",
+            (socket, _) => Handshake.TrySendRefusal(socket, default, RefusalReason.Stopping, forged));
+    }
+
+    [TestCase(64 << 10, true)]
+    [TestCase(32 << 10, false)]
+    public async Task ConnectAsync_ToAServerWithALargerRingThanAllowed_NamesTheOption(long limit, bool isTaken)
+    {
+        var logger = new LogGuard();
+        ConnectionSettings settings = Settings() with { MaxPeerRingCapacity = limit, Logger = logger };
+        Task<PeerLink> connecting = ClientHandshake.ConnectAsync(_server.Address, settings, CancellationToken.None);
+        using Socket socket = await _server.AcceptAsync();
+        using Handshake.ReceivedHello? hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        Hellos.Send(socket, AnswerTo(hello!.Hello).Encode(), Hellos.GoodDescriptor());
+        if (isTaken)
+        {
+            new RawPeer(await connecting.Bounded()).Dispose();
+            return;
+        }
+
+        ConnectException exception = await FailAsync(connecting);
+        Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.Refused));
+        Assert.That(exception.Message, Does.EndWith(
+            $"The server's ring of 65536 bytes exceeds the {limit} that MaxPeerRingCapacity of the client allows. "
+            + "Lower RingCapacity of the server, or raise MaxPeerRingCapacity."));
+        await logger.WaitForAsync(109);
+        hello.Dispose();
+        _leftOvers.AssertNone();
     }
 
     [TestCase(0)]
@@ -159,9 +196,9 @@ public partial class ClientHandshakeTests
         Assert.That(exception.Message, Is.EqualTo(
             isDirectoryOpen
                 ? $"The socket of a server is at {name}, but it belongs to user 0 and user 65534 may not open it: run "
-                    + "client and server as the same user."
+                    + "client and server as the same user, or set AllowedUsers or AllowedGroup of the server."
                 : $"User 65534 may not look for a server at {name}: a directory of this path is closed to it. Run "
-                    + "client and server as the same user."));
+                    + "client and server as the same user, or put the socket where both users may search."));
     }
 
     [Test]
@@ -179,21 +216,27 @@ public partial class ClientHandshakeTests
     }
 
     [Test]
-    public async Task ConnectAsync_ByAUserWhomTheServerRefuses_SaysWhoMay()
+    public async Task ConnectAsync_ByAUserWhomTheServerRefuses_LearnsThatAndNothingElse()
     {
         using var directory = new TestDirectory();
         File.SetUnixFileMode(directory.Path, OpenToAll);
         var address = RendezvousAddress.Parse($"shm://{directory.Combine("s")}", null);
-        await using Listener listener = Listener.Start(address, Settings(), _ => { });
+        var logger = new LogGuard();
+        await using Listener listener = Listener.Start(address, Settings() with { Logger = logger }, _ => { });
         File.SetUnixFileMode(address.SocketPath, OpenToAll);
 
         ConnectException exception = FailAs(65534, address);
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.AccessDenied));
         Assert.That(exception.Message, Is.EqualTo(
-            $"The server at '{address.SocketPath}' ({address.Text}) refused: The client is process "
-            + $"{Environment.ProcessId}, user 65534, and a server of user 0 takes clients of user 0 and of root only: "
-            + "run client and server as the same user."));
+            $"The server at '{address.SocketPath}' ({address.Text}) refused: Access denied. The options AllowedUsers "
+            + "and AllowedGroup of the server say who may connect."));
+        const int ClientRefused = 4;
+        Assert.That(
+            (await logger.WaitForAsync(ClientRefused)).Message,
+            Is.EqualTo(
+                $"A client was refused: The client is process {Environment.ProcessId}, user 65534, and this server "
+                + "takes clients of user 0 and of root only."));
     }
 
     [Test]
@@ -221,7 +264,7 @@ public partial class ClientHandshakeTests
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.TimedOut));
         Assert.That(exception.Message, Does.Contain("within 0.03 s").And.Contain(_server.Address.SocketPath));
-        AssertNothingIsLeft();
+        _leftOvers.AssertNone();
     }
 
     [Test]
@@ -233,7 +276,7 @@ public partial class ClientHandshakeTests
         await cancel.CancelAsync();
 
         Assert.That(async () => await connecting.Bounded(), Throws.InstanceOf<OperationCanceledException>());
-        AssertNothingIsLeft();
+        _leftOvers.AssertNone();
     }
 
     [Test]
@@ -346,12 +389,6 @@ public partial class ClientHandshakeTests
             Assert.That(exception.Message, Does.Contain(text).And.Contain(_server.Address.SocketPath));
         }
 
-        AssertNothingIsLeft();
-    }
-
-    private void AssertNothingIsLeft()
-    {
-        Assert.That(ProcessResources.CountDescriptors("memfd:"), Is.EqualTo(_descriptorsBefore));
-        Assert.That(ProcessResources.CountSegmentMappings(), Is.EqualTo(_mappingsBefore));
+        _leftOvers.AssertNone();
     }
 }

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -70,6 +71,17 @@ internal sealed class LinkPair : IDisposable
             ConnectTimeout = Timeouts.Wait,
             Logger = logger ?? new LogGuard(),
         };
+
+    /// <summary>Makes a link over another socket, with the client's segments. It must not be left.</summary>
+    public PeerLink LinkOver(Socket socket, PeerIdentity peer) => new(
+        socket,
+        ClientSegment.Own,
+        ServerSegment.View,
+        peer,
+        Guid.NewGuid(),
+        Settings(ConnectionPurpose.Calls, Client.OwnLimits, Logger),
+        Client.PeerLimits,
+        isAcceptor: false);
 
     /// <summary>Alternates the server's head between a wrong and a right one, until the client closes.</summary>
     public TestThread FlickerHead() => TestThread.Start("flicker", () =>

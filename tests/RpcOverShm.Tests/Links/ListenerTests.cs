@@ -9,6 +9,9 @@ namespace RpcOverShm.Tests.Links;
 
 public class ListenerTests
 {
+    private const int ListeningAgain = 8;
+    private const int SocketGone = 9;
+
     private readonly TestDirectory _directory = new();
     private readonly ConcurrentQueue<PeerLink> _links = new();
 
@@ -160,6 +163,83 @@ public class ListenerTests
         Assert.That(
             () => logger.Entries.Select(message => message.Message),
             Has.Some.Contains("not this one").After(20_000, 5));
+    }
+
+    [Test]
+    [NonParallelizable]
+    public void Accept_WhileThePoolIsBusy_NeedsNoneOfItsThreads()
+    {
+        Listener listener = Start();
+        using var mayEnd = new ManualResetEventSlim();
+        using var allEnded = new CountdownEvent(500);
+        for (int i = 0; i < allEnded.InitialCount; i++)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(
+                _ =>
+                {
+                    mayEnd.Wait();
+                    allEnded.Signal();
+                },
+                null);
+        }
+
+        try
+        {
+            using Socket client = SocketPair.Connect(Address.SocketPath);
+            Hellos.Send(client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+            using var receiver = new HelloReceiver(client);
+
+            Assert.That(() => receiver.TryReceive(), Is.True.After(20_000, 1));
+            Assert.That(receiver.Message?.Type, Is.EqualTo(HelloType.Server));
+        }
+        finally
+        {
+            mayEnd.Set();
+            allEnded.Wait(Timeouts.Wait);
+            listener.DisposeAsync().AsTask().Wait(Timeouts.Wait);
+        }
+    }
+
+    [Test]
+    public async Task Accept_AfterTheSocketWasRemoved_GoesOnAtTheSamePlace([Values] bool isDirectoryRemoved)
+    {
+        var logger = new LogGuard();
+        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
+        PeerLink before = await ConnectAsync();
+
+        if (isDirectoryRemoved)
+        {
+            Directory.Delete(_directory.Combine("run"), recursive: true);
+        }
+        else
+        {
+            File.Delete(Address.SocketPath);
+        }
+
+        LogEntry entry = await logger.WaitForAsync(ListeningAgain);
+        await ConnectAsync();
+        Assert.That(entry.Message, Does.Contain(Address.SocketPath).And.Contains("listens there again"));
+        Assert.That(before.IsClosed, Is.False);
+        Assert.That(RendezvousLock.TryTake(Address.LockPath, out int? holder), Is.Null, "The lock is held.");
+        Assert.That(holder, Is.EqualTo(Environment.ProcessId));
+        await listener.DisposeAsync();
+        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
+    }
+
+    [Test]
+    public async Task Accept_AfterTheSocketWasReplaced_LeavesTheOtherFileAloneAndSaysSo()
+    {
+        var logger = new LogGuard();
+        logger.Expect(SocketGone);
+        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
+
+        File.Delete(Address.SocketPath);
+        File.WriteAllText(Address.SocketPath, "precious");
+
+        LogEntry entry = await logger.WaitForAsync(SocketGone);
+        Assert.That(entry.Message, Does.Contain("another file is there, which was left alone"));
+        await listener.DisposeAsync();
+        Assert.That(File.ReadAllText(Address.SocketPath), Is.EqualTo("precious"));
     }
 
     [Test]

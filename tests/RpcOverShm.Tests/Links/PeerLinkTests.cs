@@ -23,7 +23,7 @@ public class PeerLinkTests
     public void Close() => _links.Dispose();
 
     [Test]
-    public void Close_Twice_KeepsTheFirstReason()
+    public async Task Close_Twice_KeepsTheFirstReason()
     {
         var first = new CloseReason(CloseKind.Local, "first");
 
@@ -32,11 +32,12 @@ public class PeerLinkTests
 
         Assert.That(Link.CloseReason, Is.SameAs(first));
         Assert.That(Link.IsClosed);
+        await Timeouts.Eventually(() => Logger.Entries.Any(message => message.Id is > 100 and < 105));
         Assert.That(Logger.Entries.Where(message => message.Id is > 100 and < 105), Has.One.Items);
     }
 
     [Test]
-    public void Close_ByManyThreads_HasOneReasonForAll()
+    public async Task Close_ByManyThreads_HasOneReasonForAll()
     {
         using var start = new Barrier(4);
         TestThread.RunAll("closer", 4, i =>
@@ -45,6 +46,7 @@ public class PeerLinkTests
             Link.Close(new CloseReason(CloseKind.Local, $"{i}"));
         });
 
+        await Timeouts.Eventually(() => Logger.Entries.Any(message => message.Message.Contains("closed")));
         Assert.That(Logger.Entries.Where(message => message.Message.Contains("closed")), Has.One.Items);
     }
 
@@ -137,10 +139,11 @@ public class PeerLinkTests
     [TestCase("PeerLost", LogLevel.Information)]
     [TestCase("PeerViolation", LogLevel.Error)]
     [TestCase("InternalError", LogLevel.Error)]
-    public void Close_ForAReason_IsLoggedAsLoudAsItIsBad(string cause, LogLevel level)
+    public async Task Close_ForAReason_IsLoggedAsLoudAsItIsBad(string cause, LogLevel level)
     {
         Link.Close(new CloseReason(Enum.Parse<CloseKind>(cause), "the reason"));
 
+        await Timeouts.Eventually(() => Logger.Entries.Count == 1);
         LogEntry message = Logger.Entries.Single();
         Assert.That(message.Level, Is.EqualTo(level));
         Assert.That(message.Message, Does.Contain("the reason").And.Contain($"process {Environment.ProcessId}"));
@@ -178,13 +181,13 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void OnSafetyTimeout_WithALostWakeUp_IsCountedAndLogged()
+    public async Task OnSafetyTimeout_WithALostWakeUp_IsCountedAndLogged()
     {
         Link.OnSafetyTimeout(isLostWakeup: true);
         Link.OnSafetyTimeout(isLostWakeup: false);
 
         Assert.That(Link.LostWakeups, Is.EqualTo(1));
-        Assert.That(Logger.Entries.Single().Message, Does.Contain("Please report this"));
+        Assert.That((await Logger.WaitForAsync(LogGuard.LostWakeup)).Message, Does.Contain("Please report this"));
     }
 
     [Test]
@@ -292,7 +295,9 @@ public class PeerLinkTests
         _links.Sockets.Server.Dispose();
 
         Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
-        Assert.That(Logger.Entries.Select(message => message.Message), Has.Some.Contains("You did this and that."));
+        Assert.That(
+            () => Logger.Entries.Select(message => message.Message),
+            Has.Some.Contains("You did this and that.").After(20_000, 5));
     }
 
     [Test]

@@ -93,16 +93,61 @@ public class RendezvousLockTests
         Assert.That(() => RendezvousLock.TryTake(LockPath, out _), Throws.TypeOf<IOException>());
     }
 
+    // Another user who may write to the directory would choose the file that the server creates and writes.
     [Test]
-    public void TryTake_WhereALinkStands_IsAnIOException()
+    public void TryTake_WhereALinkStands_MakesAndChangesNoFile([Values] bool isDangling)
     {
-        // The file behind the link never matches the file of that name: without a check the retry loop would not end.
-        File.WriteAllText(_directory.Combine("target"), "");
-        File.CreateSymbolicLink(LockPath, _directory.Combine("target"));
+        string target = _directory.Combine("target");
+        if (!isDangling)
+        {
+            File.WriteAllText(target, "precious");
+        }
 
-        TestThread.Start("taker", () => Assert.That(
-            () => RendezvousLock.TryTake(LockPath, out _),
-            Throws.TypeOf<IOException>().With.Message.Contains(LockPath))).Join();
+        File.CreateSymbolicLink(LockPath, target);
+
+        AssertRefused($"The lock file '{LockPath}' is a link; it was left alone. Remove it.");
+        Assert.That(File.Exists(target), Is.Not.EqualTo(isDangling));
+        Assert.That(isDangling ? "precious" : File.ReadAllText(target), Is.EqualTo("precious"));
+    }
+
+    [Test]
+    public void TryTake_OfAFileWithASecondName_LeavesItAlone()
+    {
+        File.WriteAllText(_directory.Combine("target"), "precious");
+        Assert.That(NativeCalls.MakeHardLink(_directory.Combine("target"), LockPath), Is.Zero);
+
+        AssertRefused("with one name; it belongs to user");
+        Assert.That(File.ReadAllText(_directory.Combine("target")), Is.EqualTo("precious"));
+    }
+
+    [Test]
+    public void TryTake_OfANamedPipe_LeavesItAlone()
+    {
+        Assert.That(NativeCalls.MakeFifo(LockPath, 0x180), Is.Zero);
+
+        AssertRefused("must be an ordinary file");
+    }
+
+    [Test]
+    public void TryTake_OfAnotherUsersFile_LeavesItAlone()
+    {
+        Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can give a file away.");
+        File.WriteAllText(LockPath, "1\n");
+        Assert.That(NativeCalls.ChangeOwner(LockPath, 12345, 12345), Is.Zero);
+
+        AssertRefused("belongs to user 12345 and has 1 names. It was left alone. Remove it.");
+    }
+
+    [Test]
+    public void Dispose_AfterAnotherFileTookItsPlace_LeavesThatAlone()
+    {
+        RendezvousLock held = RendezvousLock.TryTake(LockPath, out _)!;
+        File.Delete(LockPath);
+        File.WriteAllText(LockPath, "another's");
+
+        held.Dispose();
+
+        Assert.That(File.ReadAllText(LockPath), Is.EqualTo("another's"));
     }
 
     [Test]
@@ -152,6 +197,11 @@ public class RendezvousLockTests
 
         Assert.That(ProcessResources.CountDescriptors("x.lock"), Is.EqualTo(before));
     }
+
+    // On a thread of its own: a lock that is tried again and again would never return.
+    private void AssertRefused(string why) => TestThread.Start("taker", () => Assert.That(
+        () => RendezvousLock.TryTake(LockPath, out _),
+        Throws.TypeOf<IOException>().With.Message.Contains(why))).Join();
 
     // Without File: the runtime takes a lock of the same kind on its own files, and would fail here.
     private void Overwrite(string content)

@@ -103,6 +103,133 @@ public class RuntimeDirectoryTests
         Assert.That(() => RuntimeDirectory.Ensure(_directory.Combine("file")), Throws.InstanceOf<IOException>());
     }
 
+    [TestCase(0x1FF, false)]
+    [TestCase(0x3FF, true)]
+    [TestCase(0x1ED, true)]
+    public void Ensure_UnderADirectoryThatAllMayWrite_NeedsTheStickyBit(int mode, bool isTaken)
+    {
+        string parent = Directory.CreateDirectory(_directory.Combine("parent")).FullName;
+        File.SetUnixFileMode(parent, (UnixFileMode)mode);
+
+        Assert.That(
+            () => RuntimeDirectory.Ensure(Path.Combine(parent, "run")),
+            isTaken
+                ? Throws.Nothing
+                : Throws.TypeOf<IOException>().With.Message.Contains(
+                    $"'{parent}' that holds the runtime directory must belong to user"));
+    }
+
+    [Test]
+    public void Ensure_UnderAnotherUsersDirectory_IsRefused()
+    {
+        Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can give a directory away.");
+        string parent = Directory.CreateDirectory(_directory.Combine("parent")).FullName;
+        Assert.That(NativeCalls.ChangeOwner(parent, 12345, 12345), Is.Zero);
+
+        Assert.That(
+            () => RuntimeDirectory.Ensure(Path.Combine(parent, "run")),
+            Throws.TypeOf<IOException>().With.Message.Contains("it belongs to user 12345"));
+    }
+
+    [Test]
+    public void Ensure_UnderALinkToADirectory_ChecksTheDirectory()
+    {
+        File.CreateSymbolicLink(_directory.Combine("link"), _directory.Path);
+
+        Assert.That(() => RuntimeDirectory.Ensure(_directory.Combine("link/run")), Throws.Nothing);
+    }
+
+    [TestCase("users", 0x1C9)]
+    [TestCase("group", 0x1C8)]
+    [TestCase("both", 0x1C9)]
+    public void Ensure_ForOthers_MakesADirectoryThatTheyMaySearch_WhateverTheUmask(string who, int mode)
+    {
+        AccessPolicy access = AccessFor(who);
+        string directory = _directory.Combine("shared");
+        uint umask = NativeCalls.SetUmask(0x3F);
+        try
+        {
+            RuntimeDirectory.Ensure(directory, access);
+        }
+        finally
+        {
+            _ = NativeCalls.SetUmask(umask);
+        }
+
+        FileFacts facts = FileFacts.OfPath(directory)!.Value;
+        Assert.That(facts.ModeText, Is.EqualTo("0" + Convert.ToString(mode, 8)));
+        Assert.That(() => RuntimeDirectory.Ensure(directory, access), Throws.Nothing);
+        Assert.That(
+            () => RuntimeDirectory.Ensure(directory), Throws.TypeOf<IOException>().With.Message.Contains("mode 0700"));
+    }
+
+    [TestCase("users", 0x1C8, "that the users in AllowedUsers may search (mode 0711)")]
+    [TestCase("users", 0x1C0, "that the users in AllowedUsers may search (mode 0711)")]
+    [TestCase("both", 0x1C8, "that the users in AllowedUsers may search (mode 0711)")]
+    [TestCase("group", 0x1C0, "the AllowedGroup, may search (that group and mode 0710)")]
+    [TestCase("group", 0x1D8, "that nobody else may write to")]
+    [TestCase("users", 0x1CB, "that nobody else may write to")]
+    [TestCase("users", 0x1ED, null)]
+    [TestCase("group", 0x1E8, null)]
+    [TestCase("group", 0x1C1, null)]
+    public void Ensure_ForOthers_OfADirectoryThatIsThere_ChecksThatTheyMaySearchAndNotWrite(
+        string who, int mode, string? problem)
+    {
+        string directory = Directory.CreateDirectory(_directory.Combine("shared")).FullName;
+        File.SetUnixFileMode(directory, (UnixFileMode)mode);
+
+        Assert.That(
+            () => RuntimeDirectory.Ensure(directory, AccessFor(who)),
+            problem is null ? Throws.Nothing : Throws.TypeOf<IOException>().With.Message.Contains(problem));
+    }
+
+    [Test]
+    public void Ensure_ForOthers_InAMissingDirectory_IsRefused()
+    {
+        Assert.That(
+            () => RuntimeDirectory.Ensure(_directory.Combine("missing/shared"), AccessFor("users")),
+            Throws.TypeOf<IOException>().With.Message.Contains("its parent does not exist"));
+    }
+
+    [TestCase(0x1FF, "must not be writable by all users unless it is sticky")]
+    [TestCase(0x3FF, null)]
+    [TestCase(0x1ED, null)]
+    public void PrepareDirectory_OfAPathForOthers_ChecksItsDirectory(int mode, string? problem)
+    {
+        string directory = Directory.CreateDirectory(_directory.Combine("open")).FullName;
+        File.SetUnixFileMode(directory, (UnixFileMode)mode);
+        var address = RendezvousAddress.Parse($"shm://{directory}/s", null);
+
+        Assert.That(
+            () => SocketFile.PrepareDirectory(address, AccessFor("users")),
+            problem is null ? Throws.Nothing : Throws.TypeOf<IOException>().With.Message.Contains(problem));
+        Assert.That(() => SocketFile.PrepareDirectory(address, AccessPolicy.OwnUserOnly), Throws.Nothing);
+    }
+
+    [Test]
+    public void Remove_OfAFileThatTookThePlace_LeavesIt()
+    {
+        string path = _directory.Combine("file");
+        File.WriteAllText(path, "mine");
+        using var made = PinnedFile.Open(path);
+        FileFacts facts = made.Facts;
+
+        File.Delete(path);
+        Assert.That(() => RuntimeDirectory.Remove(path, facts), Throws.Nothing);
+        File.WriteAllText(path, "another's");
+        RuntimeDirectory.Remove(path, facts);
+        Assert.That(File.ReadAllText(path), Is.EqualTo("another's"));
+
+        RuntimeDirectory.Remove(path, FileFacts.OfPath(path)!.Value);
+        Assert.That(File.Exists(path), Is.False);
+    }
+
+    private static AccessPolicy AccessFor(string who)
+    {
+        uint ownGroup = FileFacts.OfPath("/proc/self/task")!.Value.GroupId;
+        return new AccessPolicy(who == "group" ? [] : [12345], who == "users" ? null : ownGroup);
+    }
+
     [Test]
     public void Ensure_OfAnotherUsersDirectory_SaysWhose()
     {

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -9,10 +10,15 @@ namespace RpcOverShm.Tests.Links;
 /// <summary>The server's half of the handshake, against every kind of client.</summary>
 public class ServerHandshakeTests
 {
-    private readonly SocketPair _sockets = new();
+    private const int ClientLeft = 3;
+    private const int HandshakeBroken = 5;
+
+    private readonly TestDirectory _directory = new();
     private readonly LogGuard _logger = new();
-    private readonly int _descriptorsBefore = ProcessResources.CountDescriptors("memfd:");
-    private readonly int _mappingsBefore = ProcessResources.CountSegmentMappings();
+    private readonly TaskCompletionSource<PeerLink> _linked = new();
+    private Listener _listener = null!;
+    private Socket _client = null!;
+    private readonly LeftOvers _leftOvers = new();
 
     private static Dictionary<string, (RefusalReason Reason, string Text, Func<Hello, Hello> Spoil)> Spoilt => new()
     {
@@ -51,29 +57,40 @@ public class ServerHandshakeTests
         ["ordinary file"] = ("seals", () => Descriptors.OrdinaryFile(4096 + Hellos.Ring)),
         ["unsealed"] = ("carries seals 0x0", () => Descriptors.MemoryFile(4096 + Hellos.Ring, 0)),
         ["may shrink"] = ("carries seals 0x5", () => Descriptors.MemoryFile(4096 + Hellos.Ring, 5)),
-        ["too small"] = ("has 4096 bytes", () => Descriptors.MemoryFile(4096, 7)),
-        ["too large"] = ("it announced 69632", () => Descriptors.MemoryFile(4096 + (2 * Hellos.Ring), 7)),
+        ["too small"] = ("has 4096 bytes", () => Descriptors.MemoryFile(4096, Descriptors.AllRequired)),
+        ["too large"] = (
+            "it announced 69632", () => Descriptors.MemoryFile(4096 + (2 * Hellos.Ring), Descriptors.AllRequired)),
+        ["holes"] = (
+            "has holes: 4096 of its 69632 bytes",
+            () => Descriptors.MemoryFile(4096 + Hellos.Ring, Descriptors.AllRequired, allocatedBytes: 4096)),
         ["socket"] = ("not a memory file", () => SocketPair.NewSocket().SafeHandle),
     };
 
     private static IEnumerable<string> BadDescriptorNames => BadDescriptors.Keys;
 
+    [SetUp]
+    public void Connect() => ListenWith(Settings(_logger));
+
     [TearDown]
-    public void Close() => _sockets.Dispose();
+    public async Task CloseAsync()
+    {
+        _client.Dispose();
+        await _listener.DisposeAsync();
+        _directory.Dispose();
+    }
 
     [Test]
-    public async Task ShakeHandsAsync_WithAGoodClient_AnswersAndMakesTheLink()
+    public async Task Answer_ToAGoodClient_AnswersAndMakesTheLink()
     {
         Hello hello = Hellos.Client;
-        Hellos.Send(_sockets.Client, hello.Encode(), Hellos.GoodDescriptor());
+        Hellos.Send(_client, hello.Encode(), Hellos.GoodDescriptor());
 
-        PeerLink? link = await ShakeHandsAsync();
+        PeerLink link = await _linked.Task.Bounded();
         using Handshake.ReceivedHello? answer = await ReceiveAnswerAsync();
 
-        Assert.That(link, Is.Not.Null);
         Assert.That(answer!.Hello, Is.EqualTo(hello with { Type = HelloType.Server, Limits = Settings().Limits }));
         Assert.That(answer.Descriptor, Is.Not.Null);
-        Assert.That(link!.IsAcceptor);
+        Assert.That(link.IsAcceptor);
         Assert.That(link.ConnectionId, Is.EqualTo(hello.ConnectionId));
         Assert.That(link.PeerLimits, Is.EqualTo(hello.Limits));
         Assert.That(link.Identity.ProcessId, Is.EqualTo(Environment.ProcessId));
@@ -81,29 +98,52 @@ public class ServerHandshakeTests
     }
 
     [TestCaseSource(nameof(SpoiltNames))]
-    public async Task ShakeHandsAsync_WithABadHello_RefusesAndSaysWhy(string name)
+    public async Task Answer_ToABadHello_RefusesAndSaysWhy(string name)
     {
         (RefusalReason reason, string text, Func<Hello, Hello> spoil) = Spoilt[name];
-        Hellos.Send(_sockets.Client, spoil(Hellos.Client).Encode(), Hellos.GoodDescriptor());
+        Hellos.Send(_client, spoil(Hellos.Client).Encode(), Hellos.GoodDescriptor());
 
         await AssertRefusedAsync(reason, text);
     }
 
     [TestCaseSource(nameof(BadDescriptorNames))]
-    public async Task ShakeHandsAsync_WithABadDescriptor_RefusesAndSaysWhy(string name)
+    public async Task Answer_ToABadDescriptor_RefusesAndSaysWhy(string name)
     {
         (string text, Func<SafeHandle> make) = BadDescriptors[name];
-        Hellos.Send(_sockets.Client, Hellos.Client.Encode(), make());
+        Hellos.Send(_client, Hellos.Client.Encode(), make());
 
         await AssertRefusedAsync(RefusalReason.BadHello, text);
+    }
+
+    [TestCase(64 << 10, true)]
+    [TestCase(Hellos.Ring - 1, false)]
+    [TestCase(32 << 10, false)]
+    public async Task Answer_WithARingAboveTheLimit_RefusesAndNamesTheOption(long limit, bool isTaken)
+    {
+        await _listener.DisposeAsync();
+        ListenWith(Settings(_logger) with { MaxPeerRingCapacity = limit });
+        Hellos.Send(_client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+        if (isTaken)
+        {
+            new RawPeer(await _linked.Task.Bounded()).Dispose();
+            return;
+        }
+
+        await AssertRefusedAsync(
+            RefusalReason.NoResources,
+            $"The client's ring of 65536 bytes exceeds the {limit} that MaxPeerRingCapacity of the server allows. "
+            + "Lower RingCapacity of the client, or raise MaxPeerRingCapacity.");
+        Assert.That(
+            (await _logger.WaitForAsync(109)).Message,
+            Is.EqualTo($"MaxPeerRingCapacity = {limit} is reached: a client with a larger ring was refused."));
     }
 
     [TestCase(0)]
     [TestCase(2)]
     [TestCase(9)]
-    public async Task ShakeHandsAsync_WithAnotherNumberOfDescriptors_Refuses(int count)
+    public async Task Answer_ToAnotherNumberOfDescriptors_Refuses(int count)
     {
-        Hellos.SendWith(_sockets.Client, Hellos.Client.Encode(), count);
+        Hellos.SendWith(_client, Hellos.Client.Encode(), count);
 
         await AssertRefusedAsync(RefusalReason.BadHello, "descriptors");
     }
@@ -113,12 +153,12 @@ public class ServerHandshakeTests
     [TestCase(0, 64)]
     [TestCase(2, 64)]
     [TestCase(8, 4096)]
-    public async Task ShakeHandsAsync_WithALaterVersion_RefusesThat_WhateverElseCame(int count, int bytes)
+    public async Task Answer_ToALaterVersion_RefusesThat_WhateverElseCame(int count, int bytes)
     {
         byte[] hello = new byte[bytes];
         (Hellos.Client with { LowestVersion = 9, HighestVersion = 9 }).Encode().AsSpan(0, 24).CopyTo(hello);
         BitConverter.TryWriteBytes(hello.AsSpan(16), bytes);
-        Hellos.SendWith(_sockets.Client, hello, count);
+        Hellos.SendWith(_client, hello, count);
 
         await AssertRefusedAsync(
             RefusalReason.Version,
@@ -127,71 +167,82 @@ public class ServerHandshakeTests
     }
 
     [Test]
-    public async Task ShakeHandsAsync_WithAClientOfAnotherProtocol_Refuses()
+    public async Task Answer_ToAClientOfAnotherProtocol_Refuses()
     {
-        _sockets.Client.Send("PRI * HTTP/2.0"u8);
+        _client.Send("PRI * HTTP/2.0"u8);
 
         await AssertRefusedAsync(RefusalReason.BadHello, "does not speak");
     }
 
     [Test]
-    public async Task ShakeHandsAsync_WithASilentClient_RefusesInTime()
+    public async Task Answer_ToASilentClient_RefusesInTime()
     {
-        ConnectionSettings settings = Settings() with { ConnectTimeout = TimeSpan.FromMilliseconds(20) };
+        await _listener.DisposeAsync();
+        ListenWith(Settings(_logger) with { ConnectTimeout = TimeSpan.FromMilliseconds(20) });
 
-        await AssertRefusedAsync(RefusalReason.BadHello, "No hello came in time", settings);
+        await AssertRefusedAsync(RefusalReason.BadHello, "No hello came in time");
     }
 
     [Test]
-    public async Task ShakeHandsAsync_OfAServerThatStops_SaysSo()
+    public async Task Answer_OfAServerThatStops_SaysSo()
     {
-        using var stopping = new CancellationTokenSource();
-        Task<PeerLink?> shaking = ServerHandshake.ShakeHandsAsync(_sockets.Server, Settings(), stopping.Token);
+        await WaitUntilAcceptedAsync();
 
-        await stopping.CancelAsync();
+        await _listener.DisposeAsync().Bounded();
 
-        Assert.That(await shaking.Bounded(), Is.Null);
-        using Handshake.ReceivedHello? refusal = await ReceiveAnswerAsync();
-        Assert.That(refusal!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Stopping));
+        await AssertRefusedAsync(RefusalReason.Stopping, "stopping");
     }
 
     [Test]
-    public async Task ShakeHandsAsync_WithAClientThatLeaves_IsNoWarning()
+    public async Task Answer_ToAClientThatLeaves_IsNoWarning()
     {
-        _sockets.Client.Dispose();
+        await WaitUntilAcceptedAsync();
+        _client.Dispose();
 
-        Assert.That(await ShakeHandsAsync(), Is.Null);
-        Assert.That(
-            _logger.Entries.Select(message => message.Level),
-            Is.All.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
-        AssertNothingIsLeft();
+        LogEntry entry = await _logger.WaitForAsync(ClientLeft);
+        Assert.That(entry.Level, Is.EqualTo(Microsoft.Extensions.Logging.LogLevel.Debug));
+        _leftOvers.AssertNone();
     }
 
     [Test]
-    public async Task ShakeHandsAsync_WithAClientThatLeavesAfterItsHello_MakesALinkThatEnds()
+    public void Answer_ToAClientThatLeavesAfterItsHello_MakesALinkThatEnds()
     {
-        Hellos.Send(_sockets.Client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
-        _sockets.Client.Dispose();
+        Hellos.Send(_client, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+        _client.Dispose();
 
         // The answer goes to a closed socket, or to a socket buffer without a reader.
-        PeerLink? link = await ShakeHandsAsync();
-        if (link is not null)
+        Assert.That(
+            () => _linked.Task.IsCompleted || _logger.Entries.Any(entry => entry.Id is HandshakeBroken or ClientLeft),
+            Is.True.After(20_000, 5));
+        if (_linked.Task.IsCompleted)
         {
-            new RawPeer(link).Dispose();
+            new RawPeer(_linked.Task.Result).Dispose();
         }
 
-        AssertNothingIsLeft();
+        _leftOvers.AssertNone();
     }
 
     private static ConnectionSettings Settings(LogGuard? logger = null) => LinkPair.Settings(
         ConnectionPurpose.Calls, new PeerLimits(128 << 10, 256 << 10, 7, 1 << 10), logger);
 
-    private Task<PeerLink?> ShakeHandsAsync(ConnectionSettings? settings = null) =>
-        ServerHandshake.ShakeHandsAsync(_sockets.Server, settings ?? Settings(_logger), CancellationToken.None)
-            .Bounded();
+    private void ListenWith(ConnectionSettings settings)
+    {
+        var address = RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
+        _listener = Listener.Start(address, settings, _linked.SetResult);
+        _client?.Dispose();
+        _client = SocketPair.Connect(address.SocketPath);
+    }
+
+    // The first byte of a hello is taken only when the doorman has accepted the client.
+    private async Task WaitUntilAcceptedAsync()
+    {
+        using Socket other = SocketPair.Connect(Path.Combine(_directory.Combine("run"), "x.sock"));
+        Hellos.Send(other, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+        new RawPeer(await _linked.Task.Bounded()).Dispose();
+    }
 
     private Task<Handshake.ReceivedHello?> ReceiveAnswerAsync() =>
-        Handshake.ReceiveAsync(_sockets.Client, CancellationToken.None).Bounded();
+        Handshake.ReceiveAsync(_client, CancellationToken.None).Bounded();
 
     // The socket reports an error if the server has not read everything that the client sent.
     private async Task<bool> IsClosedAsync()
@@ -206,20 +257,13 @@ public class ServerHandshakeTests
         }
     }
 
-    private async Task AssertRefusedAsync(RefusalReason reason, string text, ConnectionSettings? settings = null)
+    private async Task AssertRefusedAsync(RefusalReason reason, string text)
     {
-        Assert.That(await ShakeHandsAsync(settings), Is.Null);
         using Handshake.ReceivedHello? refusal = await ReceiveAnswerAsync();
         Assert.That(refusal!.Hello.Type, Is.EqualTo(HelloType.Refusal));
         Assert.That(refusal.Hello.RefusalReason, Is.EqualTo(reason));
         Assert.That(refusal.Hello.RefusalText, Does.Contain(text));
         Assert.That(await IsClosedAsync(), "The socket is closed.");
-        AssertNothingIsLeft();
-    }
-
-    private void AssertNothingIsLeft()
-    {
-        Assert.That(ProcessResources.CountDescriptors("memfd:"), Is.EqualTo(_descriptorsBefore));
-        Assert.That(ProcessResources.CountSegmentMappings(), Is.EqualTo(_mappingsBefore));
+        _leftOvers.AssertNone();
     }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Scheduling;
@@ -5,6 +6,8 @@ namespace RpcOverShm.Tests.Scheduling;
 public class WatchdogTests
 {
     private const string ThreadName = "RpcOverShm watchdog";
+
+    private static readonly TimeSpan s_period = TimeSpan.FromMilliseconds(1);
 
     [Test]
     public async Task Watch_OfALook_CallsItUntilItIsDone()
@@ -28,6 +31,36 @@ public class WatchdogTests
         await SeveralPeriodsAsync();
 
         Assert.That(all.Select(watched => watched.Count), Is.EqualTo(Enumerable.Range(1, 10)));
+    }
+
+    // A thousand connections that begin to be watched must not make the checks of one come early: two early checks
+    // would take short user code for code that blocks.
+    [Test]
+    public async Task Watch_WhileOthersAreAddedAllTheTime_ChecksOnceAPeriodAtMost()
+    {
+        var times = new List<long>();
+        var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Watchdog.Watch(() =>
+        {
+            times.Add(Stopwatch.GetTimestamp());
+            if (times.Count < 30)
+            {
+                return times.Count % 3 == 0 ? WatchdogCheck.Later : WatchdogCheck.Soon;
+            }
+
+            ended.TrySetResult();
+            return WatchdogCheck.Done;
+        });
+
+        while (!ended.Task.IsCompleted)
+        {
+            Watchdog.Watch(() => WatchdogCheck.Done);
+            Thread.SpinWait(1000);
+        }
+
+        await ended.Task;
+        Assert.That(
+            times.Zip(times.Skip(1), Stopwatch.GetElapsedTime), Is.All.GreaterThanOrEqualTo(s_period));
     }
 
     [Test]

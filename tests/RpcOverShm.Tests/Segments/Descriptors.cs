@@ -11,7 +11,8 @@ internal static unsafe class Descriptors
     public const int SealSeal = 1;
     public const int SealShrink = 2;
     public const int SealGrow = 4;
-    public const int AllRequired = SealSeal | SealShrink | SealGrow;
+    public const int SealFutureWrite = 16;
+    public const int AllRequired = SealSeal | SealShrink | SealGrow | SealFutureWrite;
 
     /// <summary>Duplicates a descriptor of the same open file, as the peer receives it for a segment.</summary>
     public static SafeFileHandle Duplicate(SafeHandle descriptor)
@@ -22,18 +23,22 @@ internal static unsafe class Descriptors
             : throw new IOException(LinuxNative.LastErrorText());
     }
 
-    /// <summary>Creates a memory file of this size with these seals.</summary>
-    public static SafeFileHandle MemoryFile(long sizeBytes, int seals)
+    /// <summary>Creates a memory file of this size with these seals; all of it is allocated.</summary>
+    public static SafeFileHandle MemoryFile(long sizeBytes, int seals) => MemoryFile(sizeBytes, seals, sizeBytes);
+
+    /// <summary>Creates a memory file whose last bytes are a hole, unless all bytes are allocated.</summary>
+    public static SafeFileHandle MemoryFile(long sizeBytes, int seals, long allocatedBytes, uint flags = 0)
     {
         nint descriptor;
         fixed (byte* name = "test\0"u8)
         {
             descriptor = LinuxNative.MemfdCreate(
-                SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing);
+                SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing | flags);
         }
 
         var file = new SafeFileHandle(descriptor, ownsHandle: true);
         Assert.That(LinuxNative.FTruncate(file, sizeBytes), Is.Zero);
+        Assert.That(allocatedBytes == 0 || LinuxNative.FAllocate(file, 0, 0, allocatedBytes) == 0);
         Assert.That(LinuxNative.FCntl(file, LinuxNative.FAddSeals, seals), Is.Zero);
         return file;
     }

@@ -20,6 +20,18 @@ internal static partial class NativeCalls
     [LibraryImport("libc", EntryPoint = "pwrite", SetLastError = true)]
     public static partial nint WriteAt(SafeFileHandle descriptor, ReadOnlySpan<byte> bytes, nint count, long offset);
 
+    public const int MadvRemove = 9;
+    public const uint MfdHugetlb = 4;
+
+    [LibraryImport("libc", EntryPoint = "umask")]
+    public static partial uint SetUmask(uint mask);
+
+    [LibraryImport("libc", EntryPoint = "mkfifo", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int MakeFifo(string path, uint mode);
+
+    [LibraryImport("libc", EntryPoint = "link", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int MakeHardLink(string file, string name);
+
     [LibraryImport("libc", EntryPoint = "chown", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     public static partial int ChangeOwner(string path, uint user, uint group);
 }

@@ -103,10 +103,74 @@ public class SegmentMemoryTests
         AssertRefused(file, SizeBytes, "seals");
     }
 
+    // A peer that removes pages makes this process pay for them again when it reads.
+    [Test]
+    public void Seal_Afterwards_RefusesHolesThroughTheOwnersMapping()
+    {
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
+        nint address = SegmentMemory.MapWritable(file, SizeBytes);
+        SegmentMemory.Seal(file);
+
+        Assert.That(LinuxNative.MAdvise(address, 4096, NativeCalls.MadvRemove), Is.EqualTo(-1));
+        Assert.That(Marshal.GetLastPInvokeError(), Is.EqualTo(NativeCalls.ErrnoEPERM));
+        Assert.That(LinuxNative.FAllocate(file, NativeCalls.PunchHoleKeepSize, 0, 4096), Is.EqualTo(-1));
+        Assert.That(Marshal.GetLastPInvokeError(), Is.EqualTo(NativeCalls.ErrnoEPERM));
+        Assert.That(FileFacts.OfDescriptor(file).AllocatedBytes, Is.EqualTo(SizeBytes));
+        SegmentMemory.Unmap(address, SizeBytes);
+    }
+
+    [TestCase(0)]
+    [TestCase(4096)]
+    [TestCase(SizeBytes - 4096)]
+    public void CheckAndMapReadOnly_OfAFileWithHoles_IsRefused_AndStaysAsSmall(long allocated)
+    {
+        using SafeFileHandle file = Descriptors.MemoryFile(SizeBytes, Descriptors.AllRequired, allocated);
+
+        AssertRefused(file, SizeBytes, $"has holes: {allocated} of its {SizeBytes} bytes are allocated");
+        Assert.That(FileFacts.OfDescriptor(file).AllocatedBytes, Is.EqualTo(allocated));
+    }
+
+    [Test]
+    public void CheckAndMapReadOnly_OfAFileOfHugePages_IsRefused()
+    {
+        // Its pages come from a pool of the system; none is allocated here.
+        const long HugePage = 2 << 20;
+        using SafeFileHandle file = Descriptors.MemoryFile(
+            HugePage, Descriptors.AllRequired, allocatedBytes: 0, NativeCalls.MfdHugetlb);
+
+        AssertRefused(file, HugePage, "has holes: 0 of its 2097152 bytes");
+        AssertRefused(file, SizeBytes, "has 2097152 bytes; it announced 65536");
+    }
+
+    [TestCase("/", "not a memory file", Description = "A directory.")]
+    [TestCase("/dev/zero", "not a memory file", Description = "A device.")]
+    [TestCase("/proc/self/mem", "not a memory file", Description = "The memory of a process.")]
+    public void CheckAndMapReadOnly_OfAnOddFile_IsRefused(string path, string why)
+    {
+        using var file = new SafeFileHandle(LinuxNative.Open(path, LinuxNative.OCloexec, 0), ownsHandle: true);
+
+        AssertRefused(file, SizeBytes, why);
+    }
+
+    [Test]
+    public void Mappings_OfBothSides_AreNotDumped()
+    {
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
+        nint own = SegmentMemory.MapWritable(file, SizeBytes);
+        SegmentMemory.Seal(file);
+        nint peer = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
+
+        Assert.That(FlagsAt(own), Does.Contain("dd").And.Contain("dc"));
+        Assert.That(FlagsAt(peer), Does.Contain("dd").And.Contain("dc"));
+        SegmentMemory.Unmap(own, SizeBytes);
+        SegmentMemory.Unmap(peer, SizeBytes);
+    }
+
     [TestCase(0)]
     [TestCase(Descriptors.AllRequired & ~Descriptors.SealSeal)]
     [TestCase(Descriptors.AllRequired & ~Descriptors.SealShrink)]
     [TestCase(Descriptors.AllRequired & ~Descriptors.SealGrow)]
+    [TestCase(Descriptors.AllRequired & ~Descriptors.SealFutureWrite)]
     public void CheckAndMapReadOnly_WithoutARequiredSeal_SaysWhichThereAre(int seals)
     {
         using SafeFileHandle file = Descriptors.MemoryFile(SizeBytes, seals);
@@ -126,16 +190,22 @@ public class SegmentMemoryTests
     }
 
     [Test]
-    public void CheckAndMapReadOnly_WithoutTheSealAgainstWriters_IsTaken()
+    public void CheckAndMapReadOnly_WithoutTheSealAgainstWriters_IsTakenByAKernelThatLacksIt()
     {
-        // Kernels before 5.1 lack this seal: the owner cannot set it, and the protocol does not require it.
-        using SafeFileHandle file = Descriptors.MemoryFile(SizeBytes, Descriptors.AllRequired);
+        // Kernels before 5.1 lack this seal, so the owner cannot set it.
+        using SafeFileHandle file = Descriptors.MemoryFile(
+            SizeBytes, Descriptors.AllRequired & ~Descriptors.SealFutureWrite);
 
-        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
+        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, isFutureWriteRequired: false);
 
         Assert.That(Marshal.ReadInt64(address), Is.Zero);
         SegmentMemory.Unmap(address, SizeBytes);
     }
+
+    private static string[] FlagsAt(nint address) => File.ReadLines("/proc/self/smaps")
+        .SkipWhile(line => !line.StartsWith($"{address:x}-", StringComparison.Ordinal))
+        .First(line => line.StartsWith("VmFlags:", StringComparison.Ordinal))
+        .Split(' ', StringSplitOptions.RemoveEmptyEntries);
 
     private static SafeFileHandle SealedFile()
     {

@@ -41,6 +41,37 @@ public class FrameSenderTests
         Assert.That(_rig.Peer.Receive().Head, Is.EqualTo("two"u8.ToArray()));
     }
 
+    // The thread that brings the credit may hold the reader role, and nobody reads while it sends.
+    [Test]
+    public void AddCredit_ForALargeMessage_SendsAFewRecordsAndLeavesTheRestToTheSpaceWaiter()
+    {
+        using var rig = new SenderRig(window: 64 << 10, ring: 1 << 20);
+        RecordingCall call = rig.Start();
+        rig.SendUnawaited(call, BytePattern.Of(600_000));
+        Assert.That(ProcessResources.CountThreads("RpcOverShm space"), Is.Zero);
+
+        rig.AddCredit(call, 1 << 20);
+
+        Assert.That(ProcessResources.CountThreads("RpcOverShm space"), Is.EqualTo(1));
+        int received = 0;
+        while (received < 600_000)
+        {
+            received += rig.Peer.Receive().Body.Length;
+        }
+    }
+
+    [Test]
+    public void Send_OfALargeMessage_IsDoneByItsOwnThread()
+    {
+        using var rig = new SenderRig(ring: 1 << 20);
+        RecordingCall call = rig.Start();
+
+        rig.SendUnawaited(call, BytePattern.Of(600_000));
+
+        Assert.That(ProcessResources.CountThreads("RpcOverShm space"), Is.Zero);
+        Assert.That(rig.Peer.ReceiveAll().Sum(frame => frame.Body.Length), Is.EqualTo(600_000));
+    }
+
     [Test]
     public void Start_OfASmallCall_IsOneRecord()
     {

@@ -16,8 +16,10 @@ internal sealed class SenderRig : IDisposable
     {
         Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls);
         Peer = new RawPeer(Links.Server);
-        Sender = new FrameSender(Links.Client, new ReaderRole());
+        Sender = new FrameSender(Links.Client, Role);
     }
+
+    public ReaderRole Role { get; } = new();
 
     public LinkPair Links { get; }
 

@@ -29,7 +29,7 @@ public class RequestMessagesTests
         MaxReceiveMessageBytes = null,
         MaxSendMessageBytes = null,
         CallWindow = PeerLimits.SmallestCallWindow,
-        MaxCalls = 1,
+        Limits = ServedRig.Limits,
         MaxMetadataBytes = 0,
         HasDetailedErrors = false,
         AllowInPlaceParsing = false,
@@ -72,8 +72,12 @@ public class RequestMessagesTests
     }
 
     // The message is complete with its first frame, so the object needs nothing of its call but the encoding.
-    private static RequestMessages WithFirst() =>
-        new("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose, s_handler, s_settings, new ServerCall(null!));
+    private static RequestMessages WithFirst()
+    {
+        var messages = new RequestMessages(s_handler, s_settings, new ServerCall(null!), budget: null);
+        messages.AddFirst("first"u8, FrameFlags.HasMessage | FrameFlags.HalfClose);
+        return messages;
+    }
 
     private static byte[] ArrayOf(ReceivedMessage bytes) =>
         MemoryMarshal.TryGetArray(bytes.AsSequence().First, out ArraySegment<byte> array)

@@ -16,8 +16,9 @@ internal sealed class ServedRig : IDisposable
     private readonly LinkPair _links = new();
     private int _calls;
 
-    public ServedRig(uint maxCalls = PeerLimits.CallsPerConnection, string? encoding = null)
+    public ServedRig(ServerLimits? limits = null, string? encoding = null)
     {
+        ServerLimits bounds = limits ?? Limits;
         ServerServiceDefinition service = ServerServiceDefinition.CreateBuilder()
             .AddMethod(MethodOf(MethodType.Unary), (request, context) => Unary(request, context))
             .AddMethod(
@@ -25,10 +26,17 @@ internal sealed class ServedRig : IDisposable
                 (request, responses, context) => Stream(request, responses, context))
             .Build();
         Server = new ServerConnection(
-            _links.Server, number: 1, SettingsOf(service) with { MaxCalls = maxCalls, ResponseEncoding = encoding });
+            _links.Server,
+            number: 1,
+            SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding },
+            new CallPlaces(bounds));
         Server.Connection.Start();
         Peer = new RawPeer(_links.Client);
     }
+
+    /// <summary>Limits that no test reaches.</summary>
+    public static ServerLimits Limits { get; } =
+        new(PerConnection: 100, Calls: null, Queued: 100, 1 << 20, 1 << 20, TimeSpan.FromSeconds(30));
 
     public ServerConnection Server { get; }
 
@@ -46,7 +54,7 @@ internal sealed class ServedRig : IDisposable
         MaxReceiveMessageBytes = 1000,
         MaxSendMessageBytes = null,
         CallWindow = 64 << 10,
-        MaxCalls = 100,
+        Limits = Limits,
         MaxMetadataBytes = 1000,
         HasDetailedErrors = false,
         AllowInPlaceParsing = false,

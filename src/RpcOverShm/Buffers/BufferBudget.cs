@@ -1,0 +1,94 @@
+namespace RpcOverShm.Buffers;
+
+/// <summary>
+/// Counts the bytes that a peer makes this process keep, and has a limit for them. The budget of a connection is a part
+/// of the server's (<paramref name="whole"/>): what it counts, both count. Thread-safe.
+/// </summary>
+/// <param name="option">The name of the option that sets the limit.</param>
+/// <param name="limitBytes">The limit.</param>
+/// <param name="whole">The budget of the server; null if this is it.</param>
+internal sealed class BufferBudget(string option, long limitBytes, BufferBudget? whole = null)
+{
+    /// <summary>
+    /// The queued answers that a connection may always have, whatever the other connections of the server keep.
+    /// </summary>
+    public const long AnswerShareBytes = 1 << 20;
+
+    private long _usedBytes;
+    private long _answerBytes; // of the used bytes, those of queued answers
+
+    public string Option => option;
+
+    public long LimitBytes => limitBytes;
+
+    /// <summary>The bytes that are counted.</summary>
+    public long UsedBytes => Volatile.Read(ref _usedBytes);
+
+    /// <summary>The bytes of queued answers among them.</summary>
+    public long AnswerBytes => Volatile.Read(ref _answerBytes);
+
+    /// <summary>
+    /// Called after queued answers have gone and few enough are left for new calls to begin. Set before the first frame
+    /// is queued. It runs under the sender's gate, so it must not wait, send or run user code.
+    /// </summary>
+    public Action? OnAnswersSank { get; set; }
+
+    /// <summary>
+    /// Whether so many answers are queued that the connection must begin no more calls: half of its limit; or, while
+    /// the server keeps more than half of its own limit, <see cref="AnswerShareBytes"/>.
+    /// </summary>
+    public bool IsFullOfAnswers
+    {
+        get
+        {
+            long bytes = Volatile.Read(ref _answerBytes);
+            return bytes > limitBytes / 2
+                || (bytes > AnswerShareBytes && whole is not null && whole.UsedBytes > whole.LimitBytes / 2);
+        }
+    }
+
+    /// <summary>Counts bytes. Returns null, or the budget that they would exceed; then nothing is counted.</summary>
+    public BufferBudget? TryTake(long bytes)
+    {
+        if (Interlocked.Add(ref _usedBytes, bytes) > limitBytes)
+        {
+            Interlocked.Add(ref _usedBytes, -bytes);
+            return this;
+        }
+
+        if (whole?.TryTake(bytes) is { } full)
+        {
+            Interlocked.Add(ref _usedBytes, -bytes);
+            return full;
+        }
+
+        return null;
+    }
+
+    /// <summary>Stops counting bytes.</summary>
+    public void Give(long bytes) => Count(-bytes);
+
+    /// <summary>Counts a queued answer, beyond the limit if need be: its method has run already.</summary>
+    public void TakeAnswer(long bytes)
+    {
+        Count(bytes);
+        Interlocked.Add(ref _answerBytes, bytes);
+    }
+
+    /// <summary>Stops counting a queued answer.</summary>
+    public void GiveAnswer(long bytes)
+    {
+        Count(-bytes);
+        Interlocked.Add(ref _answerBytes, -bytes);
+        if (!IsFullOfAnswers)
+        {
+            OnAnswersSank?.Invoke();
+        }
+    }
+
+    private void Count(long bytes)
+    {
+        Interlocked.Add(ref _usedBytes, bytes);
+        whole?.Count(bytes);
+    }
+}

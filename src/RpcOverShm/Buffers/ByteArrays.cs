@@ -1,0 +1,87 @@
+using System.Buffers;
+using System.Numerics;
+
+namespace RpcOverShm.Buffers;
+
+/// <summary>
+/// The arrays of messages and frames. Those up to 64 KiB come from the shared pool of the process. It would keep larger
+/// ones by the gigabyte after a burst, so these come from a pool of this library, which keeps at most 64 MiB of free
+/// arrays; the garbage collector takes the others. Thread-safe.
+/// </summary>
+internal static class ByteArrays
+{
+    /// <summary>The maximum of free bytes that this pool keeps for reuse.</summary>
+    public const long MostKeptBytes = 64 << 20;
+
+    /// <summary>The size up to which arrays come from the shared pool; larger ones are large objects.</summary>
+    public const int SharedBytes = 64 << 10;
+
+    // Sizes are powers of two: 128 KiB is the first, 64 MiB the last. A larger array is never kept.
+    private const int SizeCount = 10;
+
+    // Taken for arrays only whose copy costs a hundred times as much.
+    private static readonly Lock s_lock = new();
+    private static readonly Stack<byte[]>[] s_free =
+        [.. Enumerable.Range(0, SizeCount).Select(_ => new Stack<byte[]>())];
+
+    private static long s_keptBytes;
+
+    /// <summary>The free bytes that this pool keeps.</summary>
+    public static long KeptBytes => Volatile.Read(ref s_keptBytes);
+
+    /// <summary>Returns an array of at least this size, with any content.</summary>
+    public static byte[] Rent(int size)
+    {
+        if (size <= SharedBytes)
+        {
+            return ArrayPool<byte>.Shared.Rent(size);
+        }
+
+        int index = IndexOf(size);
+        if (index >= SizeCount)
+        {
+            return GC.AllocateUninitializedArray<byte>(size);
+        }
+
+        lock (s_lock)
+        {
+            if (s_free[index].TryPop(out byte[]? free))
+            {
+                s_keptBytes -= free.Length;
+                return free;
+            }
+        }
+
+        return GC.AllocateUninitializedArray<byte>(SizeOf(index));
+    }
+
+    /// <summary>Takes back an array of <see cref="Rent"/>, once. It must not be used afterwards.</summary>
+    public static void Return(byte[] array)
+    {
+        if (array.Length <= SharedBytes)
+        {
+            ArrayPool<byte>.Shared.Return(array);
+            return;
+        }
+
+        // An array of another size would be too short for the next one that rents it.
+        int index = IndexOf(array.Length);
+        if (index >= SizeCount || array.Length != SizeOf(index))
+        {
+            return;
+        }
+
+        lock (s_lock)
+        {
+            if (s_keptBytes + array.Length <= MostKeptBytes)
+            {
+                s_keptBytes += array.Length;
+                s_free[index].Push(array);
+            }
+        }
+    }
+
+    private static int IndexOf(int size) => BitOperations.Log2((uint)(size - 1) / SharedBytes);
+
+    private static int SizeOf(int index) => (SharedBytes * 2) << index;
+}

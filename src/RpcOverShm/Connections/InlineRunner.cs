@@ -1,0 +1,101 @@
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Runs the pending user code of a connection's calls on the reading thread, or queues it to the thread pool, as the
+/// scheduling mode and the code's budget say. Used by the holder of the reader role only.
+/// </summary>
+internal sealed class InlineRunner(ReaderCoordinator coordinator)
+{
+    // The longest that an answer may wait for more answers before it is published.
+    private const long MostDeferredNanoseconds = 20_000;
+
+    // What a record without user code counts: sixteen of them make an answer wait for the longest time.
+    private const long NanosecondsPerRecord = MostDeferredNanoseconds / 16;
+
+    private readonly RingReader _ring = coordinator.Ring;
+    private readonly ReaderRole _role = coordinator.Role;
+    private long _deferredNanoseconds; // typical time of the user code that ran since a publish was deferred
+
+    /// <summary>Runs or queues the pending user code of a call. Returns false if the role was lost meanwhile.</summary>
+    public bool RunOrQueue(InlineThread me, ConnectionCall call)
+    {
+        if (coordinator.IsInline(call.Budget))
+        {
+            return RunInline(me, call);
+        }
+
+        call.MessagesDue = 0;
+        call.QueueUserCode();
+        return true;
+    }
+
+    /// <summary>Runs a call's pending user code inline, without locks. Returns false if the role was lost.</summary>
+    private bool RunInline(InlineThread me, ConnectionCall call)
+    {
+        int messages = Math.Max(call.MessagesDue, 1);
+        call.MessagesDue = 0;
+        InlineBudget budget = call.Budget;
+        PublishIfDueBefore(budget.TypicalNanoseconds * messages, me);
+        coordinator.SetRunning(budget, me);
+
+        // Mostly asked for before the role's word changes: the wait for the watchdog's lock is not the user code's
+        // fault. Asked again afterwards, because the watchdog may have stopped in between.
+        coordinator.EnsureWatched();
+        _role.EnterUserCode(ref me.Token);
+        coordinator.EnsureWatched();
+        long begun = budget.Begin();
+        me.IsInUserCode = true;
+        try
+        {
+            call.RunUserCode();
+        }
+        catch (Exception exception)
+        {
+            // Tasks store their exceptions. This one comes from a user's synchronization context or task scheduler.
+            coordinator.Link.LogUserCodeFailed(exception);
+        }
+
+        me.IsInUserCode = false;
+        AmbientContext.RestoreClean();
+        if (!_role.TryReturn(ref me.Token))
+        {
+            return false;
+        }
+
+        // More records of the same call wait only for that call's own code, so they do not count as waiting.
+        budget.End(begun, messages, _ring.HasData && !_ring.IsNextOf(call.Id.Value));
+        return true;
+    }
+
+    /// <summary>
+    /// Publishes deferred answers that have waited for many records without user code, such as the parts of a large
+    /// message or credit.
+    /// </summary>
+    public void OnRecordWithoutCode()
+    {
+        if (coordinator.HasDeferred && (_deferredNanoseconds += NanosecondsPerRecord) > MostDeferredNanoseconds)
+        {
+            coordinator.FlushDeferred();
+            _deferredNanoseconds = 0;
+        }
+    }
+
+    /// <summary>
+    /// Publishes deferred answers before user code of this typical duration would keep them for too long. A clock would
+    /// cost more than such a run; the watchdog bounds a run that takes much longer than its kind does.
+    /// </summary>
+    private void PublishIfDueBefore(long nanoseconds, InlineThread me)
+    {
+        _deferredNanoseconds = coordinator.HasDeferred ? _deferredNanoseconds + nanoseconds : nanoseconds;
+        me.MayDefer = nanoseconds <= MostDeferredNanoseconds;
+        if (_deferredNanoseconds > MostDeferredNanoseconds)
+        {
+            coordinator.FlushDeferred();
+            _deferredNanoseconds = nanoseconds;
+        }
+    }
+}

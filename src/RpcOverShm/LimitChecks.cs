@@ -1,0 +1,83 @@
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm;
+
+/// <summary>Checks the limits of a server's calls; error messages name the options and the allowed values.</summary>
+internal static class LimitChecks
+{
+    // Without MaxBufferSize, the share of the memory that is available to the process.
+    private const int ShareOfMemory = 4;
+
+    /// <exception cref="ArgumentException">A limit is not allowed, or contradicts another one.</exception>
+    public static ServerLimits Of(ShmServerOptions options)
+    {
+        AtLeast(1, options.MaxConcurrentCallsPerConnection, nameof(options.MaxConcurrentCallsPerConnection));
+        AtLeast(1, options.MaxConcurrentCalls ?? 1, nameof(options.MaxConcurrentCalls));
+        AtLeast(0, options.MaxQueuedCalls, nameof(options.MaxQueuedCalls));
+        AtLeast(1, options.MaxConnectionBufferSize ?? 1, nameof(options.MaxConnectionBufferSize));
+        AtLeast(1, options.MaxBufferSize ?? 1, nameof(options.MaxBufferSize));
+        TimerTime(options.RequestHeadTimeout, nameof(options.RequestHeadTimeout));
+        if (options.MaxReceiveMessageSize > options.MaxConnectionBufferSize)
+        {
+            throw new ArgumentException(
+                $"{nameof(options.MaxConnectionBufferSize)} is {options.MaxConnectionBufferSize} bytes and must be at "
+                + $"least {nameof(options.MaxReceiveMessageSize)}, {options.MaxReceiveMessageSize}: "
+                + "otherwise a message of the allowed size is refused.");
+        }
+
+        if (options.MaxReceiveMessageSize > options.MaxBufferSize)
+        {
+            throw new ArgumentException(
+                $"{nameof(options.MaxBufferSize)} is {options.MaxBufferSize} bytes and must be at least "
+                + $"{nameof(options.MaxReceiveMessageSize)}, {options.MaxReceiveMessageSize}: "
+                + "otherwise a message of the allowed size is refused.");
+        }
+
+        if (options.MaxBufferSize < options.MaxConnectionBufferSize)
+        {
+            throw new ArgumentException(
+                $"{nameof(options.MaxBufferSize)} is {options.MaxBufferSize} bytes and must be at least "
+                + $"{nameof(options.MaxConnectionBufferSize)}, {options.MaxConnectionBufferSize}, the share of one "
+                + "connection.");
+        }
+
+        return new ServerLimits(
+            options.MaxConcurrentCallsPerConnection,
+            options.MaxConcurrentCalls,
+            options.MaxQueuedCalls,
+            options.MaxConnectionBufferSize ?? ConnectionBytes(options),
+            options.MaxBufferSize ?? ServerBytes(options),
+            options.RequestHeadTimeout);
+    }
+
+    private static long ConnectionBytes(ShmServerOptions options) => options.MaxReceiveMessageSize is { } message
+        ? Math.Min(Math.Max(ShmDefaults.MaxConnectionBufferSize, message), options.MaxBufferSize ?? long.MaxValue)
+        : long.MaxValue;
+
+    private static long ServerBytes(ShmServerOptions options)
+    {
+        long connection = options.MaxConnectionBufferSize ?? options.MaxReceiveMessageSize ?? 0;
+        return Math.Max(connection, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / ShareOfMemory);
+    }
+
+    /// <summary>Returns the calls that the server takes at a time from one client: running and waiting.</summary>
+    public static uint CallsAtATime(ServerLimits limits) =>
+        (uint)Math.Min(PeerLimits.CallsPerConnection, (long)limits.PerConnection + limits.Queued);
+
+    private static void TimerTime(TimeSpan time, string name)
+    {
+        if (time <= TimeSpan.Zero || time.TotalMilliseconds > int.MaxValue)
+        {
+            throw new ArgumentOutOfRangeException(name, time, "The time is above zero and below 24 days.");
+        }
+    }
+
+    private static void AtLeast(long least, long value, string name)
+    {
+        if (value < least)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} is {least} or more.");
+        }
+    }
+}

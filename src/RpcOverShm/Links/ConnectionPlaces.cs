@@ -1,0 +1,149 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// Counts the connections of one listener, in all and for each client process, against the options and against what the
+/// system allows. A connection keeps its place until its memory is unmapped. Thread-safe.
+/// </summary>
+internal sealed class ConnectionPlaces
+{
+    /// <summary>
+    /// The descriptors that stay free besides those in <see cref="ReservedPerConnection"/>. Without a free one the
+    /// runtime ends the process when a thread starts, and cannot load an assembly.
+    /// </summary>
+    public const int ReservedDescriptors = 64;
+
+    /// <summary>
+    /// The descriptors that stay free for each connection: each new thread holds two (a pipe) for a moment while it
+    /// starts, and a connection may start one at any time.
+    /// </summary>
+    public const int ReservedPerConnection = 2;
+
+    // Two segments, and three threads with a stack and its guard page each.
+    private const int MappingsPerConnection = 8;
+
+    // Half of the mappings are left to the rest of the process.
+    private const int ShareOfMappings = 2;
+
+    private const string MaxMappingsPath = "/proc/sys/vm/max_map_count";
+    private const long DefaultMaxMappings = 65530;
+
+    private readonly DoorLimits _limits;
+    private readonly long _most;
+    private readonly string _nameOfMost;
+    private readonly Func<long> _maxDescriptors;
+    private readonly Lock _gate = new();
+    private readonly Dictionary<int, int> _byProcess = [];
+    private int _count;
+
+    public ConnectionPlaces(DoorLimits limits)
+        : this(limits, ReadMaxMappings(), SocketCalls.MaxDescriptors)
+    {
+    }
+
+    /// <summary>Creates places for a system with these limits, for tests.</summary>
+    public ConnectionPlaces(DoorLimits limits, long maxMappings, Func<long> maxDescriptors)
+    {
+        long most = Math.Max(1, maxMappings / ShareOfMappings / MappingsPerConnection);
+        bool isOption = limits.MaxConnections <= most;
+        _limits = limits;
+        _most = isOption ? limits.MaxConnections!.Value : most;
+        _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 16";
+        _maxDescriptors = maxDescriptors;
+    }
+
+    /// <summary>The connections that have a place.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _count;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Takes a place. Returns null on success, else the limit that is reached. The holder of a place calls
+    /// <see cref="GiveBack"/> once.
+    /// </summary>
+    public ReachedLimit? TryTake(int processId)
+    {
+        lock (_gate)
+        {
+            int own = _byProcess.GetValueOrDefault(processId);
+            if (_count >= _most)
+            {
+                return new ReachedLimit(_nameOfMost, _most, $"there are {_count} connections");
+            }
+
+            if (own >= _limits.MaxConnectionsPerProcess)
+            {
+                return new ReachedLimit(
+                    nameof(DoorLimits.MaxConnectionsPerProcess),
+                    _limits.MaxConnectionsPerProcess.Value,
+                    $"process {processId} has {own} connections");
+            }
+
+            _byProcess[processId] = own + 1;
+            _count++;
+            return null;
+        }
+    }
+
+    public void GiveBack(int processId)
+    {
+        lock (_gate)
+        {
+            ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, processId);
+            if (--own == 0)
+            {
+                _byProcess.Remove(processId);
+            }
+
+            _count--;
+        }
+    }
+
+    /// <summary>
+    /// Returns the limit that is reached if too few descriptors are free beyond this accepted socket; else null.
+    /// </summary>
+    public ReachedLimit? CheckDescriptors(Socket accepted)
+    {
+        long all = _maxDescriptors();
+        long most = all - ReservedDescriptors - ((long)Count * ReservedPerConnection);
+        int number = SocketCalls.NumberOf(accepted);
+        return number < most
+            ? null
+            : new ReachedLimit(
+                "RLIMIT_NOFILE",
+                all,
+                $"the server process has {number} descriptors open, and the others are kept for its own use");
+    }
+
+    private static long ReadMaxMappings()
+    {
+        try
+        {
+            return long.TryParse(File.ReadAllText(MaxMappingsPath), CultureInfo.InvariantCulture, out long read)
+                ? read
+                : DefaultMaxMappings;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return DefaultMaxMappings;
+        }
+    }
+}
+
+/// <summary>A limit that refuses a client: its name and value, and the facts, as a part of a sentence.</summary>
+internal sealed record ReachedLimit(string Option, long Limit, string Facts)
+{
+    /// <summary>The text of the refusal.</summary>
+    public override string ToString() => $"The server takes no more clients: {Facts} ({Option} = {Limit}).";
+}

@@ -1,0 +1,103 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// The socket file of a server. At every moment its permissions are at most those that its policy needs: it is created
+/// for the owner alone, and then opened to the others. Only the file that the server has made is removed.
+/// </summary>
+internal sealed class SocketFile : IDisposable
+{
+    private const uint OwnerReadWrite = 0x180; // 0600
+    private const uint PermissionBits = 0x1FF; // 0777
+
+    private readonly string _path;
+    private readonly PinnedFile _file;
+    private readonly FileFacts _facts;
+
+    private SocketFile(string path, PinnedFile file)
+    {
+        _path = path;
+        _file = file;
+        _facts = file.Facts;
+    }
+
+    /// <summary>Whether the path still names this file.</summary>
+    /// <exception cref="IOException">The directory may not be searched.</exception>
+    public bool IsInPlace => FileFacts.OfPath(_path) is { } found && found.IsSameFileAs(_facts);
+
+    /// <summary>
+    /// Prepares the directory of an address: creates the runtime directory of a name if it is missing, and checks the
+    /// permissions. The directory of a path is checked only if other users are let in.
+    /// </summary>
+    /// <exception cref="IOException">The directory cannot be created, or its permissions are wrong.</exception>
+    [SupportedOSPlatform("linux")]
+    public static void PrepareDirectory(RendezvousAddress address, AccessPolicy access)
+    {
+        string directory = Path.GetDirectoryName(address.SocketPath)!;
+        if (address.IsInRuntimeDirectory)
+        {
+            RuntimeDirectory.Ensure(directory, access);
+        }
+        else if (access.IsShared)
+        {
+            RuntimeDirectory.CheckHolder(directory, "of a socket that other users share");
+        }
+    }
+
+    /// <summary>
+    /// Limits a socket that is not bound yet. The kernel gives the file of a socket the socket's own permissions, so
+    /// there is no moment between the creation of the file and a change of its permissions.
+    /// </summary>
+    /// <exception cref="IOException">The system refused it.</exception>
+    public static void Restrict(Socket socket)
+    {
+        if (LinuxNative.FChMod(socket.SafeHandle, OwnerReadWrite) != 0)
+        {
+            throw new IOException($"Cannot restrict the socket to its owner: {LinuxNative.LastErrorText()}.");
+        }
+    }
+
+    /// <summary>Takes the file of a socket that was restricted and bound, and opens it to others as needed.</summary>
+    /// <exception cref="IOException">
+    /// The file at the path is not the one that was made, or its permissions cannot be changed.
+    /// </exception>
+    public static SocketFile Take(string path, AccessPolicy access)
+    {
+        PinnedFile file = PinnedFile.Open(path);
+        try
+        {
+            FileFacts made = file.Facts;
+            if (!made.IsSocket
+                || made.UserId != LinuxNative.GetEffectiveUserId()
+                || (made.Mode & PermissionBits & ~OwnerReadWrite) != 0)
+            {
+                throw new IOException(
+                    $"'{path}' is not the socket that was made there a moment ago: it belongs to user {made.UserId} "
+                    + $"and has mode {made.ModeText}. Another program changes this directory.");
+            }
+
+            if (access.Group is { } group)
+            {
+                file.SetGroup(group);
+            }
+
+            file.SetMode(access.SocketMode);
+            return new SocketFile(path, file);
+        }
+        catch
+        {
+            file.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Removes the file. A file that has taken its place stays.</summary>
+    public void Dispose()
+    {
+        RuntimeDirectory.Remove(_path, _facts);
+        _file.Dispose();
+    }
+}

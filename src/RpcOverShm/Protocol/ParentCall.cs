@@ -1,0 +1,24 @@
+using RpcOverShm.Buffers;
+
+namespace RpcOverShm.Protocol;
+
+/// <summary>
+/// The name of a running call: a nested call tells it to a server in the same process, so that it can take the place of
+/// the call whose method made it.
+/// </summary>
+/// <param name="ConnectionId">The id of the connection on which the running call came.</param>
+/// <param name="Call">The id of the running call on that connection.</param>
+internal sealed record ParentCall(Guid ConnectionId, CallId Call)
+{
+    private const int GuidBytes = 16;
+
+    public void Encode(PooledBufferWriter to)
+    {
+        ConnectionId.TryWriteBytes(to.Append(GuidBytes));
+        to.WriteUInt32(Call.Value);
+    }
+
+    /// <exception cref="ProtocolException">The head ends too early.</exception>
+    public static ParentCall Decode(ref WireReader from) =>
+        new(new Guid(from.ReadBytes(GuidBytes)), new CallId(from.ReadUInt32()));
+}

@@ -1,0 +1,180 @@
+using System.Diagnostics;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Segments;
+
+/// <summary>
+/// Closes what a peer has passed, and the sockets that may hold such descriptors unread, on threads of its own that
+/// nobody waits for. Such a close may take as long as the peer likes: that of a TCP socket waits for SO_LINGER, that of
+/// a file on FUSE for the peer's answer. Any thread may use it.
+/// </summary>
+internal sealed class ForeignHandles
+{
+    /// <summary>The maximum number of closes at a time. Each one that hangs keeps a thread.</summary>
+    public const int MaxThreads = 8;
+
+    /// <summary>The number of handles that wait for a thread, from which on listeners accept no more clients.</summary>
+    public const int MaxWaiting = 1024;
+
+    private const int StackBytes = 128 << 10;
+
+    // A close that takes longer gets a second thread beside it.
+    private static readonly TimeSpan s_stuckAfter = TimeSpan.FromMilliseconds(20);
+    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+
+    private readonly object _gate = new();
+    private readonly Queue<IDisposable> _waiting = new();
+    private int _threads;      // all
+    private int _closing;      // those with a handle
+    private long _lastTakenAt; // timestamp
+
+    /// <summary>The one of this process.</summary>
+    public static ForeignHandles Shared { get; } = new();
+
+    /// <summary>Whether so many handles wait that the process takes no more from its peers.</summary>
+    public bool IsFull => Waiting >= MaxWaiting;
+
+    /// <summary>The number of handles that no thread has taken yet.</summary>
+    public int Waiting
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _waiting.Count;
+            }
+        }
+    }
+
+    /// <summary>The number of closes that are in progress.</summary>
+    public int Closing
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _closing;
+            }
+        }
+    }
+
+    /// <summary>Closes a descriptor that a peer has passed. Returns at once.</summary>
+    public void Close(SafeHandle handle) => Add(handle);
+
+    /// <summary>
+    /// Closes a socket. Returns at once; the peer sees the end at once, and operations in progress on the socket end.
+    /// </summary>
+    public void Close(Socket socket)
+    {
+        SocketCalls.ShutDown(socket);
+        Add(socket);
+    }
+
+    private void Add(IDisposable handle)
+    {
+        lock (_gate)
+        {
+            _waiting.Enqueue(handle);
+            StartIfNoneIsFree();
+            Monitor.Pulse(_gate);
+        }
+    }
+
+    private void Run()
+    {
+        bool hasClosed = false;
+        while (Take(hasClosed) is { } handle)
+        {
+            Release(handle);
+            hasClosed = true;
+            lock (_gate)
+            {
+                _closing--;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Returns the next handle; null if the thread ends. A thread that has just closed one takes the next. A thread
+    /// that comes from waiting leaves the next to a busy one, unless that one is stuck.
+    /// </summary>
+    private IDisposable? Take(bool hasClosed)
+    {
+        lock (_gate)
+        {
+            while (true)
+            {
+                if (_waiting.Count == 0)
+                {
+                    hasClosed = false;
+                    if (!Monitor.Wait(_gate, s_linger) && _waiting.Count == 0)
+                    {
+                        _threads--;
+                        return null;
+                    }
+
+                    continue;
+                }
+
+                TimeSpan patience = s_stuckAfter - Stopwatch.GetElapsedTime(_lastTakenAt);
+                if (hasClosed || _closing == 0 || patience <= TimeSpan.Zero)
+                {
+                    break;
+                }
+
+                Monitor.Wait(_gate, (int)patience.TotalMilliseconds + 1);
+            }
+
+            _closing++;
+            _lastTakenAt = Stopwatch.GetTimestamp();
+            IDisposable handle = _waiting.Dequeue();
+            if (_waiting.Count > 0)
+            {
+                StartIfNoneIsFree();
+            }
+
+            return handle;
+        }
+    }
+
+    // Under the gate.
+    private void StartIfNoneIsFree()
+    {
+        if (_threads > _closing || _threads == MaxThreads)
+        {
+            return;
+        }
+
+        _threads++;
+        try
+        {
+            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm closing" }.UnsafeStart();
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        {
+            // The pool's threads exist already; without one of its own, a handle would never be closed.
+            ThreadPool.UnsafeQueueUserWorkItem(static self => self.Run(), this, preferLocal: false);
+        }
+    }
+
+    // If another thread uses a socket at this moment, the close happens on that one. So a second descriptor of the
+    // socket is closed here last.
+    private static void Release(IDisposable handle)
+    {
+        int last = handle is Socket socket ? SocketCalls.Duplicate(socket) : -1;
+        try
+        {
+            handle.Dispose();
+        }
+        catch (Exception exception) when (exception is IOException or SocketException)
+        {
+            // Nobody is left to tell.
+        }
+
+        if (last >= 0)
+        {
+            _ = LinuxNative.Close(last);
+        }
+    }
+}

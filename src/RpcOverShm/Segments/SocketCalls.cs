@@ -1,0 +1,150 @@
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
+namespace RpcOverShm.Segments;
+
+/// <summary>
+/// The calls on sockets for which .NET has no API that neither waits nor throws: waiting for several sockets on one
+/// thread, accepting and ending. The class has no state.
+/// </summary>
+internal static unsafe class SocketCalls
+{
+    private const short PollIn = 1;
+    private const int SocketNonblockCloexec = 0x800 | 0x80000;
+    private const int ShutBoth = 2;
+    private const int LimitOfDescriptors = 7;
+    private const int SolSocket = 1;
+    private const int SoPassrights = 83;
+
+    private static int s_lacksPassrights;
+
+    /// <summary>Returns an entry of a list for <see cref="Wait"/>; null stands for no socket.</summary>
+    public static LinuxNative.PollEntry EntryOf(Socket? socket) => new()
+    {
+        Descriptor = socket is null ? -1 : NumberOf(socket),
+        Events = PollIn,
+    };
+
+    /// <summary>
+    /// Waits until a socket of the list is readable or at its end, or for the timeout; -1 for no timeout. The caller
+    /// keeps the sockets open.
+    /// </summary>
+    public static void Wait(Span<LinuxNative.PollEntry> entries, int timeoutMilliseconds)
+    {
+        fixed (LinuxNative.PollEntry* first = entries)
+        {
+            // A signal ends the wait early, with no socket marked.
+            if (LinuxNative.Poll(first, (nuint)entries.Length, timeoutMilliseconds) < 0)
+            {
+                foreach (ref LinuxNative.PollEntry entry in entries)
+                {
+                    entry.Received = 0;
+                }
+            }
+        }
+    }
+
+    /// <summary>
+    /// Binds a Unix socket to a path. A socket that .NET has bound deletes whatever is at its path when it is disposed,
+    /// perhaps the socket of the next server.
+    /// </summary>
+    /// <exception cref="IOException">The system refused it.</exception>
+    public static void Bind(Socket socket, string path)
+    {
+        // struct sockaddr_un: the family, then the path with a terminating zero.
+        byte[] address = [(byte)AddressFamily.Unix, 0, .. Encoding.UTF8.GetBytes(path), 0];
+        fixed (byte* first = address)
+        {
+            if (LinuxNative.Bind(socket.SafeHandle, first, (uint)address.Length) != 0)
+            {
+                throw new IOException($"Cannot bind '{path}': {LinuxNative.LastErrorText()}.");
+            }
+        }
+    }
+
+    /// <summary>Lets a bound socket listen.</summary>
+    /// <exception cref="IOException">The system refused it.</exception>
+    public static void Listen(Socket socket, int backlog)
+    {
+        if (LinuxNative.Listen(socket.SafeHandle, backlog) != 0)
+        {
+            throw new IOException($"Cannot listen: {LinuxNative.LastErrorText()}.");
+        }
+    }
+
+    /// <summary>
+    /// Accepts a client without waiting. Returns null if none waits or the call failed; then
+    /// <paramref name="errno"/> is the reason.
+    /// </summary>
+    public static Socket? TryAccept(Socket listening, out int errno)
+    {
+        int descriptor = LinuxNative.Accept4(listening.SafeHandle, 0, 0, SocketNonblockCloexec);
+        errno = descriptor < 0 ? Marshal.GetLastPInvokeError() : 0;
+        return descriptor < 0 ? null : new Socket(new SafeSocketHandle(descriptor, ownsHandle: true));
+    }
+
+    /// <summary>Opens a descriptor that can be given up when no other is free; null if none is.</summary>
+    public static SafeFileHandle? TryOpenSpare()
+    {
+        int descriptor = LinuxNative.Open("/dev/null", LinuxNative.OCloexec, 0);
+        return descriptor < 0 ? null : new SafeFileHandle(descriptor, ownsHandle: true);
+    }
+
+    /// <summary>Ends both directions: the peer sees the end, and a wait of this process for the socket ends.</summary>
+    public static void ShutDown(Socket socket)
+    {
+        try
+        {
+            _ = LinuxNative.Shutdown(socket.SafeHandle, ShutBoth);
+        }
+        catch (ObjectDisposedException)
+        {
+            // It is closed already.
+        }
+    }
+
+    /// <summary>Returns a second descriptor of the socket, which the caller closes; -1 if none is free.</summary>
+    public static int Duplicate(Socket socket)
+    {
+        try
+        {
+            return LinuxNative.FCntl(socket.SafeHandle, LinuxNative.FDuplicateCloexec, 0);
+        }
+        catch (ObjectDisposedException)
+        {
+            return -1;
+        }
+    }
+
+    /// <summary>Returns the number of the socket's descriptor. The kernel gives the lowest free one.</summary>
+    public static int NumberOf(Socket socket) => (int)socket.SafeHandle.DangerousGetHandle();
+
+    /// <summary>
+    /// Lets the kernel refuse further descriptors to this socket at their sender (SO_PASSRIGHTS, Linux 6.16). An older
+    /// kernel passes them on.
+    /// </summary>
+    public static void RefuseDescriptors(Socket socket)
+    {
+        if (Volatile.Read(ref s_lacksPassrights) != 0)
+        {
+            return;
+        }
+
+        int no = 0;
+        if (LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoPassrights, &no, sizeof(int)) != 0)
+        {
+            Volatile.Write(ref s_lacksPassrights, 1);
+        }
+    }
+
+    /// <summary>Returns how many descriptors this process may have open (RLIMIT_NOFILE).</summary>
+    public static long MaxDescriptors()
+    {
+        LinuxNative.ResourceLimit limit;
+        return LinuxNative.GetResourceLimit(LimitOfDescriptors, &limit) == 0
+            ? (long)Math.Min(limit.Current, int.MaxValue)
+            : int.MaxValue;
+    }
+}

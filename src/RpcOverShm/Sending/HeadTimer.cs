@@ -1,0 +1,97 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.Sending;
+
+/// <summary>
+/// The time limit of the incomplete heads of one connection: one timer for all, scheduled only while there is such a
+/// head. A head that is late ends its call. The holder of the reader role adds; the timer fires on the thread pool.
+/// </summary>
+internal sealed class HeadTimer(TimeSpan limit) : IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly LinkedList<(ConnectionCall Call, HeadAssembly Head, long Since)> _heads = new();
+    private Timer? _timer;
+    private bool _isDisposed;
+
+    /// <summary>Starts the time of a head whose first part has come.</summary>
+    public void Add(ConnectionCall call, HeadAssembly head)
+    {
+        lock (_gate)
+        {
+            LinkedListNode<(ConnectionCall, HeadAssembly, long)> place =
+                _heads.AddLast((call, head, Stopwatch.GetTimestamp()));
+            head.OnFreed = () => Remove(place);
+            if (_heads.Count == 1)
+            {
+                Schedule(limit);
+            }
+        }
+    }
+
+    /// <summary>Stops the timer, with the connection.</summary>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _isDisposed = true;
+            _heads.Clear();
+            _timer?.Dispose();
+        }
+    }
+
+    private void OnTimer()
+    {
+        var late = new List<(ConnectionCall Call, HeadAssembly Head, long)>();
+        lock (_gate)
+        {
+            while (_heads.First is { } first)
+            {
+                TimeSpan left = limit - Stopwatch.GetElapsedTime(first.Value.Since);
+                if (left > TimeSpan.Zero)
+                {
+                    Schedule(left);
+                    break;
+                }
+
+                _heads.RemoveFirst();
+                late.Add(first.Value);
+            }
+        }
+
+        // Outside the gate: a head takes it to leave the list.
+        foreach ((ConnectionCall call, HeadAssembly head, _) in late)
+        {
+            if (head.Drop())
+            {
+                call.OnHeadLate(limit);
+            }
+        }
+    }
+
+    private void Remove(LinkedListNode<(ConnectionCall, HeadAssembly, long)> place)
+    {
+        lock (_gate)
+        {
+            place.List?.Remove(place);
+        }
+    }
+
+    // Under the gate. A timer truncates to whole milliseconds, which would fire early.
+    private void Schedule(TimeSpan time)
+    {
+        if (!_isDisposed)
+        {
+            _timer ??= CreateTimer();
+            _timer.Change((long)Math.Ceiling(time.TotalMilliseconds), Timeout.Infinite);
+        }
+    }
+
+    // The timer belongs to the connection, so the ExecutionContext of the reading thread must not flow into it.
+    private Timer CreateTimer()
+    {
+        using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
+        {
+            return new Timer(static timer => ((HeadTimer)timer!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The places of all running calls of a server, if there is a limit for them, and the calls that wait for one, in their
+/// order over all connections. It also knows the running calls in whose place a nested call may run. Thread-safe.
+/// Calls take its lock only if the limit is set, or if they are nested or may have nested calls.
+/// </summary>
+internal sealed class CallPlaces(ServerLimits limits)
+{
+    private readonly Lock _lock = new();
+    private readonly LinkedList<CallTurn> _waiting = new();
+    private readonly Dictionary<ParentCall, CallTurn> _named = [];
+    private int _running;
+    private int _waitingNested; // waiting calls that name a parent
+
+    public ServerLimits Limits => limits;
+
+    /// <summary>The bytes that all clients make the server keep.</summary>
+    public BufferBudget Budget { get; } = new(ServerLimits.BytesOption, limits.Bytes);
+
+    /// <summary>Whether the server has no limit for the calls of all connections.</summary>
+    public bool IsUnlimited => limits.Calls is null;
+
+    /// <summary>Whether half of the places are taken, so that nested calls may soon have to wait.</summary>
+    public bool IsNear => limits.Calls is { } most && Volatile.Read(ref _running) * 2L >= most;
+
+    /// <summary>Takes a place, or the parent's. Returns whether the call may begin.</summary>
+    public bool TryTake(CallTurn turn)
+    {
+        if (IsUnlimited)
+        {
+            return true;
+        }
+
+        lock (_lock)
+        {
+            return TryTakeLocked(turn);
+        }
+    }
+
+    /// <summary>Takes a place, or the parent's, or queues the call. Returns whether the call may begin.</summary>
+    public bool TryTakeOrWait(CallTurn turn)
+    {
+        if (IsUnlimited)
+        {
+            return true;
+        }
+
+        lock (_lock)
+        {
+            if (TryTakeLocked(turn))
+            {
+                return true;
+            }
+
+            if (_waiting.Count == 0)
+            {
+                LimitEvents.Reached(
+                    turn.Call.Settings.Logger,
+                    ServerLimits.CallsOption,
+                    limits.Calls!.Value,
+                    $"calls wait for their turn, the first of {turn.Call.Owner.PeerName}.");
+            }
+
+            _waiting.AddLast(turn.Node);
+            _waitingNested += turn.Parent is null ? 0 : 1;
+            return false;
+        }
+    }
+
+    /// <summary>Makes a running call known, so that a nested call can take its place.</summary>
+    public void AddName(CallTurn turn, ParentCall name)
+    {
+        lock (_lock)
+        {
+            turn.Name = name;
+            _named[name] = turn;
+        }
+    }
+
+    /// <summary>Lets a nested call run in its parent's place, one at a time. Returns whether it may begin.</summary>
+    public bool TryNest(CallTurn turn)
+    {
+        if (turn.Parent is null)
+        {
+            return false;
+        }
+
+        lock (_lock)
+        {
+            turn.IsNested = TryBorrow(turn);
+            return turn.IsNested;
+        }
+    }
+
+    /// <summary>Removes a waiting call, for one of the threads that try. Returns false to the others.</summary>
+    public bool TryLeave(CallTurn turn)
+    {
+        lock (_lock)
+        {
+            if (turn.Node.List != _waiting)
+            {
+                return false;
+            }
+
+            Remove(turn.Node);
+            return true;
+        }
+    }
+
+    /// <summary>Removes all waiting calls of a connection, and returns them.</summary>
+    public List<CallTurn> TakeWaiting(ServerConnection owner)
+    {
+        lock (_lock)
+        {
+            List<CallTurn> taken = [.. _waiting.Where(turn => turn.Call.Owner == owner)];
+            taken.ForEach(turn => Remove(turn.Node));
+            return taken;
+        }
+    }
+
+    /// <summary>
+    /// Ends a call's use of a place, which its running nested call keeps. Begins the calls that then may.
+    /// </summary>
+    public void OnEnded(CallTurn turn)
+    {
+        if (IsUnlimited && turn.Name is null && turn.Lender is null && !turn.IsNested)
+        {
+            return;
+        }
+
+        List<CallTurn> next;
+        lock (_lock)
+        {
+            if (turn.Name is not null)
+            {
+                _named.Remove(turn.Name);
+            }
+
+            if (turn.Borrower is { } nested)
+            {
+                nested.Lender = null;
+                nested.HasPlace = turn.HasPlace;
+                turn.HasPlace = false;
+                Unnest(nested);
+            }
+
+            if (turn.Lender is { } lender)
+            {
+                lender.Borrower = null;
+                turn.Lender = null;
+            }
+
+            Unnest(turn);
+            _running -= turn.HasPlace ? 1 : 0;
+            turn.HasPlace = false;
+            next = TakeNext();
+        }
+
+        next.ForEach(one => one.Call.Owner.Queue.BeginQueued(one));
+    }
+
+    // Under the lock.
+    private List<CallTurn> TakeNext()
+    {
+        var next = new List<CallTurn>();
+        while (_waiting.First is { } first && _running < limits.Calls)
+        {
+            TakeOut(first);
+        }
+
+        // A nested call whose parent's place is free need not wait for the calls before it.
+        for (LinkedListNode<CallTurn>? node = _waitingNested > 0 ? _waiting.First : null; node is not null;)
+        {
+            LinkedListNode<CallTurn> here = node;
+            node = here.Next;
+            if (TryBorrow(here.Value))
+            {
+                TakeOut(here);
+            }
+        }
+
+        return next;
+
+        void TakeOut(LinkedListNode<CallTurn> node)
+        {
+            Remove(node);
+            TakePlaceUnlessLent(node.Value);
+            next.Add(node.Value);
+        }
+    }
+
+    // Under the lock.
+    private void Remove(LinkedListNode<CallTurn> node)
+    {
+        _waiting.Remove(node);
+        _waitingNested -= node.Value.Parent is null ? 0 : 1;
+    }
+
+    // Under the lock.
+    private bool TryTakeLocked(CallTurn turn)
+    {
+        if ((_waiting.Count > 0 || _running >= limits.Calls) && !TryBorrow(turn))
+        {
+            return false;
+        }
+
+        TakePlaceUnlessLent(turn);
+        return true;
+    }
+
+    // Under the lock.
+    private void TakePlaceUnlessLent(CallTurn turn)
+    {
+        if (turn.Lender is null)
+        {
+            turn.HasPlace = true;
+            _running++;
+        }
+    }
+
+    // Under the lock.
+    private bool TryBorrow(CallTurn turn)
+    {
+        if (turn.Parent is null
+            || !_named.TryGetValue(turn.Parent, out CallTurn? lender)
+            || lender.Borrower is not null)
+        {
+            return false;
+        }
+
+        lender.Borrower = turn;
+        turn.Lender = lender;
+        return true;
+    }
+
+    // Under the lock.
+    private static void Unnest(CallTurn turn)
+    {
+        if (turn.IsNested)
+        {
+            turn.IsNested = false;
+            turn.Call.Owner.Queue.CountNested(-1);
+        }
+    }
+}

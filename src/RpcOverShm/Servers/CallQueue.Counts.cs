@@ -1,0 +1,76 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <content>The counts and the bytes of calls that have not begun.</content>
+internal sealed partial class CallQueue
+{
+    // The objects of a call that has not begun, besides its metadata and request.
+    private const int CallBytes = 1 << 10;
+
+    /// <summary>Counts and charges a call that waits. Returns null, or the status of its refusal.</summary>
+    private Status? TryQueue(CallTurn turn, int requestBytes, string option, long limit)
+    {
+        if (Volatile.Read(ref _queued) >= _limits.Queued)
+        {
+            Report(ServerLimits.QueuedOption, _limits.Queued, $"{_owner.PeerName}: a call was refused.");
+            return StatusMapping.TooManyWaiting(option, limit, _limits.Queued);
+        }
+
+        if (TryCharge(turn, requestBytes) is { } refusal)
+        {
+            return refusal;
+        }
+
+        turn.IsQueued = true;
+        Interlocked.Increment(ref _queued);
+        return null;
+    }
+
+    private Status? TryCharge(CallTurn turn, int requestBytes)
+    {
+        if (turn.ChargedBytes > 0)
+        {
+            return null;
+        }
+
+        long bytes = CallBytes + (2L * MetadataCodec.MeasureBytes(turn.Call.RequestHeaders)) + requestBytes;
+        if (Budget.TryTake(bytes) is { } full)
+        {
+            Report(full.Option, full.LimitBytes, $"{_owner.PeerName}: a call was refused.");
+            return StatusMapping.BufferFull(full);
+        }
+
+        turn.ChargedBytes = bytes;
+        return null;
+    }
+
+    /// <summary>Takes a call off the count of unbegun ones: it has a place on the connection.</summary>
+    private void SetPlaced(CallTurn turn)
+    {
+        if (turn.IsUnbegun)
+        {
+            turn.IsUnbegun = false;
+            Interlocked.Decrement(ref _unbegun);
+        }
+    }
+
+    /// <summary>Takes a call off the counts of those that have not begun.</summary>
+    private void SetBegun(CallTurn turn)
+    {
+        SetPlaced(turn);
+        if (turn.IsQueued)
+        {
+            turn.IsQueued = false;
+            Interlocked.Decrement(ref _queued);
+        }
+
+        if (turn.ChargedBytes > 0)
+        {
+            Budget.Give(turn.ChargedBytes);
+            turn.ChargedBytes = 0;
+        }
+    }
+}

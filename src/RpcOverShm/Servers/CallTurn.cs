@@ -1,0 +1,48 @@
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// The state of a call that waits, has waited, or may make others wait; most calls need none. Guarded by the queue or
+/// by the places that have the call in their list, and by <see cref="CallPlaces"/> where it says so.
+/// </summary>
+internal sealed class CallTurn
+{
+    public CallTurn(ServerCall call)
+    {
+        Call = call;
+        Node = new LinkedListNode<CallTurn>(this);
+    }
+
+    public ServerCall Call { get; }
+
+    /// <summary>The place in the list of waiting calls.</summary>
+    public LinkedListNode<CallTurn> Node { get; }
+
+    /// <summary>The running call that a nested call names; null for none.</summary>
+    public ParentCall? Parent { get; set; }
+
+    /// <summary>Whether the call is counted as admitted and not begun.</summary>
+    public bool IsUnbegun { get; set; }
+
+    /// <summary>Whether the call is counted among the queued ones of its connection.</summary>
+    public bool IsQueued { get; set; }
+
+    /// <summary>The bytes that are charged for the call because it has not begun.</summary>
+    public long ChargedBytes { get; set; }
+
+    /// <summary>The name under which nested calls know the call; null for none. Guarded by the places.</summary>
+    public ParentCall? Name { get; set; }
+
+    /// <summary>Whether the call has one of the server's places. Guarded by the places.</summary>
+    public bool HasPlace { get; set; }
+
+    /// <summary>Whether the call runs in its parent's place on this connection. Guarded by the places.</summary>
+    public bool IsNested { get; set; }
+
+    /// <summary>The call in whose place this one runs. Guarded by the places.</summary>
+    public CallTurn? Lender { get; set; }
+
+    /// <summary>The nested call that runs in this one's place: one at a time. Guarded by the places.</summary>
+    public CallTurn? Borrower { get; set; }
+}

@@ -1,0 +1,20 @@
+namespace RpcOverShm.Servers;
+
+/// <summary>The limits of what clients can make a server run and keep, from its checked options.</summary>
+/// <param name="PerConnection">The methods that run at a time for one connection.</param>
+/// <param name="Calls">The methods that run at a time for all connections; null for no such limit.</param>
+/// <param name="Queued">The calls of one connection that may wait for their turn.</param>
+/// <param name="ConnectionBytes">The bytes that one connection may make the server keep.</param>
+/// <param name="Bytes">The bytes that all connections may make the server keep.</param>
+/// <param name="HeadTimeout">The time for a request head that comes in several records.</param>
+internal sealed record ServerLimits(
+    int PerConnection, int? Calls, int Queued, long ConnectionBytes, long Bytes, TimeSpan HeadTimeout)
+{
+    // The names of the public options, for log entries and details of a status. A test compares them.
+    public const string PerConnectionOption = "MaxConcurrentCallsPerConnection";
+    public const string CallsOption = "MaxConcurrentCalls";
+    public const string QueuedOption = "MaxQueuedCalls";
+    public const string ConnectionBytesOption = "MaxConnectionBufferSize";
+    public const string BytesOption = "MaxBufferSize";
+    public const string HeadTimeoutOption = "RequestHeadTimeout";
+}

@@ -1,0 +1,100 @@
+namespace RpcOverShm.FunctionalTests.Access;
+
+/// <summary>Options that name users and groups are checked when they are read; the error names the option.</summary>
+internal sealed class AccessOptionTests
+{
+    private const string Path = "shm:///tmp/never-made";
+
+    [TestCase("")]
+    [TestCase(null)]
+    [TestCase("-1")]
+    [TestCase("4294967295")]
+    [TestCase("no-such-account")]
+    [TestCase("root ")]
+    public void Names_ThatDoNotExist_AreRefusedWithTheOption(string? name)
+    {
+        string users = "takes the names or numbers (0 to 4294967294) of users of this system; ";
+        Refuses(() => Server(options => options.AllowedUsers.Add(name!)), "AllowedUsers " + users);
+        Refuses(() => Listener(options => options.AllowedUsers.Add(name!)), "AllowedUsers " + users);
+        Refuses(() => Channel(options => options.TrustedServerUsers.Add(name!)), "TrustedServerUsers " + users);
+        Refuses(() => Stream(options => options.TrustedServerUsers.Add(name!)), "TrustedServerUsers " + users);
+        if (name is not null)
+        {
+            string groups = "AllowedGroup takes the names or numbers (0 to 4294967294) of groups of this system; ";
+            Refuses(() => Server(options => options.AllowedGroup = name), groups);
+            Refuses(() => Listener(options => options.AllowedGroup = name), groups);
+        }
+    }
+
+    [TestCase("root")]
+    [TestCase("0")]
+    [TestCase("31337", Description = "A number needs no entry in the user database.")]
+    public void Names_ThatExist_AreTaken(string name)
+    {
+        Assert.That(() => Server(options => options.AllowedUsers.Add(name)), Throws.Nothing);
+        Assert.That(() => Server(options => options.AllowedGroup = name), Throws.Nothing);
+        Assert.That(() => Listener(options => options.AllowedGroup = name), Throws.Nothing);
+        Assert.That(() => Channel(options => options.TrustedServerUsers.Add(name)), Throws.Nothing);
+    }
+
+    [Test]
+    public void Name_InTheUsersOwnDirectory_CannotBeShared()
+    {
+        const string Why = "AllowedUsers and AllowedGroup need RuntimeDirectory, or an address 'shm:///path': "
+            + "'shm://name' stands for a socket in the server user's own directory";
+        var users = new ShmServerOptions { AllowedUsers = { "0" } };
+        var group = new ShmStreamOptions { AllowedGroup = "0" };
+
+        Refuses(() => _ = new ShmServer("shm://name", users), Why);
+        Refuses(() => _ = new ShmStreamListener("shm://name", group), Why);
+        users.RuntimeDirectory = "/tmp/shared";
+        group.RuntimeDirectory = "/tmp/shared";
+        Assert.That(() => _ = new ShmServer("shm://name", users), Throws.Nothing);
+        Assert.That(() => _ = new ShmStreamListener("shm://name", group), Throws.Nothing);
+    }
+
+    [TestCase(0)]
+    [TestCase(-1)]
+    [TestCase(32 << 10)]
+    [TestCase((1 << 20) + 1)]
+    [TestCase(int.MaxValue)]
+    public void MaxPeerRingCapacity_OutOfRange_IsRefused(int capacity)
+    {
+        const string Why = "MaxPeerRingCapacity is a power of two from 64 KiB (65536) to 1 GiB (1073741824).";
+        Refuses(() => Server(options => options.MaxPeerRingCapacity = capacity), Why);
+        Refuses(() => Channel(options => options.MaxPeerRingCapacity = capacity), Why);
+        Refuses(() => Listener(options => options.MaxPeerRingCapacity = capacity), Why);
+        Refuses(() => Stream(options => options.MaxPeerRingCapacity = capacity), Why);
+    }
+
+    private static void Refuses(Action create, string why) =>
+        Assert.That(create, Throws.InstanceOf<ArgumentException>().With.Message.StartsWith(why));
+
+    private static void Server(Action<ShmServerOptions> change)
+    {
+        var options = new ShmServerOptions();
+        change(options);
+        _ = new ShmServer(Path, options);
+    }
+
+    private static void Listener(Action<ShmStreamOptions> change)
+    {
+        var options = new ShmStreamOptions();
+        change(options);
+        _ = new ShmStreamListener(Path, options);
+    }
+
+    private static void Channel(Action<ShmChannelOptions> change)
+    {
+        var options = new ShmChannelOptions();
+        change(options);
+        ShmChannel.ForAddress(Path, options).Dispose();
+    }
+
+    private static void Stream(Action<ShmStreamOptions> change)
+    {
+        var options = new ShmStreamOptions();
+        change(options);
+        _ = ShmStream.ConnectAsync(Path, options);
+    }
+}

@@ -1,0 +1,39 @@
+namespace RpcOverShm.FunctionalTests.Access;
+
+/// <summary>A client whose user has as many descriptors in flight as the kernel allows cannot send its hello.</summary>
+[RootFixture]
+internal sealed class DescriptorsInFlightTests : OtherUserFixture
+{
+    // The kernel compares the descriptors in flight of all processes of the user with this limit of the sender.
+    private const int MaxDescriptors = 256;
+
+    [Test]
+    public async Task Client_OfAUserWithAllDescriptorsInFlight_SaysSoAtOnce_AndWorksAfterwards()
+    {
+        MakeRunDirectory(0x1C9);
+        await ServeAsync("12350", "-");
+        PeerProcess client = await StartPeerAsync(Guest with { MaxDescriptors = MaxDescriptors });
+        await client.DoAsync($"channel {Address} {RunDirectory} 12340");
+        Assert.That(int.Parse(await client.DoAsync("send-descriptors")), Is.GreaterThan(MaxDescriptors));
+
+        string answer = await client.DoAsync("echo 1");
+
+        Assert.That(answer, Does.StartWith("Unavailable").And.Contain(
+            "Cannot pass the shared memory to the server: the processes of user 12350 have as many descriptors on "
+            + "their way through sockets as one of them may open (ETOOMANYREFS)."));
+        await client.DoAsync("drop-descriptors");
+        Assert.That(await CallUntilRightAsync(client), Is.EqualTo("right"));
+    }
+
+    // The kernel frees what was in flight in its own time, and the channel pauses before it connects again.
+    private static async Task<string> CallUntilRightAsync(PeerProcess client)
+    {
+        string answer = "";
+        await Timeouts.Eventually(() =>
+        {
+            answer = client.DoAsync("echo 1").GetAwaiter().GetResult();
+            return answer == "right";
+        });
+        return answer;
+    }
+}

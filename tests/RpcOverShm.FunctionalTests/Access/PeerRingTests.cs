@@ -1,0 +1,150 @@
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.FunctionalTests.Access;
+
+/// <summary>Rings of the peer that are too large, or full of holes, do not become memory of this process.</summary>
+internal sealed class PeerRingTests : VictimFixture
+{
+    private const int LimitReached = 109;
+    private const long DefaultLimit = 16 << 20;
+
+    // A hole that is read becomes a page, which is charged to the process that reads it.
+    [TestCase(64 << 10, "has holes: 0 of its 69632 bytes")]
+    [TestCase(DefaultLimit, "has holes: 0 of its 16781312 bytes")]
+    [TestCase(2 * DefaultLimit, "MaxPeerRingCapacity of the server allows")]
+    [TestCase(1L << 30, "MaxPeerRingCapacity of the server allows")]
+    public async Task ThreeHellosOfHoles_CostTheServerNothing(long ring, string complaint)
+    {
+        Victim victim = await StartVictimAsync();
+        long before = SharedMemoryOfSelf();
+        var files = new List<SafeFileHandle>();
+        var sockets = new List<Socket>();
+        for (int i = 0; i < 3; i++)
+        {
+            SafeFileHandle file = Holes(SegmentLayout.SizeBytes(ring));
+            files.Add(file);
+            Socket socket = await ConnectAsync(victim.SocketPath);
+            sockets.Add(socket);
+            DescriptorPassing.Send(socket, HelloOf(ring).Encode(), file);
+            using Handshake.ReceivedHello? answer =
+                await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+            Assert.That(answer!.Hello.RefusalText, Does.Contain(complaint));
+        }
+
+        TestContext.Out.WriteLine($"The server maps {(SharedMemoryOfSelf() - before) >> 10} KiB more.");
+        Assert.That(files.Select(file => FileFacts.OfDescriptor(file).AllocatedBytes), Is.All.Zero);
+        sockets.ForEach(socket => socket.Dispose());
+        files.ForEach(file => file.Dispose());
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [TestCase(1 << 20, true)]
+    [TestCase(2 << 20, true)]
+    [TestCase(4 << 20, false)]
+    public async Task Limit_OfTheServer_TakesRingsUpToIt(int clientRing, bool isTaken)
+    {
+        await AssertLimitAsync(clientRing, isTaken, atServer: true);
+    }
+
+    [TestCase(1 << 20, true)]
+    [TestCase(2 << 20, true)]
+    [TestCase(4 << 20, false)]
+    public async Task Limit_OfTheClient_TakesRingsUpToIt(int serverRing, bool isTaken)
+    {
+        await AssertLimitAsync(serverRing, isTaken, atServer: false);
+    }
+
+    [Test]
+    public async Task Limit_OfAStreamListener_RefusesALargerRing()
+    {
+        using var directory = new TestDirectory();
+        await using var listener = new ShmStreamListener("shm://s", new ShmStreamOptions
+        {
+            RuntimeDirectory = directory.Path,
+            MaxPeerRingCapacity = 1 << 20,
+        });
+        listener.Start();
+        var options = new ShmStreamOptions { RuntimeDirectory = directory.Path, RingCapacity = 2 << 20 };
+
+        Assert.That(
+            () => ShmStream.ConnectAsync("shm://s", options),
+            Throws.TypeOf<ShmTransportException>()
+                .With.Message.Contains("exceeds the 1048576 that MaxPeerRingCapacity of the server allows"));
+        options.RingCapacity = 1 << 20;
+        await using ShmStream stream = await ShmStream.ConnectAsync("shm://s", options).Bounded();
+    }
+
+    private static async Task AssertLimitAsync(int ring, bool isTaken, bool atServer)
+    {
+        const int Limit = 2 << 20;
+        using var directory = new TestDirectory();
+        using var log = new LogGuard();
+        await using var server = new ShmServer("shm://x", new ShmServerOptions
+        {
+            RuntimeDirectory = directory.Path,
+            RingCapacity = atServer ? ShmDefaults.RingCapacity : ring,
+            MaxPeerRingCapacity = atServer ? Limit : ShmDefaults.MaxPeerRingCapacity,
+            LoggerFactory = atServer ? log : null,
+        });
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+        await using var channel = ShmChannel.ForAddress("shm://x", new ShmChannelOptions
+        {
+            RuntimeDirectory = directory.Path,
+            RingCapacity = atServer ? ring : ShmDefaults.RingCapacity,
+            MaxPeerRingCapacity = atServer ? ShmDefaults.MaxPeerRingCapacity : Limit,
+            LoggerFactory = atServer ? null : log,
+        });
+        AsyncUnaryCall<Payload> call = new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Of("x"));
+        if (isTaken)
+        {
+            Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("x"));
+            Assert.That(log.Of(LimitReached), Is.Empty);
+            return;
+        }
+
+        RpcException exception = Assert.ThrowsAsync<RpcException>(() => call.ResponseAsync.Bounded())!;
+        Assert.That(exception.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(exception.Status.Detail, Does.Contain(
+            $"ring of {ring} bytes exceeds the {Limit} that MaxPeerRingCapacity of the "
+            + $"{(atServer ? "server" : "client")} allows."));
+        Assert.That(
+            (await log.WaitForAsync(LimitReached)).Message,
+            Does.StartWith($"MaxPeerRingCapacity = {Limit} is reached: a {(atServer ? "client" : "server")} with"));
+    }
+
+    private static Hello HelloOf(long ring) => RawPeer.MakeHello(
+        HelloType.Client, Guid.NewGuid(), RawPeer.Generous with { RingCapacity = ring });
+
+    private static unsafe SafeFileHandle Holes(long bytes)
+    {
+        nint descriptor;
+        fixed (byte* name = "holes\0"u8)
+        {
+            descriptor = LinuxNative.MemfdCreate(
+                SystemCallNumbers.MemfdCreate, name, LinuxNative.MfdCloexec | LinuxNative.MfdAllowSealing);
+        }
+
+        var file = new SafeFileHandle(descriptor, ownsHandle: true);
+        Assert.That(LinuxNative.FTruncate(file, bytes), Is.Zero);
+        SegmentMemory.Seal(file);
+        return file;
+    }
+
+    private static async Task<Socket> ConnectAsync(string path)
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
+        return socket;
+    }
+
+    // The pages of shared memory that this process, which is the server's too, has mapped and touched.
+    private static long SharedMemoryOfSelf() => long.Parse(
+        File.ReadLines("/proc/self/status").First(line => line.StartsWith("RssShmem:", StringComparison.Ordinal))
+            .Split(' ', StringSplitOptions.RemoveEmptyEntries)[1]) << 10;
+}

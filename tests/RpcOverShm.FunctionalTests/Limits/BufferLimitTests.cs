@@ -1,0 +1,345 @@
+using Google.Protobuf;
+using RpcOverShm.Buffers;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Limits;
+
+/// <summary>
+/// The limits on the bytes that a client makes the server keep: what exceeds them is refused for its call only, or
+/// waits, and everything is given back in the end.
+/// </summary>
+internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
+{
+    private const int LimitReached = 109;
+    private const int LimitBytes = 1 << 20;
+    private const int PartBytes = 64 << 10;
+
+    private static readonly PeerLimits s_limits = RawPeer.Generous with { RingCapacity = 1 << 20 };
+
+    // Each call keeps its part and a little more: 15 fit, and 16 do not.
+    [TestCase(false)]
+    [TestCase(true)]
+    public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
+    {
+        ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        for (int i = 0; i < 15; i++)
+        {
+            await BeginRequestAsync(peer, i);
+        }
+
+        await peer.ReadByVictimAsync();
+        bool hasRefused = peer.TryReceive(out _);
+        long used = budget.UsedBytes;
+
+        // The connection's limit is the server's too, so another client meets the server's.
+        using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        RawPeer last = isOfServer ? other : peer;
+        await BeginRequestAsync(last, 15);
+        RawFrame end = await last.ReceiveAsync(FrameKind.End);
+        await AssertServedAsync(rig);
+        for (int i = 0; i < 15; i++)
+        {
+            peer.Send(FrameKind.Cancel, IdOf(i));
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        string option = isOfServer ? "MaxBufferSize" : "MaxConnectionBufferSize";
+        Assert.That(hasRefused, Is.False);
+        Assert.That(used, Is.InRange(15 * PartBytes, LimitBytes));
+        Assert.That(end.Call, Is.EqualTo(IdOf(15)));
+        AssertRefused(end, option);
+        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith(option));
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [Test]
+    public async Task UnreadRequestsOfAStream_CountUntilTheyAreRead()
+    {
+        var mayRead = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ClientStream = async (requests, _) =>
+                {
+                    await mayRead.Task;
+                    await foreach (Payload request in requests.ReadAllAsync())
+                    {
+                        Assert.That(request.IsOfSize(1000));
+                    }
+
+                    return Payloads.Empty;
+                },
+            },
+            Options());
+        using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
+        for (int i = 0; i < 100; i++)
+        {
+            await call.RequestStream.WriteAsync(Payloads.OfSize(1000)).Bounded();
+        }
+
+        BufferBudget budget = await BudgetAsync(rig);
+        await Timeouts.Eventually(() => budget.UsedBytes >= 100_000, "the messages count");
+        mayRead.SetResult();
+        await call.RequestStream.CompleteAsync();
+        await call.ResponseAsync.Bounded();
+
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [Test]
+    public async Task WaitingRequests_UpToTheLimit_AreKeptAndOthersRefused()
+    {
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var script = new Script
+        {
+            Unary = async (_, _) =>
+            {
+                await mayEnd.Task;
+                return Payloads.Empty;
+            },
+        };
+        ShmRig rig = await StartShmAsync(script, Options(running: 1));
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        byte[] request = Payloads.OfSize(PartBytes).ToByteArray();
+        for (int i = 0; i < 16; i++)
+        {
+            await StartWholeAsync(peer, i, request);
+        }
+
+        await peer.ReadByVictimAsync();
+        bool hasRefused = peer.TryReceive(out _);
+        await StartWholeAsync(peer, 16, request);
+        RawFrame end = await peer.ReceiveAsync(FrameKind.End);
+        mayEnd.SetResult();
+        for (int i = 0; i < 16; i++)
+        {
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        Assert.That(hasRefused, Is.False, "One runs and 15 wait.");
+        Assert.That(end.Call, Is.EqualTo(IdOf(16)));
+        AssertRefused(end, "MaxConnectionBufferSize");
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    // Half of the limit is for answers: four of 128 KiB fit. Methods that have begun wait with theirs.
+    [Test]
+    public async Task UnreadAnswers_BeyondTheirShare_LetNewCallsWait()
+    {
+        const int Calls = 50;
+        int begun = 0;
+        var script = new Script
+        {
+            Unary = (_, _) =>
+            {
+                Interlocked.Increment(ref begun);
+                return Task.FromResult(Payloads.OfSize(100 << 10));
+            },
+        };
+        ShmRig rig = await StartShmAsync(script, Options() with { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        for (int i = 0; i < Calls; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"));
+        }
+
+        await peer.ReadByVictimAsync();
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        await Timeouts.Eventually(
+            () => Volatile.Read(ref begun) + served.Queue.Queued == Calls && budget.IsFullOfAnswers);
+        (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.AnswerBytes, budget.IsFullOfAnswers);
+        await AssertServedAsync(rig);
+        await StartWholeAsync(peer, Calls, Message("x"));
+        await Timeouts.Eventually(() => served.Queue.Queued > 0, "the next call waits");
+        string logged = (await rig.Log.WaitForAsync(LimitReached)).Message;
+        for (int i = 0; i <= Calls; i++)
+        {
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        Assert.That(meanwhile.IsFull);
+        Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
+        Assert.That(logged, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+        Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    // A head of 65,535 bytes and its buffer count twice.
+    [Test]
+    public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), Options());
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        for (int i = 0; i < 8; i++)
+        {
+            await BeginHeadAsync(peer, i);
+        }
+
+        await peer.ReadByVictimAsync();
+        bool hasRefused = peer.TryReceive(out _);
+        await BeginHeadAsync(peer, 8);
+        RawFrame end = await peer.ReceiveAsync(FrameKind.End);
+        await AssertServedAsync(rig);
+        peer.Dispose();
+
+        Assert.That(hasRefused, Is.False);
+        Assert.That(end.Call, Is.EqualTo(IdOf(8)));
+        AssertRefused(end, "MaxConnectionBufferSize");
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [Test]
+    public async Task HeadThatDoesNotComeInTime_FailsItsCallOnly()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script(),
+            new RigOptions { Server = options => options.RequestHeadTimeout = TimeSpan.FromMilliseconds(200) });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        byte[] head = Head(Script.UnaryMethod);
+        await BeginHeadAsync(peer, 0);
+        await BeginHeadAsync(peer, 1);
+
+        // A head in time, in two parts, stays without effect on the timer of the others.
+        await SendAsync(peer, FrameKind.CallStart, 2, FrameFlags.HeadContinues, head[..5], []);
+        await SendAsync(peer, FrameKind.HeadChunk, 2, FrameFlags.None, head[5..], []);
+        await SendAsync(peer, FrameKind.Message, 2, FrameFlags.HalfClose, [], Message("x"), argument: 3);
+        RawFrame[] ends = [.. await ReceiveEndsAsync(peer, 3)];
+
+        // Its rest is dropped, whenever it comes.
+        await SendAsync(peer, FrameKind.HeadChunk, 0, FrameFlags.HeadContinues, new byte[100], []);
+        await SendAsync(peer, FrameKind.HeadChunk, 0, FrameFlags.None, new byte[100], []);
+        await peer.ReadByVictimAsync();
+        await AssertServedAsync(rig);
+
+        Assert.That(ends.Select(end => end.Call), Is.EqualTo((CallId[])[IdOf(2), IdOf(0), IdOf(1)]));
+        Assert.That(ends[0].Head, Is.Empty, "The head in time is served.");
+        Status late = StatusTrailer.Decode(ends[1].Head).Status;
+        Assert.That(late.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(late.Detail, Does.Contain("RequestHeadTimeout").And.Contain("0.2 s"));
+        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith("RequestHeadTimeout = 200"));
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [TestCase("MaxConcurrentCallsPerConnection", 0)]
+    [TestCase("MaxConcurrentCalls", 0)]
+    [TestCase("MaxQueuedCalls", -1)]
+    [TestCase("MaxConnectionBufferSize", 0)]
+    [TestCase("MaxBufferSize", 0)]
+    [TestCase("RequestHeadTimeout", 0)]
+    [TestCase("RequestHeadTimeout", -1)]
+    [TestCase("RequestHeadTimeout", int.MaxValue)]
+    public void Limit_ThatIsNotAllowed_IsRefusedWithItsName(string option, int value)
+    {
+        var options = new ShmServerOptions();
+        System.Reflection.PropertyInfo property = typeof(ShmServerOptions).GetProperty(option)!;
+        Type type = Nullable.GetUnderlyingType(property.PropertyType) ?? property.PropertyType;
+        property.SetValue(
+            options, type == typeof(TimeSpan) ? TimeSpan.FromSeconds(value) : Convert.ChangeType(value, type));
+
+        Assert.That(
+            () => new ShmServer("shm://limits", options),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Property("ParamName").EqualTo(option));
+    }
+
+    [Test]
+    public void Limits_ThatContradictEachOther_AreRefusedWithBothNames()
+    {
+        var small = new ShmServerOptions { MaxConnectionBufferSize = (4 << 20) - 1 };
+        var whole = new ShmServerOptions { MaxConnectionBufferSize = 8 << 20, MaxBufferSize = (8 << 20) - 1 };
+        var tiny = new ShmServerOptions { MaxBufferSize = (4 << 20) - 1 };
+        var equal = new ShmServerOptions { MaxConnectionBufferSize = 4 << 20, MaxBufferSize = 4 << 20 };
+
+        Assert.That(
+            () => new ShmServer("shm://limits", small),
+            Throws.ArgumentException.With.Message.Contains("MaxConnectionBufferSize")
+                .And.Message.Contains("MaxReceiveMessageSize"));
+        Assert.That(
+            () => new ShmServer("shm://limits", whole),
+            Throws.ArgumentException.With.Message.Contains("MaxBufferSize")
+                .And.Message.Contains("MaxConnectionBufferSize"));
+        Assert.That(
+            () => new ShmServer("shm://limits", tiny),
+            Throws.ArgumentException.With.Message.Contains("MaxBufferSize")
+                .And.Message.Contains("MaxReceiveMessageSize"));
+        Assert.That(() => new ShmServer("shm://limits", equal), Throws.Nothing);
+    }
+
+    [Test]
+    public void NamesOfTheOptions_AreThoseOfThePublicType() => Assert.That(
+        typeof(ServerLimits).GetFields().Where(field => field.IsLiteral).Select(field => (string)field.GetValue(null)!),
+        Is.SubsetOf(typeof(ShmServerOptions).GetProperties().Select(property => property.Name)).And.Not.Empty);
+
+    private static RigOptions Options(bool isOfServer = false, int? running = null) => new()
+    {
+        ServerMaxReceive = LimitBytes,
+        Server = options =>
+        {
+            options.MaxConnectionBufferSize = LimitBytes;
+            options.MaxBufferSize = isOfServer ? LimitBytes : 1 << 30;
+            options.MaxConcurrentCallsPerConnection = running ?? options.MaxConcurrentCallsPerConnection;
+        },
+    };
+
+    private static CallId IdOf(int slot) => new(slot, 1, isFromAcceptor: false);
+
+    // The budget of the connection that came last.
+    private static async Task<BufferBudget> BudgetAsync(ShmRig rig)
+    {
+        await Timeouts.Eventually(() => rig.Served.Count > 0);
+        return rig.Served.MaxBy(served => served.PeerName)!.Queue.Budget;
+    }
+
+    private static async Task SendAsync(
+        RawPeer peer, FrameKind kind, int slot, FrameFlags flags, byte[] head, byte[] body, uint argument = 0) =>
+        Assert.That(await peer.SendWhenThereIsSpaceAsync(kind, IdOf(slot), flags, head, body, argument));
+
+    private static Task StartWholeAsync(RawPeer peer, int slot, byte[] request) => SendAsync(
+        peer, FrameKind.CallStart, slot, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, request);
+
+    private static async Task BeginRequestAsync(RawPeer peer, int slot)
+    {
+        await SendAsync(peer, FrameKind.CallStart, slot, FrameFlags.None, UnaryHead, []);
+        byte[] part = new byte[PartBytes - 16];
+        await SendAsync(peer, FrameKind.Message, slot, FrameFlags.Single, [], part, argument: LimitBytes);
+    }
+
+    private static Task BeginHeadAsync(RawPeer peer, int slot) =>
+        SendAsync(peer, FrameKind.CallStart, slot, FrameFlags.HeadContinues, new byte[60_000], []);
+
+    private static async Task<List<RawFrame>> ReceiveEndsAsync(RawPeer peer, int count)
+    {
+        var ends = new List<RawFrame>();
+        while (ends.Count < count)
+        {
+            ends.Add(await peer.ReceiveAsync(FrameKind.End));
+        }
+
+        return ends;
+    }
+
+    private static void AssertRefused(RawFrame end, string option)
+    {
+        Status status = StatusTrailer.Decode(end.Head).Status;
+        Assert.That(status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(status.Detail, Does.Contain($"({option})").And.Contain($"{LimitBytes} bytes"));
+    }
+
+    private static async Task AssertServedAsync(ShmRig rig)
+    {
+        Payload answer = await rig.Client.UnaryAsync(Payloads.Of("innocent")).ResponseAsync.Bounded();
+        Assert.That(answer.CalculateSize(), Is.Positive);
+    }
+
+    private static Task AssertNothingKeptAsync(ShmRig rig, BufferBudget budget) => Timeouts.Eventually(
+        () => budget.UsedBytes == 0 && budget.AnswerBytes == 0 && rig.Server.Running!.Budget.UsedBytes == 0,
+        "everything is given back");
+}

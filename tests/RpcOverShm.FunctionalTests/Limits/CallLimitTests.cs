@@ -1,0 +1,254 @@
+using System.Collections.Concurrent;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm.FunctionalTests.Limits;
+
+/// <summary>
+/// The limits on running calls: excess calls wait in their order, up to another limit, and leave it when they end.
+/// </summary>
+internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
+{
+    private const int LimitReached = 109;
+
+    private readonly ConcurrentQueue<string> _begun = new();
+    private readonly ConcurrentDictionary<string, TaskCompletionSource> _released = new();
+
+    [SetUp]
+    public void Forget()
+    {
+        _begun.Clear();
+        _released.Clear();
+    }
+
+    [Test]
+    public async Task CallsUpToTheLimit_Run_AndTheOthersBeginInTheirOrder([Values] bool isOfServer)
+    {
+        ShmRig rig = await StartAsync(running: 2, queued: 10, isOfServer);
+        Task[] calls = [.. "abcde".Select(name => StartAsync(rig.Client, $"{name}"))];
+
+        await WaitForAsync(rig, waiting: 3);
+        string[] atFirst = [.. _begun];
+        Release("b");
+        await Timeouts.Eventually(() => _begun.Count == 3, "one call ends, one begins");
+        string third = _begun.Last();
+        Release("a", "c", "d", "e");
+        await Task.WhenAll(calls).Bounded();
+
+        Assert.That(atFirst, Is.EquivalentTo((string[])["a", "b"]));
+        Assert.That(third, Is.EqualTo("c"));
+        Assert.That(Counts(rig), Is.EqualTo((0, 0)));
+        string option = isOfServer ? "MaxConcurrentCalls" : "MaxConcurrentCallsPerConnection";
+        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith($"{option} = 2 is reached"));
+    }
+
+    // The End of a call must not overtake the count of its method, or the next call is refused now and then.
+    [Test]
+    public async Task OneAfterTheOther_AtALimitOfOneWithoutAQueue_AllRun(
+        [Values] bool isBlocking, [Values] bool isOfServer)
+    {
+        const int Calls = 3000;
+        ShmRig rig = await StartShmAsync(new Script(), Options(running: 1, queued: 0, isOfServer));
+
+        for (int i = 0; i < Calls; i++)
+        {
+            Payload answer = isBlocking
+                ? await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("x")))
+                : await rig.Client.UnaryAsync(Payloads.Of("x")).ResponseAsync.Bounded();
+            Assert.That(answer.Text(), Is.EqualTo("x"));
+        }
+
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(LimitReached), Is.Empty);
+        Assert.That(rig.Served.Single().Connection.OwnLimits.MaxCalls, Is.EqualTo(1));
+    }
+
+    [Test]
+    public async Task MoreCallsThanRunAndWait_AreRefusedByTheClient()
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 1);
+        Task running = StartAsync(rig.Client, "a");
+        Task waiting = StartAsync(rig.Client, "b");
+
+        RpcException failure = await FailureOf(StartAsync(rig.Client, "c"));
+        Release("a", "b");
+        await Task.WhenAll(running, waiting).Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(
+            failure.Status.Detail,
+            Does.Contain("at most 2").And.Contain("MaxConcurrentCallsPerConnection").And.Contain("MaxQueuedCalls"));
+    }
+
+    // A method that ignores its token runs on after its call has ended, so the client has a free slot for a call more.
+    [Test]
+    public async Task MoreCallsThanMayWait_AreRefusedByTheServer()
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 1);
+        using var cancel = new CancellationTokenSource();
+        Task running = StartAsync(rig.Client, "a", new CallOptions(cancellationToken: cancel.Token));
+        await Timeouts.Eventually(() => _begun.Count == 1);
+        await cancel.CancelAsync();
+        await FailureOf(running);
+        Task waiting = StartAsync(rig.Client, "b");
+        await WaitForAsync(rig, waiting: 1);
+
+        RpcException failure = await FailureOf(StartAsync(rig.Client, "c"));
+        Release("a", "b");
+        await waiting.Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(
+            failure.Status.Detail,
+            Does.Contain("at most 1").And.Contain("MaxConcurrentCallsPerConnection").And.Contain("MaxQueuedCalls"));
+        await Timeouts.Eventually(
+            () => rig.Log.Of(LimitReached).Any(entry => entry.Message.StartsWith("MaxQueuedCalls = 1")));
+        Assert.That(_begun, Is.EqualTo((string[])["a", "b"]));
+    }
+
+    [Test]
+    public async Task WaitingCall_ThatIsCancelledOrTooLate_LeavesItsPlace(
+        [Values] bool isDeadline, [Values] bool isOfServer)
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 1, isOfServer);
+        Task running = StartAsync(rig.Client, "a");
+        await Timeouts.Eventually(() => _begun.Count == 1);
+        using var cancel = new CancellationTokenSource();
+        CallOptions options = isDeadline
+            ? new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(200))
+            : new CallOptions(cancellationToken: cancel.Token);
+        Task given = StartAsync(rig.Client, "b", options);
+        await WaitForAsync(rig, waiting: 1);
+        await cancel.CancelAsync();
+
+        RpcException failure = await FailureOf(given);
+        await WaitForAsync(rig, waiting: 0);
+        Task next = StartAsync(rig.Client, "c");
+        await WaitForAsync(rig, waiting: 1);
+        Release("a", "c");
+        await Task.WhenAll(running, next).Bounded();
+
+        Assert.That(
+            failure.StatusCode, Is.EqualTo(isDeadline ? StatusCode.DeadlineExceeded : StatusCode.Cancelled));
+        Assert.That(_begun, Is.EqualTo((string[])["a", "c"]));
+        Assert.That(Counts(rig), Is.EqualTo((0, 0)));
+    }
+
+    [Test]
+    public async Task WaitingCall_OfAServerThatStops_IsRefusedAsUnseen([Values] bool isOfServer)
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 5, isOfServer);
+        Task running = StartAsync(rig.Client, "a");
+        await Timeouts.Eventually(() => _begun.Count == 1);
+        Task waiting = StartAsync(rig.Client, "b");
+        AsyncDuplexStreamingCall<Payload, Payload> stream = rig.Client.Duplex();
+        await WaitForAsync(rig, waiting: 2);
+
+        Task stopping = rig.Server.ShutdownAsync();
+        RpcException[] failures =
+            [await FailureOf(waiting), await FailureOf(stream.ResponseStream.MoveNext(CancellationToken.None))];
+        Release("a");
+        await Task.WhenAll(running, stopping).Bounded();
+
+        // The first was marked as not processed, and so was tried again: there is no server anymore.
+        Assert.That(failures.Select(failure => failure.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
+        Assert.That(failures[1].Status.Detail, Is.EqualTo("The server is shutting down."));
+        Assert.That(_begun, Is.EqualTo((string[])["a"]));
+    }
+
+    [Test]
+    public async Task LimitOfTheServer_HoldsForAllConnections_InTheOrderOfArrival()
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 10, isOfServer: true);
+        ScriptClient[] clients =
+            [.. Enumerable.Range(0, 3).Select(_ => new ScriptClient(rig.OpenChannel().CreateCallInvoker()))];
+        var calls = new List<Task>();
+        for (int i = 0; i < 9; i++)
+        {
+            calls.Add(StartAsync(clients[i % 3], $"{i}"));
+            await Timeouts.Eventually(() => _begun.Count == 1 && Waiting(rig) == calls.Count - 1);
+        }
+
+        Release([.. Enumerable.Range(0, 9).Select(i => $"{i}")]);
+        await Task.WhenAll(calls).Bounded();
+
+        Assert.That(_begun, Is.EqualTo(Enumerable.Range(0, 9).Select(i => $"{i}")));
+    }
+
+    [Test]
+    public async Task ConnectionThatCloses_TakesItsWaitingCallsWithIt([Values] bool isOfServer)
+    {
+        ShmRig rig = await StartAsync(running: 1, queued: 10, isOfServer);
+        Task running = StartAsync(rig.Client, "a");
+        await Timeouts.Eventually(() => _begun.Count == 1);
+        ShmChannel other = rig.OpenChannel();
+        Task[] waiting = [.. "bcd".Select(name => StartAsync(
+            isOfServer ? new ScriptClient(other.CreateCallInvoker()) : rig.Client, $"{name}"))];
+        await WaitForAsync(rig, waiting: 3);
+
+        await (isOfServer ? other : rig.ShmChannel).DisposeAsync();
+        foreach (Task call in waiting)
+        {
+            await FailureOf(call);
+        }
+
+        await Timeouts.Eventually(() => Waiting(rig) == 0);
+        Release("a", "b", "c", "d");
+        await (isOfServer ? running : Task.CompletedTask).Bounded();
+        await Timeouts.Eventually(() => rig.Served.All(served => served.Running.Count == 0));
+        Assert.That(_begun, Is.EqualTo((string[])["a"]));
+    }
+
+    private static RigOptions Options(int running, int queued, bool isOfServer = false) => new()
+    {
+        Server = options =>
+        {
+            options.MaxConcurrentCallsPerConnection = isOfServer && queued > 0 ? 100 : running;
+            options.MaxConcurrentCalls = isOfServer ? running : null;
+            options.MaxQueuedCalls = queued;
+        },
+    };
+
+    private static int Waiting(ShmRig rig) => rig.Served.Sum(served => served.Queue.Queued);
+
+    private static (int Running, int Waiting) Counts(ShmRig rig)
+    {
+        ServerConnection served = rig.Served.Single();
+        return (served.Running.Count, served.Queue.Queued);
+    }
+
+    private static Task WaitForAsync(ShmRig rig, int waiting) =>
+        Timeouts.Eventually(() => Waiting(rig) == waiting, $"{waiting} calls wait");
+
+    private static async Task StartAsync(ScriptClient client, string name, CallOptions options = default) =>
+        await client.UnaryAsync(Payloads.Of(name), options);
+
+    /// <summary>
+    /// Starts a server whose methods note their names and wait for their release, whatever their token says.
+    /// </summary>
+    private async Task<ShmRig> StartAsync(int running, int queued, bool isOfServer = false)
+    {
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                _begun.Enqueue(request.Text());
+                await Source(request.Text()).Task;
+                return request;
+            },
+        };
+        ShmRig rig = await StartShmAsync(script, Options(running, queued, isOfServer));
+        await rig.ShmChannel.ConnectAsync().Bounded(); // Calls that wait for a connection start in any order.
+        return rig;
+    }
+
+    private TaskCompletionSource Source(string name) => _released.GetOrAdd(
+        name, static _ => new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously));
+
+    private void Release(params string[] names)
+    {
+        foreach (string name in names)
+        {
+            Source(name).TrySetResult();
+        }
+    }
+}

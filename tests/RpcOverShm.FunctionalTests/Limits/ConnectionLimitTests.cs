@@ -1,0 +1,220 @@
+using System.Diagnostics.Metrics;
+using System.Net.Sockets;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+
+namespace RpcOverShm.FunctionalTests.Limits;
+
+/// <summary>The limits on connections: below, at and above each; what a client learns; their checks.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class ConnectionLimitTests
+{
+    private const string Address = "shm://limited";
+    private const int LimitReached = 109;
+
+    private readonly TestDirectory _directory = new();
+    private readonly LogGuard _log = new();
+    private readonly List<IAsyncDisposable> _owned = [];
+
+    public static IEnumerable<TestCaseData> Options =>
+    [
+        new TestCaseData(
+            new ShmServerOptions { MaxConnections = 2 },
+            "there are 2 connections (MaxConnections = 2)") { TestName = "MaxConnections" },
+        new TestCaseData(
+            new ShmServerOptions { MaxConnectionsPerProcess = 2 },
+            $"process {Environment.ProcessId} has 2 connections (MaxConnectionsPerProcess = 2)")
+        {
+            TestName = "MaxConnectionsPerProcess",
+        },
+    ];
+
+    [TearDown]
+    public async Task EndAsync()
+    {
+        _owned.Reverse();
+        foreach (IAsyncDisposable owned in _owned)
+        {
+            await owned.DisposeAsync();
+        }
+
+        _owned.Clear();
+        _directory.Dispose();
+        _log.Dispose();
+        _log.Check();
+    }
+
+    [TestCaseSource(nameof(Options))]
+    public async Task Connections_AboveALimit_AreRefusedUntilOneEnds(ShmServerOptions options, string facts)
+    {
+        await StartAsync(options);
+        ShmChannel first = OpenChannel();
+        await CallAsync(first);
+        await CallAsync(OpenChannel());
+        ShmChannel third = OpenChannel();
+
+        RpcException failure = Assert.ThrowsAsync<RpcException>(() => CallAsync(third))!;
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(failure.Status.Detail, Does.Contain("takes no more clients").And.Contain(facts));
+        var cause = failure.Status.DebugException as ShmTransportException;
+        Assert.That(cause?.Error, Is.EqualTo(ShmTransportError.Refused));
+        LogEntry entry = await _log.WaitForAsync(LimitReached);
+        Assert.That(entry.Message, Does.Contain("is reached: A client was refused"));
+
+        await first.DisposeAsync();
+        await new ScriptClient(third.CreateCallInvoker())
+            .UnaryAsync(Payloads.Empty, new CallOptions().WithWaitForReady()).ResponseAsync.Bounded();
+    }
+
+    [Test]
+    public async Task Streams_AboveALimit_AreRefusedUntilOneEnds()
+    {
+        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path, MaxConnections = 2 };
+        var listener = new ShmStreamListener(Address, options);
+        _owned.Add(listener);
+        listener.Start();
+        await using ShmStream accepted = await ShmStream.ConnectAsync(Address, options);
+        ShmStream served = await listener.AcceptAsync().Bounded();
+        await using ShmStream waiting = await ShmStream.ConnectAsync(Address, options);
+
+        ShmTransportException failure = Assert.ThrowsAsync<ShmTransportException>(
+            () => ShmStream.ConnectAsync(Address, options))!;
+
+        Assert.That(failure.Error, Is.EqualTo(ShmTransportError.Refused));
+        Assert.That(failure.Message, Does.Contain("MaxConnections = 2"));
+        await served.DisposeAsync();
+        await Timeouts.Eventually(() =>
+        {
+            try
+            {
+                _owned.Add(ShmStream.ConnectAsync(Address, options).GetAwaiter().GetResult());
+                return true;
+            }
+            catch (ShmTransportException)
+            {
+                return false;
+            }
+        });
+    }
+
+    [Test]
+    public async Task SilentClients_AboveMaxPendingHandshakes_LoseTheOldestOfThem()
+    {
+        await StartAsync(new ShmServerOptions { MaxPendingHandshakes = 2, HandshakeTimeout = Timeouts.Wait });
+        using Socket first = Connect();
+        using Socket second = Connect();
+        Assert.That(_log.Of(LimitReached), Is.Empty);
+        using Socket third = Connect();
+
+        using Handshake.ReceivedHello? refusal =
+            await Handshake.ReceiveAsync(first, CancellationToken.None).Bounded();
+        LogEntry entry = await _log.WaitForAsync(LimitReached);
+
+        Assert.That(refusal!.Hello.RefusalReason, Is.EqualTo(RefusalReason.Full));
+        Assert.That(refusal.Hello.RefusalText, Does.EndWith("needed its place (MaxPendingHandshakes = 2)."));
+        Assert.That(entry.Message, Does.StartWith("MaxPendingHandshakes = 2 is reached: "));
+        await CallAsync(OpenChannel());
+    }
+
+    [Test]
+    public async Task Limit_ThatRefuses_IsCounted()
+    {
+        long reached = 0;
+        using var meter = new MeterListener();
+        meter.InstrumentPublished = (instrument, self) =>
+        {
+            if (instrument.Name == LimitEvents.CounterName)
+            {
+                self.EnableMeasurementEvents(instrument);
+            }
+        };
+        meter.SetMeasurementEventCallback<long>((_, count, tags, _) =>
+        {
+            if (tags.Contains(new KeyValuePair<string, object?>("option", "MaxConnections")))
+            {
+                Interlocked.Add(ref reached, count);
+            }
+        });
+        meter.Start();
+        await StartAsync(new ShmServerOptions { MaxConnections = 1 });
+        await CallAsync(OpenChannel());
+
+        Assert.ThrowsAsync<RpcException>(() => CallAsync(OpenChannel()));
+
+        Assert.That(Interlocked.Read(ref reached), Is.Positive);
+    }
+
+    [TestCase(0, 1, 1, "MaxPendingHandshakes is 1 or more.")]
+    [TestCase(-1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
+    [TestCase(1, 0, null, "MaxConnections is 1 or more, or null")]
+    [TestCase(1, 1, 0, "MaxConnectionsPerProcess is 1 or more, or null")]
+    [TestCase(1, 1, 2, "MaxConnectionsPerProcess is at most MaxConnections, which is 1.")]
+    public void Limits_OfZeroOrContradictory_AreRefusedWhenTheOptionsAreRead(
+        int pending, int? all, int? perProcess, string text)
+    {
+        var server = new ShmServerOptions
+        {
+            MaxPendingHandshakes = pending,
+            MaxConnections = all,
+            MaxConnectionsPerProcess = perProcess,
+        };
+        var stream = new ShmStreamOptions
+        {
+            MaxPendingHandshakes = pending,
+            MaxConnections = all,
+            MaxConnectionsPerProcess = perProcess,
+        };
+
+        Assert.That(
+            () => new ShmServer(Address, server), Throws.InstanceOf<ArgumentException>().With.Message.Contains(text));
+        Assert.That(
+            () => new ShmStreamListener(Address, stream),
+            Throws.InstanceOf<ArgumentException>().With.Message.Contains(text));
+    }
+
+    [TestCase(null, 500)]
+    [TestCase(1000, 500)]
+    [TestCase(500, 500)]
+    [TestCase(7, 7)]
+    public void MaxConnectionsPerProcess_ThatIsNotSet_FitsMaxConnections(int? all, int expected)
+    {
+        var server = new ShmServerOptions { MaxConnections = all };
+        var stream = new ShmStreamOptions { MaxConnections = all };
+
+        Assert.That(server.MaxConnectionsPerProcess, Is.EqualTo(expected));
+        Assert.That(stream.MaxConnectionsPerProcess, Is.EqualTo(expected));
+        server.MaxConnectionsPerProcess = null;
+        Assert.That(server.MaxConnectionsPerProcess, Is.Null);
+        Assert.That(() => new ShmServer(Address, server), Throws.Nothing);
+    }
+
+    private static Task<Payload> CallAsync(ShmChannel channel) =>
+        new ScriptClient(channel.CreateCallInvoker()).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+    private async Task StartAsync(ShmServerOptions options)
+    {
+        options.RuntimeDirectory = _directory.Path;
+        options.LoggerFactory = _log;
+        var server = new ShmServer(Address, options);
+        _owned.Add(server);
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+    }
+
+    private Socket Connect()
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Connect(new UnixDomainSocketEndPoint(_directory.Combine("limited.sock")));
+        return socket;
+    }
+
+    private ShmChannel OpenChannel()
+    {
+        var channel = ShmChannel.ForAddress(
+            Address, new ShmChannelOptions { RuntimeDirectory = _directory.Path });
+        _owned.Add(channel);
+        return channel;
+    }
+}

@@ -1,0 +1,144 @@
+namespace RpcOverShm.FunctionalTests.Limits;
+
+/// <summary>
+/// Calls that a method makes to its own server: at a limit they take the place of the method's call, one at a time, and
+/// do not wait behind calls that wait for that place.
+/// </summary>
+internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
+{
+    private readonly Lock _lock = new();
+    private ShmRig? _rig;
+    private int _running;
+    private int _mostRunning;
+
+    [Test]
+    public async Task TwoLevels_AtALimitOfOneWithOthersWaiting_AllRun(
+        [Values] bool isOfServer, [Values] bool isBlocking)
+    {
+        ShmRig rig = await StartAsync(isOfServer, async request =>
+        {
+            if (request == "2" || request == "other")
+            {
+                return;
+            }
+
+            if (request == "0")
+            {
+                await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queue.Queued) == 5, "others wait");
+            }
+
+            await CallAsync(request == "0" ? "1" : "2", isBlocking);
+        });
+        Task outer = CallAsync("0");
+        await Timeouts.Eventually(() => Volatile.Read(ref _running) == 1);
+
+        Task[] others = [.. Enumerable.Range(0, 5).Select(_ => CallAsync("other"))];
+        await Task.WhenAll([outer, .. others]).Bounded();
+
+        Assert.That(_mostRunning, Is.EqualTo(3), "Three nested calls run; all others wait.");
+        await AssertFreeAsync(rig);
+    }
+
+    [Test]
+    public async Task SeveralAtOnce_TakeTheirCallersPlaceOneAtATime([Values] bool isOfServer)
+    {
+        ShmRig rig = await StartAsync(isOfServer, async request =>
+        {
+            await Task.Yield();
+            if (request == "outer")
+            {
+                await Task.WhenAll(Enumerable.Range(0, 20).Select(_ => CallAsync("inner")));
+            }
+        });
+
+        await CallAsync("outer").Bounded();
+
+        Assert.That(_mostRunning, Is.EqualTo(2));
+        await AssertFreeAsync(rig);
+    }
+
+    [Test]
+    public async Task NestedCallThatOutlivesItsCaller_KeepsThePlace([Values] bool isOfServer)
+    {
+        var mayGoOn = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task? inner = null;
+        ShmRig rig = await StartAsync(isOfServer, async request =>
+        {
+            if (request == "outer")
+            {
+                inner = CallAsync("inner");
+                await Timeouts.Eventually(() => Volatile.Read(ref _running) == 2);
+            }
+            else if (request == "inner")
+            {
+                await mayGoOn.Task;
+            }
+        });
+        await CallAsync("outer").Bounded();
+        Task next = CallAsync("next");
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Queue.Queued) == 1, "the next call waits");
+
+        mayGoOn.SetResult();
+        await Task.WhenAll(inner!, next).Bounded();
+
+        Assert.That(_mostRunning, Is.EqualTo(2));
+        await AssertFreeAsync(rig);
+    }
+
+    private static async Task AssertFreeAsync(ShmRig rig)
+    {
+        await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running.Count) == 0);
+        Assert.That(rig.Served.Sum(served => served.Queue.Queued), Is.Zero);
+        Assert.That(rig.Server.Running!.Budget.UsedBytes, Is.Zero);
+        Payload answer = await rig.Client.UnaryAsync(Payloads.Of("other")).ResponseAsync.Bounded();
+        Assert.That(answer.Text(), Is.EqualTo("other"));
+    }
+
+    private async Task CallAsync(string text, bool isBlocking = false)
+    {
+        if (isBlocking)
+        {
+            _rig!.Client.Unary(Payloads.Of(text));
+        }
+        else
+        {
+            await _rig!.Client.UnaryAsync(Payloads.Of(text));
+        }
+    }
+
+    private async Task<ShmRig> StartAsync(bool isOfServer, Func<string, Task> run)
+    {
+        _running = 0;
+        _mostRunning = 0;
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                int running = Interlocked.Increment(ref _running);
+                lock (_lock)
+                {
+                    _mostRunning = Math.Max(_mostRunning, running);
+                }
+
+                try
+                {
+                    await run(request.Text());
+                    return request;
+                }
+                finally
+                {
+                    Interlocked.Decrement(ref _running);
+                }
+            },
+        };
+        _rig = await StartShmAsync(script, new RigOptions
+        {
+            Server = options =>
+            {
+                options.MaxConcurrentCallsPerConnection = isOfServer ? 100 : 1;
+                options.MaxConcurrentCalls = isOfServer ? 1 : null;
+            },
+        });
+        return _rig;
+    }
+}

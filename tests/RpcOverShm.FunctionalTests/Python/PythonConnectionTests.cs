@@ -1,0 +1,130 @@
+namespace RpcOverShm.FunctionalTests.Python;
+
+/// <summary>
+/// Handshakes, waking and ends of connections by the client that was written from PROTOCOL.md alone.
+/// </summary>
+internal sealed class PythonConnectionTests : PythonFixture
+{
+    private const int AllSeals = 0x17;
+    private const int PeerViolation = 103;
+
+    [TestCase("lowest=2 highest=3", "error Refused 1 ", "versions 2 to 3")]
+    [TestCase("purpose=2", "error Refused 2 ", "byte stream")]
+    [TestCase("seals=0", "error Refused 3 ", "seals")]
+    [TestCase("cut=4096", "error Refused 3 ", "bytes; it announced")]
+    [TestCase("window=0", "error Refused 3 ", "a call window of 0 bytes")]
+    public async Task Hello_ThatIsWrong_IsRefusedWithTheReason(string options, string start, string text)
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+
+        string answer = await client.AskAsync($"connect {rig.SocketPath} {options}");
+
+        Assert.That(answer, Does.StartWith(start).And.Contain(text));
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"), "The first connection is unharmed.");
+    }
+
+    [TestCase(0x01)]
+    [TestCase(0x02)]
+    [TestCase(0x04)]
+    public async Task Segment_WithoutASeal_IsRefused(int missing)
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+
+        string answer = await client.AskAsync($"connect {rig.SocketPath} seals={AllSeals & ~missing}");
+
+        Assert.That(answer, Does.StartWith("error Refused 3 ").And.Contain("seals"));
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"), "The first connection is unharmed.");
+    }
+
+    [Test]
+    public async Task Connections_Several_AreServedAndClosed()
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+
+        Assert.That(await client.DoAsync($"connect {rig.SocketPath}"), Is.EqualTo("2"));
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"));
+        Assert.That(rig.Served, Has.Count.EqualTo(2));
+        await client.DoAsync("close");
+        await Timeouts.Eventually(() => rig.Served.Count == 1);
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"));
+        await client.DoAsync("close");
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+    }
+
+    // The log guard fails the test, too, if the server's sleep timed out although there were data.
+    [Test]
+    public async Task SleepingServer_IsWoken()
+    {
+        (_, PythonClient client) = await StartPairAsync();
+
+        await AssertWokenAsync(client, "wake-reader", "0 True None frames=1");
+    }
+
+    [Test]
+    public async Task ServerWithoutSpace_IsWoken()
+    {
+        (_, PythonClient client) = await StartPairAsync(
+            RigOptions.AnySize with { RingCapacity = 64 << 10 }, connect: "window=0x1000000");
+
+        await AssertWokenAsync(client, "wake-writer 100 10000", "0 100 True");
+    }
+
+    [Test]
+    public async Task Violation_OnAnOpenConnection_IsRefusedWithTheReason()
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+        rig.Log.Expect(PeerViolation);
+        await client.DoAsync($"connect {rig.SocketPath}");
+
+        Assert.That(
+            await client.AskAsync("violate"),
+            Is.EqualTo("error Refused 7 A frame for call 3.7, which was never started."));
+        await client.DoAsync("close");
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"), "The first connection is unharmed.");
+    }
+
+    [Test]
+    public async Task StoppingServer_LetsCallsEndAndTakesNone()
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+        await client.DoAsync("begin Duplex");
+        await client.DoAsync("send before");
+        Assert.That(await client.DoAsync("next"), Is.EqualTo("before"));
+
+        Task stopping = rig.ShutDownServerAsync();
+        await client.DoAsync("go-away");
+
+        Assert.That(await client.DoAsync("begin Unary"), Is.Not.Empty);
+        Assert.That(await client.DoAsync("end"), Does.StartWith("14 [").And.EndsWith("] True"));
+        await client.DoAsync("send after");
+        Assert.That(await client.DoAsync("next"), Is.EqualTo("after"));
+        await client.DoAsync("half-close");
+        Assert.That(await client.DoAsync("end"), Is.EqualTo("0 [] False"));
+        await client.DoAsync("close");
+        await stopping.Bounded();
+    }
+
+    [Test]
+    public async Task KilledServer_EndsTheSocket()
+    {
+        (ShmRig rig, PythonClient client) = await StartPairAsync();
+        await client.DoAsync("unary 100");
+
+        await rig.KillServerAsync().Bounded();
+
+        Assert.That(await client.AskAsync("gone"), Does.StartWith("error PeerGone"));
+    }
+
+    // A server that has announced its sleep may find the word changed before it sleeps: then no thread is woken.
+    private static async Task AssertWokenAsync(PythonClient client, string command, string facts)
+    {
+        string answer = "";
+        for (int i = 0; i < 20 && answer != $"{facts} True"; i++)
+        {
+            answer = await client.DoAsync(command);
+            Assert.That(answer, Does.StartWith(facts));
+        }
+
+        Assert.That(answer, Is.EqualTo($"{facts} True"), "No thread was ever woken.");
+    }
+}

@@ -1,0 +1,117 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>
+/// A process that dies and leaves a child with its sockets: they stay open, so only the exit of the process tells the
+/// other side.
+/// </summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
+internal sealed class PeerExitTests : PeerFixture
+{
+    private readonly List<Process> _children = [];
+
+    [TearDown]
+    public void EndChildren()
+    {
+        foreach (Process child in _children)
+        {
+            child.Kill();
+            child.Dispose();
+        }
+    }
+
+    [Test]
+    public async Task Client_ThatLeavesAChild_IsGoneWithItsCalls(
+        [Values("blocking", "async", "client-stream", "server-stream", "duplex")] string shape)
+    {
+        var began = new TaskCompletionSource();
+        var fired = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        async Task HoldAsync(ServerCallContext context)
+        {
+            context.CancellationToken.Register(fired.SetResult);
+            began.SetResult();
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+        }
+
+        ShmServer server = await ServeAsync(Script.Everywhere(HoldAsync));
+        PeerProcess peer = await StartCallingPeerAsync();
+        await peer.DoAsync($"hold {shape}");
+        await began.Task.Bounded();
+        Process child = await LeaveChildAsync(peer);
+
+        peer.Kill();
+        await fired.Task.Bounded();
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+
+        Assert.That(child.HasExited, Is.False);
+    }
+
+    [Test]
+    public async Task Server_ThatLeavesAChild_IsGoneWithItsCalls([Values] bool isBlocking)
+    {
+        PeerProcess peer = await StartServingPeerAsync();
+        ScriptClient client = OpenClient();
+        Task call = isBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Of("hold")))
+            : client.UnaryAsync(Payloads.Of("hold")).ResponseAsync;
+        await peer.NextEventAsync();
+        Process child = await LeaveChildAsync(peer);
+
+        peer.Kill();
+        RpcException failure = await CallFailure.OfAsync(call);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(failure.Status.Detail, Does.Contain($"process {peer.Id}"));
+        Assert.That(child.HasExited, Is.False);
+    }
+
+    [Test]
+    public async Task Stream_WhoseEndLeavesAChild_IsDrainedAndThenThrows()
+    {
+        (PeerProcess peer, ShmStream stream) = await OpenStreamAsync();
+        await using ShmStream atTheEnd = stream;
+        await peer.DoAsync("stream-write 100000");
+        Process child = await LeaveChildAsync(peer);
+
+        peer.Kill();
+
+        Assert.That(await StreamChecks.CountWrongAsync(stream, 100_000).Bounded(), Is.Zero);
+        Assert.That(async () => await stream.ReadAsync(new byte[1]).Bounded(), Throws.InstanceOf<IOException>());
+        Assert.That(child.HasExited, Is.False);
+    }
+
+    [Test]
+    public async Task Process_WithManyConnections_HasOneDescriptorThatGoesWithTheLast()
+    {
+        const int Connections = 5;
+        int before = CountProcessDescriptors();
+        ShmServer server = await ServeAsync(new Script());
+        PeerProcess peer = await StartPeerAsync();
+        for (int i = 0; i < Connections; i++)
+        {
+            await peer.DoAsync($"channel {Address} {Directory.Path}");
+            await peer.DoAsync("echo 1");
+        }
+
+        // An earlier test's descriptor may close meanwhile.
+        Assert.That(server.Running!.Connections.Count, Is.EqualTo(Connections));
+        Assert.That(CountProcessDescriptors(), Is.InRange(1, before + 1));
+
+        peer.Kill();
+
+        await Timeouts.Eventually(() => CountProcessDescriptors() == 0);
+        await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
+        await Timeouts.Eventually(() => ProcessResources.CountThreads("RpcOverShm process watch") == 0);
+    }
+
+    private static int CountProcessDescriptors() => ProcessResources.CountDescriptors("pidfd");
+
+    private async Task<Process> LeaveChildAsync(PeerProcess peer)
+    {
+        var child = Process.GetProcessById(int.Parse(await peer.DoAsync("leave-child"), CultureInfo.InvariantCulture));
+        _children.Add(child);
+        return child;
+    }
+}

@@ -1,0 +1,68 @@
+using System.Globalization;
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.TestPeer;
+
+/// <summary>
+/// Sends descriptors that nobody receives, until the kernel refuses this user further ones (ETOOMANYREFS). They stay in
+/// flight until both ends of their sockets are closed.
+/// </summary>
+internal sealed class InFlightCommands
+{
+    private readonly List<Socket> _sockets = [];
+
+    /// <summary>The reply is the number of descriptors that are in flight.</summary>
+    public string SendAll()
+    {
+        using SafeFileHandle file = File.OpenHandle("/dev/null");
+        int sent = 0;
+        bool isRefused;
+        do
+        {
+            sent += SendUntilFull(Connect(), file, out isRefused);
+        }
+        while (!isRefused);
+
+        return sent.ToString(CultureInfo.InvariantCulture);
+    }
+
+    /// <summary>Closes the sockets with all that is in flight.</summary>
+    public string Drop()
+    {
+        _sockets.ForEach(socket => socket.Dispose());
+        _sockets.Clear();
+        return "";
+    }
+
+    private static int SendUntilFull(Socket socket, SafeFileHandle file, out bool isRefused)
+    {
+        for (int sent = 0; ; sent++)
+        {
+            try
+            {
+                DescriptorPassing.Send(socket, [0], file);
+            }
+            catch (IOException exception)
+            {
+                isRefused = exception.HResult == LinuxNative.ErrnoETOOMANYREFS;
+                return sent;
+            }
+        }
+    }
+
+    private Socket Connect()
+    {
+        string path = Path.Combine(Path.GetTempPath(), $"ros-flight-{Environment.ProcessId}-{_sockets.Count}");
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(path));
+        listener.Listen();
+        var sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        sender.Connect(new UnixDomainSocketEndPoint(path));
+        _sockets.Add(sender);
+        _sockets.Add(listener.Accept());
+        File.Delete(path);
+        return sender;
+    }
+}

@@ -1,0 +1,71 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Text;
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Testing.Soak;
+
+namespace RpcOverShm.TestPeer.Soak;
+
+/// <summary>
+/// The text that one process of a soak leaves for the supervisor: violations, and the library's warnings and errors.
+/// Its file is opened first, because later the process may have no descriptor for it. Any thread writes.
+/// </summary>
+internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
+{
+    private readonly FileStream _file;
+    private readonly Lock _gate = new();
+
+    public SoakJournal(string path)
+    {
+        _file = new FileStream(path, FileMode.Create, FileAccess.Write, FileShare.Read, bufferSize: 0);
+        TaskScheduler.UnobservedTaskException += OnUnobserved;
+    }
+
+    /// <summary>Writes that the library has broken a promise, which fails the soak.</summary>
+    public void Violation(string text) => Write(SoakJournalLine.Violation, 0, text);
+
+    public ILogger CreateLogger(string categoryName) => this;
+
+    public void AddProvider(ILoggerProvider provider)
+    {
+    }
+
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
+
+    public void Log<TState>(
+        LogLevel logLevel,
+        EventId eventId,
+        TState state,
+        Exception? exception,
+        Func<TState, Exception?, string> formatter)
+    {
+        if (IsEnabled(logLevel))
+        {
+            Write(SoakJournalLine.Log, eventId.Id, $"{logLevel}: {formatter(state, exception)} {exception}");
+        }
+    }
+
+    public void Dispose()
+    {
+        TaskScheduler.UnobservedTaskException -= OnUnobserved;
+        _file.Dispose();
+    }
+
+    private void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs arguments) =>
+        Violation($"A task's exception was not observed: {arguments.Exception}");
+
+    private void Write(string kind, int id, string text)
+    {
+        string line = string.Create(
+            CultureInfo.InvariantCulture,
+            $"{kind}\t{Stopwatch.GetTimestamp()}\t{id}\t{text.ReplaceLineEndings(" ")}\n");
+        byte[] bytes = Encoding.UTF8.GetBytes(line);
+        lock (_gate)
+        {
+            _file.Write(bytes);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+using System.Globalization;
+
+namespace RpcOverShm.Testing.Soak;
+
+/// <summary>One line of the text that a process of a soak leaves for the supervisor.</summary>
+/// <param name="IsViolation">Whether the library broke a promise; otherwise the line is a log entry.</param>
+/// <param name="Time">The time, from the system's monotonic clock.</param>
+/// <param name="EventId">The id of the log entry.</param>
+/// <param name="Text">The text.</param>
+public sealed record SoakJournalLine(bool IsViolation, long Time, int EventId, string Text)
+{
+    public const string Violation = "V";
+    public const string Log = "L";
+
+    private const int Fields = 4;
+
+    /// <summary>Returns the complete lines of a file; its writer may have died within the last one.</summary>
+    public static IEnumerable<SoakJournalLine> Read(string path)
+    {
+        if (!File.Exists(path))
+        {
+            yield break;
+        }
+
+        string text = File.ReadAllText(path);
+        foreach (string line in text.Split('\n')[..^1])
+        {
+            string[] fields = line.Split('\t', Fields);
+            yield return new SoakJournalLine(
+                fields[0] == Violation,
+                long.Parse(fields[1], CultureInfo.InvariantCulture),
+                int.Parse(fields[2], CultureInfo.InvariantCulture),
+                fields[3]);
+        }
+    }
+}

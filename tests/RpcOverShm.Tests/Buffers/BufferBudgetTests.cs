@@ -1,0 +1,115 @@
+using RpcOverShm.Buffers;
+
+namespace RpcOverShm.Tests.Buffers;
+
+/// <summary>The count of the bytes that a peer makes this process keep: at, below and above its limit.</summary>
+internal sealed class BufferBudgetTests
+{
+    private const long MiB = 1 << 20;
+
+    private readonly BufferBudget _server;
+    private readonly BufferBudget _budget;
+
+    public BufferBudgetTests()
+    {
+        _server = new BufferBudget("whole", 10 * MiB);
+        _budget = new BufferBudget("part", 8 * MiB, _server);
+    }
+
+    [Test]
+    public void TryTake_UpToTheLimit_CountsAndNothingBeyond()
+    {
+        BufferBudget?[] taken = [_budget.TryTake((8 * MiB) - 1), _budget.TryTake(1), _budget.TryTake(1)];
+
+        Assert.That(taken, Is.EqualTo((BufferBudget?[])[null, null, _budget]));
+        Assert.That((_budget.UsedBytes, _server.UsedBytes), Is.EqualTo((8 * MiB, 8 * MiB)));
+        _budget.Give(8 * MiB);
+        Assert.That((_budget.UsedBytes, _server.UsedBytes), Is.EqualTo((0L, 0L)));
+    }
+
+    [Test]
+    public void TryTake_BeyondTheWhole_CountsNothing()
+    {
+        var other = new BufferBudget("other", 8 * MiB, _server);
+        other.TryTake(8 * MiB);
+
+        Assert.That(_budget.TryTake((2 * MiB) + 1), Is.SameAs(_server));
+        Assert.That((_budget.UsedBytes, _server.UsedBytes), Is.EqualTo((0L, 8 * MiB)));
+        other.Give(8 * MiB);
+    }
+
+    [Test]
+    public void IsFullOfAnswers_AboveHalfTheLimit_UntilEnoughHaveGone()
+    {
+        int sunk = 0;
+        _budget.OnAnswersSank = () => sunk++;
+        _budget.TakeAnswer(4 * MiB);
+        bool atHalf = _budget.IsFullOfAnswers;
+        _budget.TakeAnswer(1);
+        _budget.TakeAnswer(1);
+        bool above = _budget.IsFullOfAnswers;
+
+        _budget.GiveAnswer(1);
+        int sunkAbove = sunk;
+        _budget.GiveAnswer(1);
+
+        Assert.That((atHalf, above, sunkAbove, sunk), Is.EqualTo((false, true, 0, 1)));
+        _budget.GiveAnswer(4 * MiB);
+        Assert.That((_budget.UsedBytes, _budget.AnswerBytes), Is.EqualTo((0L, 0L)));
+    }
+
+    [Test]
+    public void IsFullOfAnswers_WhileOthersFillTheWhole_AboveTheShare()
+    {
+        var other = new BufferBudget("other", 8 * MiB, _server);
+        other.TakeAnswer(6 * MiB);
+        _budget.TakeAnswer(BufferBudget.AnswerShareBytes);
+        bool atShare = _budget.IsFullOfAnswers;
+        _budget.TakeAnswer(1);
+
+        Assert.That((atShare, _budget.IsFullOfAnswers), Is.EqualTo((false, true)));
+        other.GiveAnswer(6 * MiB);
+        _budget.GiveAnswer(BufferBudget.AnswerShareBytes + 1);
+    }
+
+    [Test]
+    public void Charge_OfSmallChanges_GoesInSteps()
+    {
+        var charge = new BufferCharge(_budget);
+        charge.TryGrow(1);
+        long one = _budget.UsedBytes;
+        charge.TryGrow(4096);
+        long step = _budget.UsedBytes;
+        charge.TryGrow(10_000);
+        long three = _budget.UsedBytes;
+        charge.Shrink(0);
+        long kept = _budget.UsedBytes;
+        charge.Release();
+
+        Assert.That((one, step, three, kept, _budget.UsedBytes), Is.EqualTo((4096L, 4096L, 12_288L, 4096L, 0L)));
+    }
+
+    [Test]
+    public void Charge_BeyondTheLimit_SaysSoAndKeepsWhatItHas()
+    {
+        var charge = new BufferCharge(_budget);
+        BufferBudget? first = charge.TryGrow(8 * MiB);
+
+        BufferBudget? second = charge.TryGrow((8 * MiB) + 1);
+
+        Assert.That((first, second), Is.EqualTo(((BufferBudget?)null, (BufferBudget?)_budget)));
+        Assert.That(_budget.UsedBytes, Is.EqualTo(8 * MiB));
+        charge.Release();
+        Assert.That(_budget.UsedBytes, Is.Zero);
+    }
+
+    [Test]
+    public void Charge_WithoutABudget_CountsNothing()
+    {
+        var charge = new BufferCharge(null);
+
+        Assert.That(charge.TryGrow(long.MaxValue), Is.Null);
+        charge.Shrink(0);
+        charge.Release();
+    }
+}

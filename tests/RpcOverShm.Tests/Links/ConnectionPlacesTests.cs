@@ -1,0 +1,79 @@
+using RpcOverShm.Links;
+using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Links;
+
+public class ConnectionPlacesTests
+{
+    private const long ManyMappings = 65530;
+
+    [Test]
+    public void TryTake_BelowAtAndAboveMaxConnections_IsRefusedAboveAndFreeAfterwards()
+    {
+        ConnectionPlaces places = Make(all: 2, perProcess: null);
+        Assert.That(places.TryTake(1), Is.Null);
+        Assert.That(places.TryTake(1), Is.Null);
+
+        Assert.That(
+            $"{places.TryTake(2)}",
+            Is.EqualTo("The server takes no more clients: there are 2 connections (MaxConnections = 2)."));
+        places.GiveBack(1);
+        Assert.That(places.TryTake(2), Is.Null);
+        Assert.That(places.Count, Is.EqualTo(2));
+    }
+
+    [Test]
+    public void TryTake_BelowAtAndAboveMaxConnectionsPerProcess_LeavesOtherProcessesAlone()
+    {
+        ConnectionPlaces places = Make(all: 10, perProcess: 2);
+        Assert.That(places.TryTake(1), Is.Null);
+        Assert.That(places.TryTake(1), Is.Null);
+
+        Assert.That(places.TryTake(1), Is.EqualTo(
+            new ReachedLimit("MaxConnectionsPerProcess", 2, "process 1 has 2 connections")));
+        Assert.That(places.TryTake(2), Is.Null);
+        places.GiveBack(1);
+        Assert.That(places.TryTake(1), Is.Null);
+    }
+
+    [TestCase(null, 64, 4)]
+    [TestCase(100, 64, 4)]
+    [TestCase(3, 64, 3)]
+    [TestCase(null, 1, 1)]
+    public void TryTake_WithFewMappings_IsRefusedLongBeforeTheyAreUsedUp(int? option, long mappings, int expected)
+    {
+        var places = new ConnectionPlaces(new DoorLimits(1, option, null), mappings, () => int.MaxValue);
+        int taken = 0;
+        while (places.TryTake(1) is null)
+        {
+            taken++;
+        }
+
+        Assert.That(taken, Is.EqualTo(expected));
+        Assert.That(
+            places.TryTake(1)!.Option, Is.EqualTo(option == expected ? "MaxConnections" : "vm.max_map_count / 16"));
+    }
+
+    [TestCase(0)]
+    [TestCase(5)]
+    public void CheckDescriptors_BelowAndAtTheReserve_CountsWhatConnectionsMayNeed(int connections)
+    {
+        using var sockets = new SocketPair();
+        long reserve = ConnectionPlaces.ReservedDescriptors + (connections * ConnectionPlaces.ReservedPerConnection);
+        long most = SocketCalls.NumberOf(sockets.Server) + reserve;
+        long limit = most + 1;
+        var places = new ConnectionPlaces(new DoorLimits(1, null, null), ManyMappings, () => limit);
+        for (int i = 0; i < connections; i++)
+        {
+            Assert.That(places.TryTake(i), Is.Null);
+        }
+
+        Assert.That(places.CheckDescriptors(sockets.Server), Is.Null);
+        limit = most;
+        Assert.That(places.CheckDescriptors(sockets.Server)?.Option, Is.EqualTo("RLIMIT_NOFILE"));
+    }
+
+    private static ConnectionPlaces Make(int? all, int? perProcess) =>
+        new(new DoorLimits(1, all, perProcess), ManyMappings, () => int.MaxValue);
+}

@@ -1,0 +1,92 @@
+using System.Net;
+using System.Net.Sockets;
+using RpcOverShm.Links;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Tests.Links;
+
+/// <summary>The peer's end as a link finds it, and a user's logger that blocks meanwhile.</summary>
+public class PeerLinkEndTests
+{
+    private readonly LinkPair _links = new();
+    private int _events;
+
+    private LogGuard Logger => _links.Logger;
+
+    private PeerLink Link => _links.Client;
+
+    [TearDown]
+    public void Close() => _links.Dispose();
+
+    [Test]
+    public void Start_WithoutADescriptorOfThePeersProcess_SaysSoAndGoesOn()
+    {
+        // TCP knows no processes.
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        socket.Connect(listener.LocalEndPoint!);
+        using Socket other = listener.Accept();
+        PeerLink link = _links.LinkOver(socket, new PeerIdentity(1, 0, 0));
+
+        link.Start(OnEvent);
+        Assert.That(Logger.Entries.Where(entry => entry.Id == 115), Has.One.Items);
+        Assert.That(link.IsPeerGone, Is.False);
+        other.Dispose();
+
+        Assert.That(() => link.IsPeerGone, Is.True.After(20_000, 5));
+        link.Close(new CloseReason(CloseKind.Local, "over"));
+    }
+
+    [Test]
+    public void SealIfPeerGone_AfterThePeersEnd_ReadsWhatItHadPublishedOnly()
+    {
+        WriteByServer(1);
+        Assert.That(Link.SealIfPeerGone(), Is.False);
+        WriteByServer(2);
+        _links.Sockets.Server.Dispose();
+        Link.OnSafetyTimeout(isLostWakeup: false);
+
+        Assert.That(Link.SealIfPeerGone());
+        WriteByServer(3);
+        Assert.That(Link.SealIfPeerGone());
+
+        Assert.That(Link.Reader.TryRead(out RecordHeader first, out _));
+        Assert.That(first.StreamId, Is.EqualTo(1));
+        Link.Reader.Release();
+        Assert.That(Link.Reader.TryRead(out RecordHeader second, out _));
+        Assert.That(second.StreamId, Is.EqualTo(2));
+        Link.Reader.Release();
+        Assert.That(Link.Reader.TryRead(out _, out _), Is.False);
+    }
+
+    [Test]
+    public async Task Close_WithALoggerThatBlocks_ReturnsAndTellsTheOthers()
+    {
+        // Not disposed: the close of the other end, after the test, logs as well.
+        var mayLog = new ManualResetEventSlim();
+        Link.Start(OnEvent);
+        Logger.OnEntry = _ => mayLog.Wait(Timeouts.Wait);
+
+        await Task.Run(() =>
+        {
+            Link.OnSafetyTimeout(isLostWakeup: true);
+            Link.Close(new CloseReason(CloseKind.PeerLost, "over"));
+        }).Bounded();
+
+        Assert.That(Volatile.Read(ref _events), Is.Positive);
+        Assert.That(_links.Sockets.Server.Receive(new byte[1]), Is.Zero);
+        mayLog.Set();
+        await Logger.WaitForAsync(102);
+    }
+
+    private void WriteByServer(uint stream)
+    {
+        Assert.That(_links.Server.Writer.TryClaim(0, isControl: false, out RingClaim claim));
+        _links.Server.Writer.Commit(claim, new RecordHeader(0, 1, 0, 0, stream, 0));
+        _links.Server.Writer.Publish();
+    }
+
+    private void OnEvent() => Interlocked.Increment(ref _events);
+}

@@ -1,0 +1,117 @@
+using RpcOverShm.Links;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Links;
+
+public class PendingClientsTests
+{
+    private const int Places = 4;
+
+    private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(8);
+    private static readonly TimeSpan s_soon = PendingClients.Grace - TimeSpan.FromMilliseconds(1);
+
+    private readonly PendingClients _pending = new(Places, s_timeout);
+    private readonly List<IDisposable> _sockets = [];
+
+    [TearDown]
+    public void Close() => _sockets.ForEach(socket => socket.Dispose());
+
+    [Test]
+    public void TakeOut_WhileAPlaceIsFree_IsNobody()
+    {
+        Add(Places - 1, process: 1);
+
+        Assert.That(_pending.HasRoom(TimeSpan.FromHours(1)));
+        Assert.That(_pending.TakeOut(TimeSpan.FromHours(1)), Is.Null);
+    }
+
+    [Test]
+    public void TakeOut_WithAllPlacesTaken_IsTheOldestSilentOneAfterItsGrace()
+    {
+        PendingClient oldest = Add(process: 1);
+        Add(Places - 1, process: 1);
+
+        Assert.That(_pending.HasRoom(s_soon), Is.False);
+        Assert.That(_pending.TakeOut(s_soon), Is.Null);
+        Assert.That(_pending.HasRoom(PendingClients.Grace));
+        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(oldest));
+        Assert.That(_pending.Count, Is.EqualTo(Places - 1));
+    }
+
+    [Test]
+    public void TakeOut_WithSeveralProcesses_IsOfTheOneWithTheMostPlaces()
+    {
+        Add(process: 1);
+        PendingClient first = Add(process: 2);
+        Add(process: 2);
+        Add(process: 3);
+
+        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(first));
+    }
+
+    [Test]
+    public void TakeOut_WithOneThatHasSentAByte_IsASilentOne()
+    {
+        Add(process: 1, hasByte: true);
+        PendingClient silent = Add(process: 1);
+        Add(Places - 2, process: 1, hasByte: true);
+
+        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(silent));
+    }
+
+    [Test]
+    public void TakeOut_WithoutASilentOne_IsTheOldest()
+    {
+        PendingClient oldest = Add(process: 1, hasByte: true);
+        Add(Places - 1, process: 1, hasByte: true);
+
+        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(oldest));
+    }
+
+    [TestCase(0, 8.0)]
+    [TestCase(2, 4.5)]
+    [TestCase(4, 1.0)]
+    public void Timeout_AsPlacesFill_ShrinksToAnEighth(int taken, double seconds)
+    {
+        Add(taken, process: 1);
+
+        Assert.That(_pending.Timeout, Is.EqualTo(TimeSpan.FromSeconds(seconds)));
+    }
+
+    [Test]
+    public void TakeOverdue_BeforeAndAtTheTimeout_IsNobodyAndTheOldest()
+    {
+        Assert.That(_pending.UntilOverdue(TimeSpan.Zero), Is.Null);
+        PendingClient oldest = Add(process: 1);
+        Add(process: 2);
+        TimeSpan end = _pending.Timeout;
+
+        Assert.That(_pending.TakeOverdue(end - TimeSpan.FromTicks(1)), Is.Null);
+        Assert.That(_pending.UntilOverdue(end - TimeSpan.FromTicks(1)), Is.EqualTo(TimeSpan.FromTicks(1)));
+        Assert.That(_pending.UntilOverdue(TimeSpan.FromHours(1)), Is.EqualTo(TimeSpan.Zero));
+        Assert.That(_pending.TakeOverdue(end), Is.SameAs(oldest));
+    }
+
+    private void Add(int count, int process, bool hasByte = false)
+    {
+        for (int i = 0; i < count; i++)
+        {
+            Add(process, hasByte);
+        }
+    }
+
+    private PendingClient Add(int process, bool hasByte = false)
+    {
+        var sockets = new SocketPair();
+        _sockets.Add(sockets);
+        var client = new PendingClient(sockets.Server, new PeerIdentity(process, 0, 0), TimeSpan.Zero);
+        if (hasByte)
+        {
+            sockets.Client.Send("R"u8);
+            Assert.That(client.Receiver.TryReceive(), Is.False);
+        }
+
+        _pending.Add(client);
+        return client;
+    }
+}

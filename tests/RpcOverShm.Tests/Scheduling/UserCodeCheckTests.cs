@@ -1,0 +1,129 @@
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Tests.Scheduling;
+
+/// <summary>When user code counts as keeping its thread, as the watchdog sees it.</summary>
+[NonParallelizable]
+public class UserCodeCheckTests
+{
+    private const long Word = 6;
+    private const long NextWord = 10;
+
+    [Test]
+    public void IsKept_AtTheFirstCheckOfARun_IsFalse()
+    {
+        using var thread = new UserThread(static _ => Thread.Sleep(Timeout.Infinite));
+        var check = default(UserCodeCheck);
+
+        Assert.That(check.IsKept(Word, thread.State), Is.False);
+        Assert.That(check.IsKept(NextWord, thread.State), Is.False);
+    }
+
+    [Test]
+    public void IsKept_ByCodeThatBlocks_IsTrueAtTheSecondCheck()
+    {
+        using var thread = new UserThread(static _ => Thread.Sleep(Timeout.Infinite));
+        var check = default(UserCodeCheck);
+
+        Assert.That(() => SecondCheck(ref check, thread.State), Is.True.After(20_000, 1));
+    }
+
+    [Test]
+    public void IsKept_ByCodeThatUsesMuchProcessorTime_IsTrue()
+    {
+        using var thread = new UserThread(Spin);
+        var check = default(UserCodeCheck);
+        while (check.IsKept(Word, thread.State))
+        {
+        }
+
+        long begun = ThreadClock.OfThread(thread.State.ThreadId);
+        Assert.That(() => check.IsKept(Word, thread.State), Is.True.After(20_000, 1));
+        Assert.That(ThreadClock.OfThread(thread.State.ThreadId) - begun, Is.GreaterThan(0));
+    }
+
+    [Test]
+    public void IsKept_ByCodeThatUsedLittleAndStillRuns_IsFalse()
+    {
+        using var thread = new UserThread(Spin);
+        bool isAnyFalse = false;
+
+        // The thread runs all the time. Two checks within half a millisecond of its processor time do not count; on a
+        // busy machine a check may come later than that.
+        for (int attempt = 0; attempt < 1000 && !isAnyFalse; attempt++)
+        {
+            var check = default(UserCodeCheck);
+            check.IsKept(Word, thread.State);
+            isAnyFalse = !check.IsKept(Word, thread.State);
+        }
+
+        Assert.That(isAnyFalse);
+    }
+
+    [Test]
+    public void IsKept_AfterAGarbageCollection_BeginsAnew()
+    {
+        using var thread = new UserThread(static _ => Thread.Sleep(Timeout.Infinite));
+        var check = default(UserCodeCheck);
+        check.IsKept(Word, thread.State);
+
+        GC.Collect();
+
+        Assert.That(check.IsKept(Word, thread.State), Is.False);
+    }
+
+    private static bool SecondCheck(ref UserCodeCheck check, InlineThread thread)
+    {
+        check = default;
+        check.IsKept(Word, thread);
+        return check.IsKept(Word, thread);
+    }
+
+    private static void Spin(CancellationToken stop)
+    {
+        while (!stop.IsCancellationRequested)
+        {
+            Thread.SpinWait(10);
+        }
+    }
+
+    private sealed class UserThread : IDisposable
+    {
+        private readonly CancellationTokenSource _stop = new();
+        private readonly Thread _thread;
+        private InlineThread? _state;
+
+        public UserThread(Action<CancellationToken> run)
+        {
+            using var started = new ManualResetEventSlim();
+            _thread = new Thread(() =>
+            {
+                _state = new InlineThread(new ReaderRole());
+                started.Set();
+                try
+                {
+                    run(_stop.Token);
+                }
+                catch (ThreadInterruptedException)
+                {
+                    // The end of a test that blocks.
+                }
+            })
+            {
+                IsBackground = true,
+            };
+            _thread.Start();
+            started.Wait();
+        }
+
+        public InlineThread State => _state!;
+
+        public void Dispose()
+        {
+            _stop.Cancel();
+            _thread.Interrupt();
+            _thread.Join();
+            _stop.Dispose();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+using System.Collections.Concurrent;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Tests.Segments;
+
+public class ForeignHandlesTests
+{
+    private readonly ForeignHandles _handles = new();
+    private readonly ManualResetEventSlim _mayEnd = new();
+    private readonly ConcurrentQueue<int> _closedBy = new();
+
+    [TearDown]
+    public void EndAll()
+    {
+        _mayEnd.Set();
+        Assert.That(() => _handles.Waiting + _handles.Closing, Is.Zero.After(20_000, 5));
+    }
+
+    [Test]
+    public void Close_OfAHandle_HappensOnAnotherThread()
+    {
+        _handles.Close(new SlowHandle(this, isSlow: false));
+
+        Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
+        Assert.That(_closedBy, Has.None.EqualTo(Environment.CurrentManagedThreadId));
+    }
+
+    [Test]
+    public void Close_OfManyHandles_NeedsFewThreads()
+    {
+        for (int i = 0; i < 500; i++)
+        {
+            _handles.Close(new SlowHandle(this, isSlow: false));
+        }
+
+        Assert.That(() => _closedBy, Has.Count.EqualTo(500).After(20_000, 5));
+    }
+
+    [Test]
+    public void Close_BesideOnesThatHang_GoesOnBelowTheBoundOfThreadsAndStopsAtIt()
+    {
+        for (int i = 1; i < ForeignHandles.MaxThreads; i++)
+        {
+            _handles.Close(new SlowHandle(this, isSlow: true));
+        }
+
+        _handles.Close(new SlowHandle(this, isSlow: false));
+        Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
+
+        _handles.Close(new SlowHandle(this, isSlow: true));
+        Assert.That(() => _handles.Closing, Is.EqualTo(ForeignHandles.MaxThreads).After(20_000, 5));
+        for (int i = 0; i < ForeignHandles.MaxWaiting - 1; i++)
+        {
+            _handles.Close(new SlowHandle(this, isSlow: false));
+        }
+
+        Assert.That(_handles.IsFull, Is.False, "One below the bound.");
+        _handles.Close(new SlowHandle(this, isSlow: false));
+        Assert.That(_handles.IsFull);
+        Assert.That(_handles.Closing, Is.EqualTo(ForeignHandles.MaxThreads));
+
+        _mayEnd.Set();
+        Assert.That(() => _handles.Waiting + _handles.Closing, Is.Zero.After(20_000, 5));
+        Assert.That(_handles.IsFull, Is.False);
+        Assert.That(_closedBy, Has.Count.EqualTo(1 + ForeignHandles.MaxThreads + ForeignHandles.MaxWaiting));
+    }
+
+    [Test]
+    public void Close_OfASocket_EndsItForThePeerAtOnce()
+    {
+        using var sockets = new SocketPair();
+        for (int i = 0; i < ForeignHandles.MaxThreads; i++)
+        {
+            _handles.Close(new SlowHandle(this, isSlow: true));
+        }
+
+        _handles.Close(sockets.Server);
+
+        Assert.That(DescriptorPassing.IsAtEnd(sockets.Client));
+        _mayEnd.Set();
+        Assert.That(() => sockets.Server.SafeHandle.IsClosed, Is.True.After(20_000, 5));
+    }
+
+    [Test]
+    public void Close_OfAClosedSocket_DoesNothing()
+    {
+        Socket socket = SocketPair.NewSocket();
+        socket.Dispose();
+
+        Assert.That(() => _handles.Close(socket), Throws.Nothing);
+    }
+
+    private sealed class SlowHandle : SafeHandle
+    {
+        private readonly ForeignHandlesTests _test;
+        private readonly bool _isSlow;
+
+        public SlowHandle(ForeignHandlesTests test, bool isSlow)
+            : base(0, ownsHandle: true)
+        {
+            _test = test;
+            _isSlow = isSlow;
+            SetHandle(1);
+        }
+
+        public override bool IsInvalid => false;
+
+        protected override bool ReleaseHandle()
+        {
+            if (_isSlow)
+            {
+                _test._mayEnd.Wait(Timeouts.Wait);
+            }
+
+            _test._closedBy.Enqueue(Environment.CurrentManagedThreadId);
+            return true;
+        }
+    }
+}

@@ -1,0 +1,62 @@
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Tests.Segments;
+
+public class SystemAccountsTests
+{
+    // Every system has this entry in both databases.
+    [Test]
+    public void Find_OfRoot_IsZero()
+    {
+        Assert.That(SystemAccounts.FindUser("root"), Is.Zero);
+        Assert.That(SystemAccounts.FindGroup("root"), Is.Zero);
+    }
+
+    [Test]
+    public void Find_OfEveryEntryOfTheFiles_IsItsNumber()
+    {
+        foreach (string[] user in Entries("/etc/passwd"))
+        {
+            Assert.That(SystemAccounts.FindUser(user[0]), Is.EqualTo(uint.Parse(user[2])), user[0]);
+        }
+
+        foreach (string[] group in Entries("/etc/group"))
+        {
+            Assert.That(SystemAccounts.FindGroup(group[0]), Is.EqualTo(uint.Parse(group[2])), group[0]);
+        }
+    }
+
+    [TestCase("0", 0u)]
+    [TestCase("4294967294", 4294967294u)]
+    [TestCase("31337", 31337u, Description = "A number needs no entry.")]
+    public void Find_OfANumber_IsThatNumber(string text, uint number)
+    {
+        Assert.That(SystemAccounts.FindUser(text), Is.EqualTo(number));
+        Assert.That(SystemAccounts.FindGroup(text), Is.EqualTo(number));
+    }
+
+    [TestCase("")]
+    [TestCase(" ")]
+    [TestCase("-1")]
+    [TestCase("+1")]
+    [TestCase(" 1")]
+    [TestCase("4294967295")]
+    [TestCase("99999999999")]
+    [TestCase("no-such-account")]
+    [TestCase("root\0")]
+    [TestCase("ro:ot")]
+    public void Find_OfNoName_IsNull(string text)
+    {
+        Assert.That(SystemAccounts.FindUser(text), Is.Null);
+        Assert.That(SystemAccounts.FindGroup(text), Is.Null);
+    }
+
+    [Test]
+    public void Find_OfAVeryLongName_IsNull()
+    {
+        Assert.That(SystemAccounts.FindUser(new string('x', 100_000)), Is.Null);
+    }
+
+    private static IEnumerable<string[]> Entries(string path) =>
+        File.ReadLines(path).Select(line => line.Split(':')).Where(fields => fields.Length > 3);
+}
