@@ -1,6 +1,5 @@
-"""The reading threads of reader_role.py: the standby reader and its spares, the user code that they run inline, and the
-watchdog, which takes the role away from user code that keeps it. Models StandbyReader, InlineThread, SpareThreads and
-FrameSender.FlushDeferred."""
+"""The reading threads of reader_role.py, and the user code that they run inline. Models StandbyReader, InlineRunner and
+InlineThread."""
 
 FREE, RETIRED = ("free", ""), ("retired", "")
 AWAKE, ARMED, ON_LATCH = 0, 1, 2
@@ -8,16 +7,7 @@ MOST_STUCK = 2
 
 
 class InlineThreads:
-    """Uses the attributes off, readers and asyncs of the model, and its helpers."""
-
-    # ---- flush: publishes the deferred records of user code; arg is the label and argument to continue with
-    def flush(self, who, label, arg, s):
-        if not s["held"]:
-            return arg
-        if s["gate"]:
-            return None
-        s["held"], s["visible"] = False, len(s["reqs"])
-        return arg
+    """Uses the attributes off, readers, code and inline of the model, and its helpers."""
 
     # ---- the standby reader, or the spare that replaced it
     def standby(self, who, label, arg, s):
@@ -25,7 +15,7 @@ class InlineThreads:
             if s["role"] == FREE:
                 s["role"] = ("reading", who)
                 return "s_taken", None
-            return ("t_idle", None) if s["role"] == RETIRED else ("s_announce", None)
+            return (self.idle_label(), None) if s["role"] == RETIRED else ("s_announce", None)
         if label == "s_taken":
             if s["closed"]:
                 s["role"] = RETIRED
@@ -73,11 +63,13 @@ class InlineThreads:
         if s["head"] < s["tail"]:
             call = self.deliver(s, who)
             if not self.has_code(s, call):
-                return "f0", ("s_read", None)
+                after = "s_after", arg
+                return ("f0", after) if self.sleepy and self.must_flush(s, "-") else after
             if not self.inline or s["stuck"] >= MOST_STUCK:
                 s["queued"] = s["queued"] | {self.number(s, call)}
-                return "f0", ("s_read", None)
-            return "s_enter", (self.number(s, call), arg)
+                return "s_after", arg
+            enter = "s_enter", (self.number(s, call), arg)
+            return ("f0", enter) if self.sleepy and self.must_flush(s, self.code[enter[1][0]]) else enter
         if arg[1]:
             self.close(s)
             return "s_read", None
@@ -119,31 +111,31 @@ class InlineThreads:
         if label == "s_enter":
             s["entries"] += 1
             s["role"] = ("code", who, s["entries"])
+            if self.clocked and self.code[arg[0]] == "q":
+                s["times"] = s["times"] + (who,)
             return "s_watch", (arg[0], arg[1], s["entries"])
         if label == "s_watch":
             self.ensure_watched(s)
             return "u0", ("s_return", arg[0], (arg[1], arg[2]))
         if label == "s_return":
             # A nested call enters again, so only the thread is compared, not the number of the entry.
-            if s["role"][0] == "code" and s["role"][1] == who:
+            s["robbed"] |= who in s["times"] and not self.is_holder(who, s)
+            s["times"] = tuple(t for t in s["times"] if t != who)
+            if self.is_holder(who, s):
                 s["role"] = ("reading", who)
                 return "s_after", arg[0]
             if "keep_lost" in self.off:
                 return "s_after", arg[0]
             s["stuck"] -= 1
-            return "f0", ("t_idle", None)
+            return "f0", (self.idle_label(), None)
         if label == "s_after":
             if s["head"] < s["tail"] and not s["blocked"] and not s["closed"]:
                 return "s_receive", arg
             return ("s_read", None) if "no_flush" in self.off else ("f0", ("s_read", None))
         return None                                             # s_end
 
-    # ---- a spare: an idle thread that replaces the standby reader on request
-    def spare(self, who, label, arg, s):
-        if s["bring"] == 0:
-            return None
-        s["bring"] -= 1
-        return "s_take", None
+    def idle_label(self):
+        return "t_idle" if self.births is None else "t_wait"
 
     # ---- the thread pool: runs queued user code
     def pool(self, who, label, arg, s):
@@ -158,31 +150,37 @@ class InlineThreads:
         if label == "u0":
             kind = self.code[arg[1]]
             s["ran"] = s["ran"] | {arg[1]}
-            if kind in "sw":
+            if kind in "swom":
                 return "u_send", arg
+            if kind == "d":
+                return "u_depend", arg
             return ("b_enter", (arg, None)) if kind == "n" else ("u_end", arg)
         if label == "u_send":                                   # under the sender's gate
             if s["gate"]:
                 return None
             if s["closed"]:
                 return "u_end", arg
+            if self.sleepy:
+                return self.send_frame(who, s, arg)
             s["reqs"] = s["reqs"] + ("N",)
             mine = len(s["reqs"]) - 1
             if self.is_holder(who, s) and s["head"] < s["tail"]:
                 s["gate"] = True
                 return "u_hold", (arg, mine)
-            s["held"], s["visible"] = False, len(s["reqs"])
-            return "l0", ("u_sent", (arg, mine))
+            return self.publish(s, ("l0", ("u_sent", (arg, mine))))
         if label == "u_hold":
             s["held"] = True
             return "u_held", arg
         if label == "u_held":
             s["gate"] = False
+            go_on = "l0", ("u_sent", arg)
             if not self.is_holder(who, s) and "no_held_check" not in self.off:
-                s["held"], s["visible"] = False, len(s["reqs"])
-            return "l0", ("u_sent", arg)
+                return self.publish(s, go_on)
+            return go_on
         if label == "u_sent":
             return ("u_wait", arg) if self.code[arg[0][1]] == "w" else ("u_end", arg[0])
+        if label == "u_depend":                                 # only the return of all blocking callers ends it
+            return None if self.is_any_blocked(s) else ("u_end", arg)
         if label == "u_wait":                                   # sync over async: only the answer ends it
             if arg[1] not in s["done"] and arg[1] not in s["failed"]:
                 return None
@@ -192,39 +190,3 @@ class InlineThreads:
     @staticmethod
     def is_holder(who, s):
         return s["role"][0] == "code" and s["role"][1] == who
-
-    # ---- the watchdog: checks for user code that keeps the role, and at last whether any thread will read. The code
-    # takes over only if two checks see the same word; the model may take over whenever user code runs.
-    def watchdog(self, who, label, arg, s):
-        if label == "w0":
-            if not s["registered"]:
-                return None
-            if s["role"][0] == "code":
-                return ("w_rescue", s["role"]) if "no_rescue" not in self.off else None
-            return "w_turn", None
-        if label == "w_turn":
-            s["watched"] = False
-            return "w1", None
-        if label == "w_rescue":
-            if s["role"] == arg:
-                s["stuck"] += 1
-                s["role"] = FREE
-                return "w_bring", None
-            return "w0", None
-        if label == "w_bring":
-            s["bring"] += 1
-            return "w0", None
-        if label == "w1":
-            if s["role"][0] == "code" and not s["watched"] and "no_watch_again" not in self.off:
-                s["watched"] = True
-                return "w0", None
-            return ("w_done", None) if s["blocked"] else ("l_role", ("w_done", None))
-        if label == "w_done":
-            s["registered"] -= 1
-            return "w0", None
-
-    @staticmethod
-    def ensure_watched(s):
-        if not s["watched"]:
-            s["watched"] = True
-            s["registered"] += 1

@@ -1,15 +1,19 @@
-"""Explicit-state model of the reader role of a connection: CallerReader, StandbyReader, SpareThreads and
-ReaderCoordinator in src/RpcOverShm/Connections, step by step.
+"""Explicit-state model of the reader role of a connection, step by step: CallerReader, StandbyReader, InlineRunner,
+SpareThreads and ReaderCoordinator in src/RpcOverShm/Connections, with FramePublisher and Watchdog.
 
-Actors: P the peer that answers, S the standby reader, T and U its spares, B, C and D blocking callers, A an awaiting
-caller, Q and R the thread pool, W the watchdog, X the end of the connection (the peer's death, or a close on this
-side). The continuations of A's calls are user code: S runs them inline, or queues them for Q and R. Each step is one
-access to shared state. In the code all of these are interlocked or fenced, so the model assumes sequential consistency;
-tests/RpcOverShm.Tests/Rings/RingFenceTests.cs tests the store buffers of tail and parked.
+Actors: P the peer that answers, O another thread of the peer that sends without being asked, S the standby reader, T
+and U its spares, V a pool thread in the place of a spare, B, C and D blocking callers, A an awaiting caller, Q and R
+the thread pool, W the watchdog, Z its clock, Y other connections that it begins to check, X the end of the connection
+(the peer's death, or a close on this side). The continuations of A's calls and the code for O's records are user code:
+S runs it inline, or queues it for Q and R. Each step is one access to shared state. In the code all of these are
+interlocked or fenced, so the model assumes sequential consistency; tests/RpcOverShm.Tests/Rings/RingFenceTests.cs
+tests the store buffers of tail and parked.
 
 Every final state is checked: every call is answered, or has failed because the connection ended; all user code has run
 and returned; and on an open connection the reader is armed and a thread sleeps where a wake-up reaches it, so that an
-unexpected frame (the peer is leaving) is received too.
+unexpected frame (the peer is leaving) is received too. Every state is checked for the rest: only the holder of the
+role reads, quick user code keeps the role, no frame is deferred for too long, and none is visible while its wake-up
+waits.
 
 Then the model leaves out each rule in turn and shows a loss. Run: python3 reader_role.py [quick]
 """
@@ -53,6 +57,26 @@ CASES = [
     ("two that wait", case(2, code="ww", spares=2)),
     ("one waits, one nested", case(2, code="wn", spares=2)),
     ("code on the pool, + 1 blocking", case(1, "B", code="n", inline=False)),
+    ("sleepy peer, 1 async", case(1, sleepy=True)),
+    ("sleepy peer, code that waits", case(1, code="w", spares=1, sleepy=True)),
+    ("open arrivals, each sends", case(sleepy=True, pushes="ooooo", most_taken=0)),
+    ("open arrivals, one sends", case(sleepy=True, pushes="oeeee", most_taken=0)),
+    ("open arrivals without code", case(sleepy=True, pushes="o----", most_taken=0)),
+    ("open arrivals, one sends much", case(sleepy=True, pushes="moo", most_taken=0)),
+    ("open arrivals, taken over", case(sleepy=True, pushes="ome", most_taken=1, spares=1)),
+    ("open arrivals, + 1 async", case(1, sleepy=True, pushes="oo", most_taken=0)),
+    ("clock, code that waits", case(1, code="w", spares=1, clocked=True)),
+    ("clock, nested call", case(1, code="n", spares=1, clocked=True)),
+    ("clock, quick code", case(1, code="q", spares=1, clocked=True, others=True)),
+    ("clock, quick code twice", case(2, code="qq", spares=1, clocked=True)),
+    ("clock, quick code, code that waits", case(2, code="qw", spares=1, clocked=True)),
+    ("no thread, code that waits", case(1, code="w", births=0)),
+    ("no thread, code that ends", case(1, code="e", births=0)),
+    ("no thread, 1 blocking", case(1, "B", code="d", births=0)),
+    ("no thread, closed", case(1, code="w", end="close", births=0)),
+    ("no thread, no pool", case(1, code="e", births=0, no_pool=True)),
+    ("no thread, no pool, closed", case(1, code="e", end="close", births=0, no_pool=True)),
+    ("one thread, two that wait", case(2, code="ww", births=1, spares=1)),
 ]
 # Each rule with the case that shows its purpose, found by random walks or among all states. Not listed:
 # no_look_on_start only costs time, because the watchdog checks within a few milliseconds.
@@ -72,6 +96,19 @@ RULES = {
     "no_flush": "code that sends, code that ends",
     "no_flush_by_callers": "one waits, 1 blocking for that",
     "no_held_check": "code that waits, + 1 async",
+    "no_parked_check": "sleepy peer, 1 async",
+    "parked_first": "sleepy peer, 1 async",
+    "no_peer_check": "sleepy peer, 1 async",
+    "no_flush_by_count": "open arrivals, each sends",
+    "no_flush_by_time": "open arrivals, one sends",
+    "no_flush_by_records": "open arrivals without code",
+    "no_take_wake": "open arrivals, one sends much",
+    "pulse_checks_all": "clock, quick code",
+    "one_check": "clock, quick code",
+    "no_second_check": "clock, code that waits",
+    "no_take_over_signal": "no thread, 1 blocking",
+    "no_place": "no thread, code that waits",
+    "place_after_thread": "no thread, no pool",
 }
 
 

@@ -1,33 +1,52 @@
 """The model of reader_role.py: the peer, blocking and awaiting callers, the end of the connection, and the checks. The
-reading threads are in inline_model.py."""
-from collections import deque
-from random import Random
-
+reading threads are in inline_model.py, the gate and a peer that sleeps in publish_model.py, the watchdog and its clock
+in watchdog_model.py."""
 from inline_model import AWAKE, ARMED, FREE, ON_LATCH, RETIRED, InlineThreads
+from publish_model import Publishing
+from search import Search
+from watchdog_model import WatchdogThread
 
 
-class Model(InlineThreads):
+class Model(InlineThreads, Publishing, WatchdogThread, Search):
     def __init__(self, rules_off, asyncs, blockers, calls_each, limit, end=None, code="", inline=True, spares=0,
-                 late=None):
+                 late=None, sleepy=False, pushes="", clocked=False, others=False, births=None, most_taken=9,
+                 no_pool=False):
         """code: a letter for the continuation of each awaited call: '-' has none, 'e' ends at once, 's' sends a call,
-        'w' sends one and blocks its thread until the answer comes, 'n' makes a blocking call. late: a blocking caller
-        whose answer depends on a call of user code."""
+        'w' sends one and blocks its thread until the answer comes, 'n' makes a blocking call, 'd' waits until all
+        blocking callers have returned, 'q' ends before a period of the watchdog has passed. pushes: the same for the
+        open arrivals; there 'o' sends a frame that asks for no answer, 'm' one of many bytes. late: a blocking caller
+        whose answer depends on a call of user code. births: the number of threads that the system has for spares.
+        no_pool: all threads of the pool are busy for good."""
         self.off, self.limit, self.end = set(rules_off), limit, end
         self.asyncs, self.blockers, self.calls_each = asyncs, blockers, calls_each
-        self.code, self.inline, self.late = code.ljust(asyncs, "-"), inline, late
-        self.readers = ["S"] + ["T", "U"][:spares]
+        self.code, self.inline, self.late = code.ljust(asyncs, "-") + pushes, inline, late
+        self.sleepy, self.pushes, self.clocked, self.births = sleepy, pushes, clocked, births
+        self.most_taken, self.no_pool = most_taken, no_pool
+        self.readers = ["S"] + ["T", "U"][:spares] + (["V"] if births is not None else [])
         self.pools = ["Q", "R"][:len(code.replace("-", ""))]
         self.names = (["P"] + self.readers + self.pools + ["W"] + list(blockers) + (["A"] if asyncs else [])
-                      + (["X"] if end else []))
+                      + (["X"] if end else []) + (["O"] if pushes else []) + (["Z"] if clocked else [])
+                      + (["Y"] if others else []))
         start = {"P": "p0", "S": "s_take", "T": "t_idle", "U": "t_idle", "Q": "q0", "R": "q0", "W": "w0",
-                 "A": "a_start", "X": "x0"}
+                 "A": "a_start", "X": "x0", "O": "o0", "Z": "z0", "Y": "y0", "V": "v0"}
         self.pcs = tuple((start.get(n, "b_enter"), None) for n in self.names)
+        self.kinds = {
+            "a": self.starter, "b": self.blocker, "f": self.flush, "g": self.publisher, "l": self.look,
+            "o": self.open_arrivals, "p": self.peer, "q": self.pool, "s": self.standby, "t": self.spare,
+            "u": self.user_code, "v": self.substitute, "w": self.watchdog, "x": self.ender, "y": self.others,
+            "z": self.clock}
         self.init = dict(
             role=FREE, head=0, tail=0, reqs=(), done=frozenset(), failed=frozenset(), parked=0, armed=False, woken=-1,
-            standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False, registered=0,
+            standby=AWAKE, latch=False, blocked=0, listed=frozenset(), sig=frozenset(), watched=False,
             sleep=frozenset(), attention=0, gone=False, closed=False, counted=frozenset(), rounds=(), visible=0,
             answers=(), held=False, gate=False, torn=False, entries=0, stuck=0, bring=0,
-            queued=frozenset(), ran=frozenset(), nested=frozenset(), contexts=frozenset())
+            queued=frozenset(), ran=frozenset(), nested=frozenset(), contexts=frozenset(), registered=frozenset(),
+            due=frozenset(), times=(), seen=None, pulsed=False, taken=0, robbed=False)
+        if sleepy:
+            self.init.update(peer_head=0, peer_parked=0, peer_woken=-1, peer_sleeps=False, owed=False, deferred=0,
+                             time=0, pushed=0, age=0, aged=False)
+        if births is not None:
+            self.init.update(idle=0, requested=0, born=0, unfilled=0, items=0)
 
     # ---- helpers: each is part of one step
     def wake_sleepers(self, s):
@@ -47,6 +66,9 @@ class Model(InlineThreads):
     def deliver(self, s, reader):
         i = s["answers"][s["head"]]
         s["head"] += 1
+        self.count_age(s)
+        if i < 0:                                               # an open arrival
+            return i
         s["done"] = s["done"] | {i}
         owner = s["reqs"][i]
         if self.is_blocking(owner) and owner != reader:
@@ -58,21 +80,26 @@ class Model(InlineThreads):
         return s["reqs"][call] != self.late or any(s["reqs"][i] == "N" for i in s["answers"])
 
     def is_blocking(self, owner):
-        return owner not in "AN"
+        return owner not in "ANO"
 
     def number(self, s, call):
-        """The index of the call among the starter's calls."""
-        return s["reqs"][:call].count("A")
+        """The index of the call among the starter's calls, which the open arrivals follow."""
+        return s["reqs"][:call].count("A") if call >= 0 else self.asyncs - 1 - call
 
     def has_code(self, s, call):
         number = self.number(s, call)
-        return s["reqs"][call] == "A" and self.code[number] != "-" and number not in s["ran"]
+        return (call < 0 or s["reqs"][call] == "A") and self.code[number] != "-" and number not in s["ran"]
+
+    def is_any_blocked(self, s):
+        return len(s["rounds"]) < len(self.blockers) * self.calls_each
 
     def outstanding(self, s):
         return len(s["reqs"]) - len(s["done"]) - len(s["failed"])
 
     def close(self, s):
         s["closed"] = True
+        if self.births is not None:
+            s["idle"] = 0                                       # the idle threads exit
         s["attention"] += 1
         self.wake_sleepers(s)
         s["latch"] = True
@@ -81,11 +108,11 @@ class Model(InlineThreads):
     # ---- one step of one actor: None if it cannot move, else the next (label, argument)
     def step(self, who, label, arg, s):
         kind = label[0]
-        return {"p": self.peer, "s": self.standby, "w": self.watchdog, "b": self.blocker, "a": self.starter,
-                "x": self.ender, "l": self.look, "t": self.spare, "q": self.pool, "u": self.user_code,
-                "f": self.flush}[kind](who, label, arg, s)
+        return self.kinds[kind](who, label, arg, s)
 
     def peer(self, who, label, arg, s):
+        if self.sleepy and label in ("p0", "p_arm", "p_check", "p_asleep"):
+            return self.sleepy_peer(who, label, arg, s)
         if label == "p0":
             may = [i for i in range(s["visible"]) if i not in s["answers"] and self.may_answer(s, i)]
             if s["gone"] or not may:
@@ -118,7 +145,7 @@ class Model(InlineThreads):
                 return go_on
             return "l_expect", arg
         if label == "l_expect":
-            if self.outstanding(s) > 0:
+            if self.outstanding(s) > 0 or self.pushes:
                 return "l_role", arg
             if "no_watchdog" not in self.off:
                 self.ensure_watched(s)
@@ -187,8 +214,7 @@ class Model(InlineThreads):
             if s["closed"]:                                     # the sender fails
                 return ("b_release", "b_leave") if arg else ("b_leave", None)
             s["reqs"] = s["reqs"] + (who,)
-            s["held"], s["visible"] = False, len(s["reqs"])
-            return ("b_read", None) if arg else ("b_wait", None)
+            return self.publish(s, ("b_read", None) if arg else ("b_wait", None))
         if label == "b_wait":
             if self.answered(s, who):
                 return "b_leave", None
@@ -290,8 +316,7 @@ class Model(InlineThreads):
             if s["gate"]:
                 return None
             s["reqs"] = s["reqs"] + ("A",)
-            s["held"], s["visible"] = False, len(s["reqs"])
-            return "l0", ("a_start", None)
+            return self.publish(s, ("l0", ("a_start", None)))
 
     # ---- the end of the connection: the steps of PeerLink.OnPeerGone, or a close at once
     def ender(self, who, label, arg, s):
@@ -314,9 +339,15 @@ class Model(InlineThreads):
             return "x_end", None
         return None                                             # x_end
 
-    def wrong(self, s, pcs):
-        """Returns the error in a final state, or None."""
+    def wrong(self, s, pcs, is_final):
+        """Returns the error in a state, or None."""
+        error = ("a thread reads without the role" if s["torn"] else
+                 "quick user code has lost the role" if s["robbed"] else self.wrong_publishing(s))
+        if not error and not is_final:
+            return None
         where = dict(zip(self.names, (p[0] for p in pcs)))
+        if error:
+            return f"{error}: {where}, {s}"
         ended = s["closed"] and s["role"] == RETIRED
         begun = sum(r == "A" or r in self.blockers for r in s["reqs"])
         if self.outstanding(s) or (not ended and begun < self.asyncs + len(self.blockers) * self.calls_each):
@@ -325,55 +356,11 @@ class Model(InlineThreads):
             return f"a caller never returns: {where}, {s}"
         if any(where[t][0] in "ub" for t in self.readers + self.pools):
             return f"user code never returns: {where}, {s}"
-        if any(self.has_code(s, i) for i in range(len(s["reqs"]))):
+        if any(self.has_code(s, i) for i in range(-len(self.pushes), len(s["reqs"]))):
             return f"user code never runs: {where}, {s}"
-        if s["torn"]:
-            return f"somebody read without the role: {where}, {s}"
         if s["gone"] and not ended:
             return f"nobody notices that the peer is gone: {where}, {s}"
         heard = s["armed"] and s["parked"] == s["head"] + 1 and any(where[t] == "s_asleep" for t in self.readers)
         if not s["closed"] and not heard:
             return f"nobody would hear the peer: {where}, {s}"
         return None
-
-    def run(self):
-        """Visits all states breadth first, up to the limit."""
-        keys = tuple(self.init)
-        first = (tuple(self.init[k] for k in keys), self.pcs)
-        seen, queue = {first}, deque([first])
-        while queue:
-            values, pcs = queue.popleft()
-            moves = self.moves(dict(zip(keys, values)), pcs)
-            if not moves:
-                problem = self.wrong(dict(zip(keys, values)), pcs)
-                if problem:
-                    return f"LOST after {len(seen):,} states: {problem}"
-            for s, next_pcs in moves:
-                found = (tuple(s[k] for k in keys), next_pcs)
-                if found not in seen:
-                    seen.add(found)
-                    queue.append(found)
-                    if len(seen) > self.limit:
-                        return f"nothing lost in {self.limit:,} states (not all seen)"
-        return f"ok, {len(seen):,} states"
-
-    def walk(self, walks, seed=1):
-        """Makes this many random walks to a final state. Finds errors deep down; without an error it proves nothing."""
-        random = Random(seed)
-        for number in range(walks):
-            s, pcs = dict(self.init), self.pcs
-            while moves := self.moves(s, pcs):
-                s, pcs = random.choice(moves)
-            problem = self.wrong(s, pcs)
-            if problem:
-                return f"LOST in walk {number:,}: {problem}"
-        return f"nothing lost in {walks:,} walks"
-
-    def moves(self, state, pcs):
-        moves = []
-        for i, name in enumerate(self.names):
-            s = dict(state)
-            nxt = self.step(name, pcs[i][0], pcs[i][1], s)
-            if nxt is not None:
-                moves.append((s, pcs[:i] + (nxt,) + pcs[i + 1:]))
-        return moves
