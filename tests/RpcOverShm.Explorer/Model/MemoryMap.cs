@@ -1,0 +1,50 @@
+namespace RpcOverShm.Explorer.Model;
+
+/// <summary>
+/// The locations of the model memory, one 64-bit value each: the four words of each process's segment, a few private
+/// words of each process, and the ring data of both segments in pieces of eight bytes. Process 0 owns segment 0.
+/// </summary>
+internal sealed class MemoryMap(int capacity)
+{
+    public const int Tail = 0;
+    public const int ParkedForSpace = 1;
+    public const int Head = 2;
+    public const int ParkedForData = 3;
+
+    public const int LocalEvents = 0;
+    public const int PeerGone = 1;
+    public const int Closed = 2;
+    public const int SocketClosed = 3;
+
+    private const int WordsEach = 4;
+    private const int FirstPrivate = 2 * WordsEach;
+    private const int FirstData = 4 * WordsEach;
+
+    private static readonly string[] s_words = ["tail", "parked-for-space", "head", "parked-for-data"];
+    private static readonly string[] s_privates = ["local-events", "peer-gone", "closed", "socket-closed"];
+
+    public int Capacity => capacity;
+
+    public int Pieces => capacity / sizeof(long);
+
+    public int Size => FirstData + (2 * Pieces);
+
+    public static int Word(int segment, int word) => (segment * WordsEach) + word;
+
+    public static int Private(int process, int word) => FirstPrivate + (process * WordsEach) + word;
+
+    public int Data(int segment, int piece) => FirstData + (segment * Pieces) + piece;
+
+    public static bool IsData(int location) => location >= FirstData;
+
+    /// <summary>Returns the location's name in a schedule.</summary>
+    public string NameOf(int location) => location switch
+    {
+        < FirstPrivate => $"{Side(location / WordsEach)}.{s_words[location % WordsEach]}",
+        < FirstData =>
+            $"{Side((location - FirstPrivate) / WordsEach)}.{s_privates[(location - FirstPrivate) % WordsEach]}",
+        _ => $"{Side((location - FirstData) / Pieces)}.data[{(location - FirstData) % Pieces * sizeof(long)}]",
+    };
+
+    private static string Side(int process) => process == 0 ? "A" : "B";
+}

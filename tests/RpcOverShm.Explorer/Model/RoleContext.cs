@@ -1,0 +1,123 @@
+using System.Reflection;
+
+namespace RpcOverShm.Explorer.Model;
+
+/// <summary>A role's view of its process: segments, link, and the rules that its code asserts.</summary>
+internal sealed unsafe class RoleContext(RoleRun run)
+{
+    private static readonly System.Collections.Concurrent.ConcurrentDictionary<Type, FieldInfo[]> s_fields = new();
+
+    private readonly List<object> _tracked = [];
+    private readonly bool _hasEvents = run.HasEvents;
+    private PeerLink? _link;
+
+    public SharedSegment Own { get; } = new(run.AddressOf(isOwn: true), run.Map.Capacity);
+
+    public SharedSegment Peer { get; } = new(run.AddressOf(isOwn: false), run.Map.Capacity);
+
+    public PeerLink Link => _link ??= new PeerLink(Own, Peer, run);
+
+    public int Process => run.Process;
+
+    /// <summary>The role's own local variables, in one number.</summary>
+    public long Progress { get; set; }
+
+    /// <summary>The role's result, for the rule of the scenario.</summary>
+    public long Result { get; set; }
+
+    public bool HasEvents => _hasEvents;
+
+    /// <summary>Adds an object whose private fields belong to the state of this role.</summary>
+    public T Track<T>(T item)
+        where T : class
+    {
+        _tracked.Add(item);
+        return item;
+    }
+
+    /// <summary>Ends the preparation.</summary>
+    public void Ready()
+    {
+        run.Perform(new Op(OpKind.Ready));
+        run.Checkpoint();
+    }
+
+    /// <summary>Notes that the role has no local variables but these.</summary>
+    public void Checkpoint(long progress)
+    {
+        Progress = progress;
+        run.Checkpoint();
+    }
+
+    public static void Fail(string what) => throw new ModelViolationException(what);
+
+    public static void Require(bool isTrue, string what)
+    {
+        if (!isTrue)
+        {
+            Fail(what);
+        }
+    }
+
+    /// <summary>Waits until the peer's end of the socket is closed.</summary>
+    public void AwaitPeerEnd() => run.Perform(new Op(OpKind.AwaitPeerEnd));
+
+    /// <summary>Reads eight bytes of payload, which the peer may change meanwhile.</summary>
+    public long ReadPayload(ReadOnlySpan<byte> place)
+    {
+        fixed (byte* address = place)
+        {
+            return run.Perform(new Op(OpKind.Read, run.LocationOf(address)));
+        }
+    }
+
+    /// <summary>Fails if the payload is not inside the peer's ring.</summary>
+    public void RequireInside(ReadOnlySpan<byte> payload)
+    {
+        fixed (byte* start = payload)
+        {
+            long offset = start - Peer.Data;
+            Require(
+                payload.IsEmpty || (offset >= 0 && offset + payload.Length <= run.Map.Capacity),
+                $"A payload of {payload.Length} bytes at {offset} leaves the ring.");
+        }
+    }
+
+    /// <summary>Returns a private field of an object under test.</summary>
+    public static long Field(object item, string name) =>
+        Convert.ToInt64(item.GetType().GetField(name, BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(item));
+
+    public ulong Fingerprint()
+    {
+        ulong hash = Hash.Combine(1, Progress);
+        foreach (object item in _tracked)
+        {
+            foreach (FieldInfo field in s_fields.GetOrAdd(item.GetType(), FieldsOf))
+            {
+                hash = Hash.Combine(hash, ToLong(field.GetValue(item)));
+            }
+        }
+
+        return hash;
+    }
+
+    private static FieldInfo[] FieldsOf(Type type) =>
+    [
+        .. type.GetFields(BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public)
+            .Where(field => !field.IsInitOnly)
+            .Where(field => field.FieldType == typeof(long)
+                || field.FieldType == typeof(int)
+                || field.FieldType == typeof(bool)
+                || field.FieldType == typeof(long[])),
+    ];
+
+    private static long ToLong(object? value) => value switch
+    {
+        null => -1,
+        long[] words => words[0],
+        long number => number,
+        int number => number,
+        bool flag => flag ? 1 : 0,
+        _ => throw new InvalidOperationException("Not a number."),
+    };
+}

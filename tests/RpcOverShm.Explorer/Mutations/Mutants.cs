@@ -1,0 +1,222 @@
+using RpcOverShm.Explorer.Model;
+
+namespace RpcOverShm.Explorer.Mutations;
+
+/// <summary>Every rule of the rings and of waiting that a scenario must miss when it is left out.</summary>
+internal static class Mutants
+{
+    private const string Writer = "RingWriter.cs";
+    private const string Reader = "RingReader.cs";
+    private const string Signal = "FutexSignal.cs";
+    private const string Receiver = "ByteReceiver.cs";
+    private const string Sender = "ByteSender.cs";
+
+    public static IReadOnlyList<Mutant> All { get; } =
+        [.. Fences, .. WriterRules, .. ReaderRules, .. ReaderChecks, .. LoopRules];
+
+    private static IEnumerable<Mutant> Fences =>
+    [
+        new(
+            "full fence after the tail", Writer,
+            "WriteFenced(ref *_tailWord, _tail)",
+            "WriteRelease(ref *_tailWord, _tail)",
+            "data"),
+        new(
+            "full fence after the head", Reader,
+            "WriteFenced(ref *_headWord, _head)",
+            "WriteRelease(ref *_headWord, _head)",
+            "space"),
+        new(
+            "full fence after parked-for-data", Reader,
+            "WriteFenced(ref *_parkedForDataWord, _head | 1)",
+            "WriteRelease(ref *_parkedForDataWord, _head | 1)",
+            "data"),
+        new(
+            "full fence after parked-for-space", Writer,
+            "WriteFenced(ref *_parkedForSpaceWord, seen | 1)",
+            "WriteRelease(ref *_parkedForSpaceWord, seen | 1)",
+            "space"),
+        new(
+            "release of the tail", Writer,
+            "WriteFenced(ref *_tailWord, _tail)",
+            "WritePlain(ref *_tailWord, _tail)",
+            "data") { Order = StoreOrder.OutOfOrder },
+        new(
+            "acquire of the tail", Reader,
+            "long tail = SharedMemoryOrder.ReadAcquire(",
+            "long tail = SharedMemoryOrder.ReadPlain(",
+            "data") { Order = StoreOrder.OutOfOrder },
+    ];
+
+    private static IEnumerable<Mutant> WriterRules =>
+    [
+        new(
+            "a full ring is full", Writer,
+            "_head > limit)\n            {\n                claim = default;",
+            "_head > limit + 64)\n            {\n                claim = default;",
+            "space"),
+        new("padding counts as used", Writer, "            _tail += claim.PaddingBytes;\n", "", "space, padding"),
+        new(
+            "padding is written", Writer,
+            "new RecordHeader(length, RecordHeader.PaddingKind",
+            "new RecordHeader(length, 0",
+            "space, padding"),
+        new(
+            "a wake for each parked value", Writer,
+            "        _lastWakeWord = parked;\n        return true;",
+            "        return _lastWakeWord == (_lastWakeWord = 1);",
+            "data"),
+        new("no wake before the position is passed", Writer, " || _tail <= (parked & ~1L)", "", "data, batches"),
+        new(
+            "parked for data is the position", Reader,
+            "ref *_parkedForDataWord, _head | 1",
+            "ref *_parkedForDataWord, 1",
+            "data"),
+        new(
+            "parked for space is the head", Writer,
+            "ref *_parkedForSpaceWord, seen | 1",
+            "ref *_parkedForSpaceWord, 1",
+            "space, twice"),
+        new(
+            "the head is checked after parking", Writer,
+            "        RefreshHead();\n        return _head == seen",
+            "        return _head == seen",
+            "space, bells"),
+        new(
+            "unparking", Writer,
+            "WriteRelease(ref *_parkedForSpaceWord, 0)",
+            "ReadAcquire(ref *_parkedForSpaceWord)",
+            "space"),
+        new("the head does not move back", Writer, "head < _head || ", "", "hostile head"),
+        new("the head is within what is published", Writer, "head > _publishedTail || ", "", "hostile head"),
+        new("the head is a multiple of 16", Writer, " || (head & 15) != 0", "", "hostile head"),
+        new(
+            "the head is read once", Writer,
+            "        _head = head;",
+            "        _head = SharedMemoryOrder.ReadAcquire(ref *_peerHeadWord);",
+            "hostile head"),
+    ];
+
+    private static IEnumerable<Mutant> ReaderRules =>
+    [
+        new(
+            "the tail is checked after arming", Reader,
+            "        return !HasData;",
+            "        return true;",
+            "armed for another"),
+        new(
+            "disarming", Reader,
+            "WriteRelease(ref *_parkedForDataWord, 0)",
+            "ReadAcquire(ref *_parkedForDataWord)",
+            "data"),
+        new("the head is stored", Reader, "SharedMemoryOrder.WriteFenced(ref *_headWord, _head);", "", "space"),
+        new(
+            "the parked writer is woken", Reader,
+            "        _lastWakeWord = parked;\n        return true;",
+            "        return false;",
+            "space"),
+        new(
+            "a wake for each parked value of the writer", Reader,
+            "parked == _lastWakeWord",
+            "_lastWakeWord != 0",
+            "space, twice"),
+        new(
+            "the released space is what was read", Reader,
+            "        _head = _next;",
+            "        _head = _next + 16;",
+            "data"),
+    ];
+
+    private static IEnumerable<Mutant> ReaderChecks =>
+    [
+        new("the tail does not move back", Reader, "tail < _tail || ", "", "hostile tail and records"),
+        new("the tail is within the ring", Reader, "available > _capacity || ", "", "hostile tail and records"),
+        new("the tail is a multiple of 16", Reader, " || (tail & 15) != 0", "", "hostile tail and records"),
+        new(
+            "the tail is read once", Reader,
+            "        _tail = tail;",
+            "        _tail = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);",
+            "hostile tail and records"),
+        new("a record ends before the tail", Reader, "length > _tail - _head || ", "", "hostile tail and records"),
+        new("a record ends within the ring", Reader, " || length > _capacity - index", "", "hostile padding"),
+        new(
+            "a record is not too large", Reader,
+            "header.PayloadLength > _maxPayload",
+            "header.PayloadLength > uint.MaxValue - 1",
+            "hostile tail and records"),
+        new(
+            "the header is read once", Reader,
+            "+ RecordHeader.SizeBytes, (int)header.PayloadLength);\n                return true;",
+            "+ RecordHeader.SizeBytes, (int)ReadHeader(_data + index).PayloadLength);\n                return true;",
+            "hostile tail and records"),
+        new(
+            "padding reaches the end of the ring", Reader,
+            "length != _capacity - index || ",
+            "",
+            "hostile tail and records"),
+        new("no padding at the start of the ring", Reader, " || index == 0)", ")", "hostile padding, whole ring"),
+    ];
+
+    private static IEnumerable<Mutant> LoopRules =>
+    [
+        new(
+            "the head is published before arming", Receiver,
+            "if (_ring.PublishHead())",
+            "if (false)",
+            "stream, space")
+        {
+            Limit = ("LazyHeadBytes(long capacity) => capacity / 8", "LazyHeadBytes(long capacity) => capacity"),
+        },
+        new(
+            "a released record wakes the writer", Receiver,
+            "if (_ring.Release())",
+            "if (_ring.Release() && false)",
+            "stream, space"),
+        new(
+            "a published record wakes the reader", Sender,
+            "mustWake |= _ring.Publish();",
+            "mustWake = _ring.Publish() && false;",
+            "stream, data"),
+        new(
+            "the stream arms before it sleeps", Receiver,
+            "if (_ring.Arm() && isRequested()",
+            "if (isRequested()",
+            "stream, data"),
+        new("the stream disarms", Receiver, "        _ring.Disarm();", "", "stream, data"),
+        new(
+            "the stream unparks", Sender,
+            "                _link.Leave();\n                Unpark();",
+            "                _link.Leave();",
+            "stream, space"),
+        new(
+            "the stream parks for space", Sender,
+            "                head = Park();",
+            "                head = 0;",
+            "stream, space"),
+        new(
+            "local events are sampled before the checks", Receiver,
+            "_link.SleepForData(position, localEvents)",
+            "_link.SleepForData(position, _link.LocalEvents)",
+            "stream, close"),
+        new(
+            "a sleeper waits on the sample", Signal,
+            "Value = localEventsSeen,",
+            "Value = LocalEvents,",
+            "stream, close"),
+        new(
+            "a local event is counted before the wake", Signal,
+            "uint now = Interlocked.Increment(ref _localEvents[0]);",
+            "uint now = 1;",
+            "stream, close"),
+        new(
+            "a local event wakes", Signal,
+            "            FutexNative.WakeAllPrivate(LocalEventsAddress);\n",
+            "",
+            "stream, close"),
+        new(
+            "the peer's end is read before the ring", Receiver,
+            "        bool isPeerGone = _link.SealIfPeerGone();\n        count = CopyAvailable(buffer);",
+            "        count = CopyAvailable(buffer);\n        bool isPeerGone = _link.SealIfPeerGone();",
+            "stream, writer dies"),
+    ];
+}

@@ -1,0 +1,166 @@
+using RpcOverShm.Explorer.Model;
+using RpcOverShm.Rings;
+
+namespace RpcOverShm.Explorer.Roles;
+
+/// <summary>
+/// Roles whose peer is hostile. After every call they compare the ring's private positions with the rules that all
+/// checks together must keep: an unchecked value shows there, however harmless its use is.
+/// </summary>
+internal static class VictimRoles
+{
+    private const int Corrupted = -1;
+
+    /// <summary>
+    /// A reader of all that comes, until it has this many records or finds the ring corrupted. It has read some when
+    /// the search begins.
+    /// </summary>
+    public static Action<RoleContext> Reader(int before, int records) => context =>
+    {
+        RingReader ring = context.Track(context.Link.Reader);
+        for (int i = 0; i < before; i++)
+        {
+            Require(ring.TryRead(out _, out _));
+            ring.Release();
+        }
+
+        ring.PublishHead();
+        context.Ready();
+        long read = 0;
+        try
+        {
+            while (read < records)
+            {
+                long readBefore = read;
+                long position = ring.Position;
+                while (read < records && ring.TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload))
+                {
+                    CheckPosition(context, ring, position);
+                    Check(context, ring, header, payload);
+                    read++;
+                    if (ring.Release())
+                    {
+                        context.Link.WakePeerForSpace();
+                    }
+
+                    position = ring.Position;
+                    context.Checkpoint(read * 2);
+                }
+
+                CheckPosition(context, ring, position);
+                if (read == readBefore && Arm(context, ring))
+                {
+                    context.Link.SleepForData(ring.Position, 0);
+                }
+
+                ring.Disarm();
+                context.Checkpoint((read * 2) + 1);
+            }
+        }
+        catch (RingCorruptedException)
+        {
+            context.Result = Corrupted;
+        }
+    };
+
+    /// <summary>A writer of records without payload, until all are written or it finds the ring corrupted.</summary>
+    public static Action<RoleContext> Writer(int before, int records) => context =>
+    {
+        RingWriter ring = context.Track(context.Link.Writer);
+        for (int i = 0; i < before; i++)
+        {
+            Require(TryWrite(ring));
+        }
+
+        ring.Publish();
+        context.Ready();
+        long head = 0;
+        try
+        {
+            for (int written = 0; written < records; context.Checkpoint(written))
+            {
+                bool isWritten = TryWrite(ring);
+                Check(ring, ref head);
+                long? seen = isWritten ? null : ring.ParkForSpace();
+                Check(ring, ref head);
+                written += isWritten ? 1 : 0;
+                if (ring.HasUnpublished && ring.Publish())
+                {
+                    context.Link.WakePeerForData();
+                }
+
+                if (seen is { } position)
+                {
+                    context.Link.SleepForSpace(position, 0);
+                }
+
+                if (!isWritten)
+                {
+                    ring.UnparkForSpace();
+                }
+            }
+        }
+        catch (RingCorruptedException)
+        {
+            context.Result = Corrupted;
+        }
+    };
+
+    private static bool Arm(RoleContext context, RingReader ring)
+    {
+        if (ring.PublishHead())
+        {
+            context.Link.WakePeerForSpace();
+        }
+
+        return ring.Arm();
+    }
+
+    private static bool TryWrite(RingWriter ring)
+    {
+        if (!ring.TryClaim(0, isControl: true, out RingClaim claim))
+        {
+            return false;
+        }
+
+        ring.Commit(claim, new RecordHeader(0, RecordRoles.RecordKind, 0, 0, 0, 0));
+        return true;
+    }
+
+    // Only padding may be skipped, and padding lies between a record and the end of the ring.
+    private static void CheckPosition(RoleContext context, RingReader ring, long before)
+    {
+        long capacity = context.Peer.RingCapacity;
+        long skipped = ring.Position - before;
+        Require(ring.Position <= RoleContext.Field(ring, "_tail"));
+        Require(skipped == 0 || (skipped < capacity && (ring.Position & (capacity - 1)) == 0));
+    }
+
+    private static void Check(RoleContext context, RingReader ring, RecordHeader header, ReadOnlySpan<byte> payload)
+    {
+        long capacity = context.Peer.RingCapacity;
+        context.RequireInside(payload);
+        long head = ring.Position;
+        long tail = RoleContext.Field(ring, "_tail");
+        long next = RoleContext.Field(ring, "_next");
+        Require((head & 15) == 0 && (tail & 15) == 0);
+        Require(head < next && next <= tail && tail - head <= capacity);
+        Require(payload.Length == header.PayloadLength);
+        Require(payload.Length <= RingLimits.MaxPayloadBytes(capacity));
+        Require(header.Kind != RecordHeader.PaddingKind);
+    }
+
+    private static void Check(RingWriter ring, ref long before)
+    {
+        long head = RoleContext.Field(ring, "_head");
+        Require(head >= before && (head & 15) == 0);
+        Require(head <= RoleContext.Field(ring, "_publishedTail"));
+        Require(RoleContext.Field(ring, "_tail") - head <= RoleContext.Field(ring, "_capacity"));
+        before = head;
+    }
+
+    private static void Require(
+        bool isTrue,
+        [System.Runtime.CompilerServices.CallerArgumentExpression(nameof(isTrue))] string rule = "") =>
+        RoleContext.Require(isTrue, $"A hostile value passed the checks: {rule} does not hold.");
+}

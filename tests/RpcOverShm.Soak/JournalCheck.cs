@@ -1,0 +1,64 @@
+using System.Collections.Concurrent;
+
+namespace RpcOverShm.Soak;
+
+/// <summary>Judges the texts that a process of the soak has left: violations, and log entries of the library.</summary>
+internal sealed class JournalCheck(Outages outages, Findings findings)
+{
+    private const string OutOfMemoryName = nameof(OutOfMemoryException);
+    private const int PeerViolation = 103;
+    private const int ConnectionFailed = 104;
+    private const int PeerComplained = 107;
+    private const int UserCodeFailed = 108;
+
+    private readonly ConcurrentDictionary<int, int> _logged = new();
+    private readonly ConcurrentDictionary<int, string> _samples = new();
+
+    /// <summary>The number of log entries with each id.</summary>
+    public IReadOnlyDictionary<int, int> Logged => _logged;
+
+    /// <summary>The first log entry with each id.</summary>
+    public IReadOnlyDictionary<int, string> Samples => _samples;
+
+    /// <summary>The number of failures that a lack of memory or threads explains.</summary>
+    public int OutOfMemory { get; private set; }
+
+    /// <summary>Whether a text says that the runtime could not load code or prepare its own types.</summary>
+    public static bool IsAboutLack(string text) =>
+        text.Contains("Could not load file or assembly", StringComparison.Ordinal)
+        || text.Contains("The type initializer for 'System.", StringComparison.Ordinal);
+
+    public void Read(SoakProcess process)
+    {
+        foreach (SoakJournalLine line in SoakJournalLine.Read(process.JournalPath))
+        {
+            if (!line.IsViolation)
+            {
+                _logged.AddOrUpdate(line.EventId, 1, (_, count) => count + 1);
+                _samples.TryAdd(line.EventId, line.Text);
+            }
+
+            if (IsLacking(process, line)
+                && (IsAboutLack(line.Text) || line.Text.Contains(OutOfMemoryName, StringComparison.Ordinal)))
+            {
+                OutOfMemory++;
+            }
+            else if (line.IsViolation || IsWrong(process, line))
+            {
+                findings.Add(
+                    line.IsViolation ? "violation" : $"log event {line.EventId}", $"{process}: {line.Text}");
+            }
+        }
+    }
+
+    private bool IsWrong(SoakProcess process, SoakJournalLine line) => line.EventId switch
+    {
+        LogGuard.LostWakeup or PeerViolation or PeerComplained => true,
+        ConnectionFailed or UserCodeFailed => !IsLacking(process, line),
+        _ => false,
+    };
+
+    // Threads and memory are short by the soak's own doing.
+    private bool IsLacking(SoakProcess process, SoakJournalLine line) => process.WasStarved || process.HasSmallHeap
+        || outages.Explains(process.Instance, line.Time, line.Time, TimeSpan.Zero);
+}

@@ -1,0 +1,68 @@
+namespace RpcOverShm.Soak;
+
+/// <summary>
+/// The times in which a call may fail with Unavailable, because the server was away or a process lacked something. Any
+/// thread uses it.
+/// </summary>
+internal sealed class Outages
+{
+    private readonly Lock _gate = new();
+    private readonly List<Outage> _outages = [];
+
+    /// <summary>Begins an outage before its fault.</summary>
+    /// <param name="instance">The client that it concerns; null for all.</param>
+    /// <param name="name">The name of the fault.</param>
+    public Outage Begin(int? instance, string name)
+    {
+        var outage = new Outage(instance, name, Stopwatch.GetTimestamp());
+        lock (_gate)
+        {
+            _outages.Add(outage);
+        }
+
+        return outage;
+    }
+
+    /// <summary>Ends an outage; the channels then have the time to recover.</summary>
+    public void End(Outage outage)
+    {
+        lock (_gate)
+        {
+            outage.End = Stopwatch.GetTimestamp();
+        }
+    }
+
+    /// <summary>Whether an outage explains that the call of a client failed.</summary>
+    public bool Explains(int instance, long asked, long ended, TimeSpan recovery)
+    {
+        long grace = (long)(recovery.TotalSeconds * Stopwatch.Frequency);
+        lock (_gate)
+        {
+            // The newest are at the end.
+            for (int i = _outages.Count - 1; i >= 0; i--)
+            {
+                Outage outage = _outages[i];
+                bool isOverBefore = outage.End is { } end && end + grace < asked;
+                if (!isOverBefore && outage.Start <= ended && (outage.Instance ?? instance) == instance)
+                {
+                    return true;
+                }
+            }
+
+            return false;
+        }
+    }
+}
+
+/// <summary>One outage.</summary>
+internal sealed class Outage(int? instance, string name, long start)
+{
+    public int? Instance => instance;
+
+    public string Name => name;
+
+    public long Start => start;
+
+    /// <summary>The end; null while it lasts.</summary>
+    public long? End { get; set; }
+}

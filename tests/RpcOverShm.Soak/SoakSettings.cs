@@ -1,0 +1,30 @@
+namespace RpcOverShm.Soak;
+
+/// <summary>The settings of a run.</summary>
+/// <param name="Seed">The seed of calls and faults.</param>
+/// <param name="Length">The time with faults.</param>
+/// <param name="Clients">The number of client processes. The first one lives for the whole run.</param>
+/// <param name="Workers">The number of concurrent callers of each client.</param>
+internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int Workers)
+{
+    public const string SeedVariable = "RPCOVERSHM_SOAK_SEED";
+    public const string SecondsVariable = "RPCOVERSHM_SOAK_SECONDS";
+
+    private const string ClientsVariable = "RPCOVERSHM_SOAK_CLIENTS";
+    private const string WorkersVariable = "RPCOVERSHM_SOAK_WORKERS";
+
+    private const int DefaultSeconds = 60;
+    private const int DefaultClients = 6;
+    private const int DefaultWorkers = 4;
+
+    public static SoakSettings FromEnvironment() => new(
+        Read(SeedVariable, Random.Shared.Next()),
+        TimeSpan.FromSeconds(Read(SecondsVariable, DefaultSeconds)),
+        Read(ClientsVariable, DefaultClients),
+        Read(WorkersVariable, DefaultWorkers));
+
+    private static int Read(string name, int otherwise) =>
+        Environment.GetEnvironmentVariable(name) is { Length: > 0 } text
+            ? int.Parse(text, CultureInfo.InvariantCulture)
+            : otherwise;
+}
