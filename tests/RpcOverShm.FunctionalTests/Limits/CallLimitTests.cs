@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Limits;
@@ -89,6 +90,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => _begun.Count == 1);
         await cancel.CancelAsync();
         await FailureOf(running);
+        await WhenClientHasPlaceAsync(rig);
         Task waiting = StartAsync(rig.Client, "b");
         await WaitForAsync(rig, waiting: 1);
 
@@ -122,6 +124,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
 
         RpcException failure = await FailureOf(given);
         await WaitForAsync(rig, waiting: 0);
+        await WhenClientHasPlaceAsync(rig);
         Task next = StartAsync(rig.Client, "c");
         await WaitForAsync(rig, waiting: 1);
         Release("a", "c");
@@ -221,6 +224,30 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
 
     private static async Task StartAsync(ScriptClient client, string name, CallOptions options = default) =>
         await client.UnaryAsync(Payloads.Of(name), options);
+
+    /// <summary>
+    /// Waits until the client knows that a call has ended: until it sends one more, of a method that the server lacks.
+    /// </summary>
+    private static async Task WhenClientHasPlaceAsync(ShmRig rig)
+    {
+        var method = new Method<Payload, Payload>(
+            MethodType.Unary,
+            Script.ServiceName,
+            "Nowhere",
+            Script.UnaryMethod.RequestMarshaller,
+            Script.UnaryMethod.ResponseMarshaller);
+        CallInvoker invoker = rig.Channel.CreateCallInvoker();
+        long start = Stopwatch.GetTimestamp();
+        StatusCode code;
+        do
+        {
+            using AsyncUnaryCall<Payload> call = invoker.AsyncUnaryCall(method, null, default, Payloads.Of("x"));
+            code = (await FailureOf(call.ResponseAsync)).StatusCode;
+        }
+        while (code == StatusCode.ResourceExhausted && Stopwatch.GetElapsedTime(start) < Timeouts.Wait);
+
+        Assert.That(code, Is.EqualTo(StatusCode.Unimplemented));
+    }
 
     /// <summary>
     /// Starts a server whose methods note their names and wait for their release, whatever their token says.
