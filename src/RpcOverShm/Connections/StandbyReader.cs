@@ -3,6 +3,7 @@ using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Segments;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Connections;
@@ -82,7 +83,14 @@ internal sealed class StandbyReader
     }
 
     // With the default stack size, because user code runs on the thread.
-    private static CloseReason? TryStartThread(ThreadStart run) => LinkThread.Start(run, ReaderName, stackBytes: 0);
+    private static CloseReason? TryStartThread(Action run) => LinkThread.Start(
+        () =>
+        {
+            TimeSlice.ShortenOfThisThread();
+            run();
+        },
+        ReaderName,
+        stackBytes: 0);
 
     private void RunAsSpare()
     {
