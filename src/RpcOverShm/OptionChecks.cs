@@ -75,8 +75,16 @@ internal static class OptionChecks
             Purpose = purpose,
             Limits = new PeerLimits(ringCapacity, CallWindow, maxCalls, (uint)maxMetadataSize),
             ConnectTimeout = timeout,
+            TimeoutOption = Short(timeoutName),
             Logger = logger,
         };
+    }
+
+    /// <summary>Checks the maximum number of streams that wait to be accepted.</summary>
+    public static int Waiting(int maxWaitingStreams)
+    {
+        CheckCount(maxWaitingStreams, nameof(ShmStreamOptions.MaxWaitingStreams), "");
+        return maxWaitingStreams;
     }
 
     /// <summary>Checks the limits of a listener. The options of servers and of streams have the same names.</summary>

@@ -206,7 +206,7 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, a descriptor and a
-    /// thread: with the defaults 1 MiB for each side, and 1 GiB in all. The server refuses further clients, as it also
+    /// thread: with the defaults 1 MiB for each side, and 2 GiB in all. The server refuses further clients, as it also
     /// does when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
     /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>

@@ -10,23 +10,20 @@ namespace RpcOverShm;
 /// </summary>
 /// <remarks>
 /// <para>
-/// One live listener or server holds an address; if it was killed, the next one takes the address over at once. At most
-/// 128 connected clients wait to be accepted. When that many wait and another one connects, those that have left
-/// meanwhile are dropped with what they wrote; if all are still there, the new client is disconnected.
+/// One live listener or server holds an address; if it was killed, the next one takes the address over at once.
+/// Connected clients wait to be accepted, up to <see cref="ShmStreamOptions.MaxWaitingStreams"/>.
 /// </para>
 /// <para>Thread-safe. The code that creates a listener disposes it; accepted streams stay open.</para>
 /// </remarks>
 public sealed class ShmStreamListener : IAsyncDisposable
 {
-    // Limits the connected clients that wait to be accepted. If none of them has left, further ones are disconnected.
-    private const int MaxWaiting = 128;
-
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
     private readonly Lock _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
-    private readonly Channel<ShmStream> _waiting = Channel.CreateBounded<ShmStream>(MaxWaiting);
+    private readonly int _maxWaiting;
+    private readonly Channel<ShmStream> _waiting;
     private Listener? _listener;
     private bool _isDisposed;
 
@@ -44,6 +41,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
         _settings = OptionChecks.Stream<ShmStreamListener>(options, OptionChecks.Clients(
             options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address));
         _logger = _settings.Logger;
+        _maxWaiting = OptionChecks.Waiting(options.MaxWaitingStreams);
+        _waiting = Channel.CreateBounded<ShmStream>(_maxWaiting);
     }
 
     /// <summary>Gets the address that was passed to the constructor.</summary>
@@ -172,7 +171,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
         if (!isWaiting)
         {
             // Not on the doorman's thread, because a close runs the user's logger.
-            DeferredLog.Write(_logger, log => ShmLog.StreamNotAccepted(log, Address, MaxWaiting));
+            const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
+            LimitEvents.Reached(_logger, Option, _maxWaiting, $"a client at {Address} was disconnected.");
             ThreadPool.UnsafeQueueUserWorkItem(static late => late.Dispose(), stream, preferLocal: false);
         }
     }

@@ -65,7 +65,7 @@ public sealed class ShmStreamOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1000. Accepted streams and those that wait to be accepted count. Each connection costs both rings, a
-    /// descriptor and a thread: with the defaults 1 MiB for each side, and 1 GiB in all. For a <see
+    /// descriptor and a thread: with the defaults 1 MiB for each side, and 2 GiB in all. For a <see
     /// cref="ShmStreamListener"/>; without effect on a client. The listener refuses further clients, as it also does
     /// when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
     /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
@@ -92,6 +92,16 @@ public sealed class ShmStreamOptions
             _isPerProcessSet = true;
         }
     }
+
+    /// <summary>
+    /// Gets or sets the maximum number of connected clients that wait until the listener accepts them; 1 or more.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 128. For a <see cref="ShmStreamListener"/>; without effect on a client. When that many wait and
+    /// another client connects, those that have left meanwhile are dropped with what they wrote. If all are still
+    /// there, the new client is disconnected. Each one that waits costs what a connection costs.
+    /// </remarks>
+    public int MaxWaitingStreams { get; set; } = ShmDefaults.MaxWaitingStreams;
 
     /// <summary>
     /// Gets or sets the directory in which a name (<c>shm://name</c>) is looked up or created.

@@ -18,6 +18,9 @@ internal sealed class MessageTooLargeException(long bytes, long limitBytes, stri
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 
-    private void Log(ILogger logger, string method, string side) => DeferredLog.Write(
-        logger, to => ShmLog.MessageTooLarge(to, method, bytes, limitBytes, option, side));
+    private void Log(ILogger logger, string method, string side)
+    {
+        LimitEvents.Count(option);
+        DeferredLog.Write(logger, to => ShmLog.MessageTooLarge(to, method, bytes, limitBytes, option, side));
+    }
 }

@@ -25,6 +25,10 @@ internal static class StatusMapping
     public const string IncompleteMessageDetail = "Incomplete message.";
     public const string ResponseUnreadableDetail = "Failed to deserialize response message.";
 
+    // The names of the options of servers and channels.
+    public const string CallLimit = "MaxConcurrentCallsPerConnection";
+    public const string MetadataOption = "MaxMetadataSize";
+
     private const string StartFailedDetail = "Error starting gRPC call. ";
 
     public static Status ClientCancelled => new(StatusCode.Cancelled, ClientCancelledDetail);
@@ -130,7 +134,7 @@ internal static class StatusMapping
     public static Status TooManyCalls(PeerLimits limits) => new(
         StatusCode.ResourceExhausted,
         $"The server takes at most {limits.MaxCalls} calls at a time on one connection "
-        + "(its MaxConcurrentCallsPerConnection and MaxQueuedCalls).");
+        + $"(its {CallLimit} and MaxQueuedCalls).");
 
     /// <summary>Returns the status of a call whose request or head the server has no more memory for.</summary>
     public static Status BufferFull(BufferBudget full) => new(

@@ -1,6 +1,7 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
@@ -140,6 +141,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     {
         if (outcome == StartResult.TooManyCalls)
         {
+            LimitEvents.Count(StatusMapping.CallLimit); // The log entry is the one of every call that was not sent.
             call.FinishUnsent(StatusMapping.TooManyCalls(connection.PeerLimits));
         }
         else if (outcome == StartResult.Closed)

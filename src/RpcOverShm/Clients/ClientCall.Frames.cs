@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
@@ -49,6 +50,11 @@ internal abstract partial class ClientCall
     {
         string what = kind == FrameKind.Headers ? "The response's metadata" : "The response's trailing metadata";
         Status status = StatusMapping.MetadataTooLarge(what, LimitOfMetadata);
+        LimitEvents.Reached(
+            Settings.Logger,
+            StatusMapping.MetadataOption,
+            LimitOfMetadata,
+            $"{MethodName}: its server sent more metadata.");
         if (kind == FrameKind.End)
         {
             SetEmptyHeaders();

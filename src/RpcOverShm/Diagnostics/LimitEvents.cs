@@ -1,11 +1,14 @@
+using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
+using System.Runtime.CompilerServices;
 using Microsoft.Extensions.Logging;
 
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
 /// Reports each time that a limit of this process refuses something or makes it wait: counts it, and logs it with the
-/// name of the option. A peer causes these events, so the log entries are deferred and their number is limited.
+/// name of the option. A peer causes these events, so the log entries are deferred and their number is limited. The
+/// counter is read by its listeners and runs no code of theirs here, where a lock may be held. Thread-safe.
 /// </summary>
 internal static class LimitEvents
 {
@@ -16,9 +19,18 @@ internal static class LimitEvents
     public const string MeterName = "RpcOverShm";
 
     private static readonly Meter s_meter = new(MeterName);
+    private static readonly ConcurrentDictionary<string, StrongBox<long>> s_counts = new();
 
-    private static readonly Counter<long> s_reached = s_meter.CreateCounter<long>(
-        CounterName, "{event}", "Times that a limit refused something or made it wait.");
+    static LimitEvents() => s_meter.CreateObservableCounter(
+        CounterName, Observe, "{event}", "Times that a limit refused something or made it wait.");
+
+    /// <summary>Returns how often a limit was reached since the process began.</summary>
+    public static long CountOf(string option) =>
+        s_counts.TryGetValue(option, out StrongBox<long>? count) ? Interlocked.Read(ref count.Value) : 0;
+
+    /// <summary>Counts that a limit was reached, for which there is a log entry of its own.</summary>
+    public static void Count(string option) =>
+        Interlocked.Increment(ref s_counts.GetOrAdd(option, static _ => new StrongBox<long>()).Value);
 
     /// <summary>Counts and logs that a limit was reached.</summary>
     /// <param name="logger">The logger of the server, channel or stream.</param>
@@ -27,7 +39,10 @@ internal static class LimitEvents
     /// <param name="effect">A sentence that says what happened and to which peer.</param>
     public static void Reached(ILogger logger, string option, long limit, string effect)
     {
-        s_reached.Add(1, new KeyValuePair<string, object?>("option", option));
+        Count(option);
         DeferredLog.Write(logger, log => ShmLog.LimitReached(log, option, limit, effect));
     }
+
+    private static IEnumerable<Measurement<long>> Observe() => s_counts.Select(count => new Measurement<long>(
+        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>("option", count.Key)));
 }

@@ -153,8 +153,4 @@ internal static partial class ShmLog
     [LoggerMessage(
         306, LogLevel.Warning, "{Count} log entries were dropped: at most {Limit} may wait for the logger at a time.")]
     public static partial void EntriesDropped(ILogger logger, int count, int limit);
-
-    [LoggerMessage(
-        400, LogLevel.Warning, "A client at {Address} was disconnected: {Waiting} clients wait to be accepted.")]
-    public static partial void StreamNotAccepted(ILogger logger, string address, int waiting);
 }

@@ -19,6 +19,9 @@ internal sealed record ConnectionSettings
     /// <summary>The time limit of one connection attempt, including its handshake.</summary>
     public required TimeSpan ConnectTimeout { get; init; }
 
+    /// <summary>The name of the public option with that limit, for refusals and log entries.</summary>
+    public string TimeoutOption { get; init; } = "ConnectTimeout";
+
     /// <summary>The limits of a listener with these settings.</summary>
     public DoorLimits Door { get; init; } = DoorLimits.None;
 

@@ -110,7 +110,12 @@ internal sealed class Doorman
 
         while (_pending.TakeOverdue(Now) is { } overdue)
         {
-            Refuse(overdue, RefusalReason.BadHello, "No hello came in time.");
+            LimitEvents.Count(_settings.TimeoutOption);
+            Refuse(
+                overdue,
+                RefusalReason.BadHello,
+                $"No hello came in time: {_settings.TimeoutOption} is {_settings.ConnectTimeout.TotalSeconds} s, "
+                + "and less while many clients connect.");
         }
 
         if (mayAccept && _entries[0].Received != 0)

@@ -364,7 +364,8 @@ internal sealed class PeerLink
             ProcessWatch.Shared.TryWatchPeer(_socket, Identity.ProcessId, OnPeerGone, out string? problem));
         if (problem is not null)
         {
-            ShmLog.ProcessNotWatched(_logger, ConnectionId, Identity.ToString(), problem);
+            DeferredLog.Write(
+                _logger, log => ShmLog.ProcessNotWatched(log, ConnectionId, Identity.ToString(), problem));
         }
 
         if (IsClosed)

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -31,6 +32,7 @@ internal static class CallAdmission
         if (request.Metadata is not null
             && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes)
         {
+            ReportMetadata(owner);
             return new StatusTrailer(
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
@@ -47,4 +49,11 @@ internal static class CallAdmission
         MessageTooLargeException.LogIfSo(settings.Logger, methodName, "server", why);
         return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
     }
+
+    /// <summary>Reports that a request's metadata exceeds the limit.</summary>
+    public static void ReportMetadata(ServerConnection owner) => LimitEvents.Reached(
+        owner.Settings.Logger,
+        StatusMapping.MetadataOption,
+        owner.Settings.MaxMetadataBytes,
+        $"{owner.PeerName}: a call with more metadata was refused.");
 }

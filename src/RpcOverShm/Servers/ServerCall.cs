@@ -128,6 +128,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public override void OnHeadTooLarge(FrameKind kind)
     {
         _isRefused = true;
+        CallAdmission.ReportMetadata(owner);
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
         TryEnd(new StatusTrailer(status, IsNotProcessed: true));
     }

@@ -1,3 +1,5 @@
+using RpcOverShm.Calls;
+
 namespace RpcOverShm.Servers;
 
 /// <summary>The limits of what clients can make a server run and keep, from its checked options.</summary>
@@ -11,7 +13,7 @@ internal sealed record ServerLimits(
     int PerConnection, int? Calls, int Queued, long ConnectionBytes, long Bytes, TimeSpan HeadTimeout)
 {
     // The names of the public options, for log entries and details of a status. A test compares them.
-    public const string PerConnectionOption = "MaxConcurrentCallsPerConnection";
+    public const string PerConnectionOption = StatusMapping.CallLimit;
     public const string CallsOption = "MaxConcurrentCalls";
     public const string QueuedOption = "MaxQueuedCalls";
     public const string ConnectionBytesOption = "MaxConnectionBufferSize";

@@ -2,6 +2,7 @@ using System.IO.Pipes;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -217,14 +218,17 @@ internal sealed partial class HandshakeLieTests : VictimFixture
     {
         using var directory = new TestDirectory();
         await using ShmServer server = await StartPatientAsync(directory, TimeSpan.FromMilliseconds(500));
+        long before = LimitEvents.CountOf("HandshakeTimeout");
 
         foreach (Socket socket in await ConnectAsync(directory, 32))
         {
             using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(
                 socket, CancellationToken.None).Bounded();
-            Assert.That(answer!.Hello.RefusalText, Is.EqualTo("No hello came in time."));
+            Assert.That(answer!.Hello.RefusalText, Does.StartWith("No hello came in time: HandshakeTimeout is 0.5 s"));
             socket.Dispose();
         }
+
+        Assert.That(LimitEvents.CountOf("HandshakeTimeout"), Is.GreaterThanOrEqualTo(before + 32));
     }
 
     [Test]

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Limits;
@@ -69,12 +70,14 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartAsync(running: 1, queued: 1);
         Task running = StartAsync(rig.Client, "a");
         Task waiting = StartAsync(rig.Client, "b");
+        long before = LimitEvents.CountOf("MaxConcurrentCallsPerConnection");
 
         RpcException failure = await FailureOf(StartAsync(rig.Client, "c"));
         Release("a", "b");
         await Task.WhenAll(running, waiting).Bounded();
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(LimitEvents.CountOf("MaxConcurrentCallsPerConnection"), Is.GreaterThan(before));
         Assert.That(
             failure.Status.Detail,
             Does.Contain("at most 2").And.Contain("MaxConcurrentCallsPerConnection").And.Contain("MaxQueuedCalls"));

@@ -68,6 +68,27 @@ internal sealed class ConnectionLimitTests
             .UnaryAsync(Payloads.Empty, new CallOptions().WithWaitForReady()).ResponseAsync.Bounded();
     }
 
+    [TestCase("MaxConnections")]
+    [TestCase("MaxConnectionsPerProcess")]
+    public async Task StreamAboveALimit_IsCountedAndLogged(string option)
+    {
+        using var log = new LogGuard();
+        var options = new ShmStreamOptions { RuntimeDirectory = _directory.Path, LoggerFactory = log };
+        options.MaxConnections = option == "MaxConnections" ? 1 : 10;
+        options.MaxConnectionsPerProcess = 1;
+        await using var listener = new ShmStreamListener(Address, options);
+        listener.Start();
+        await using ShmStream first = await ShmStream.ConnectAsync(Address, options);
+        await CallRig.WhenLoggedAsync();
+        Assert.That(log.Of(LimitReached), Is.Empty);
+        long before = LimitEvents.CountOf(option);
+
+        Assert.ThrowsAsync<ShmTransportException>(() => ShmStream.ConnectAsync(Address, options));
+
+        Assert.That((await log.WaitForAsync(LimitReached)).Message, Does.StartWith($"{option} = 1 is reached"));
+        Assert.That(LimitEvents.CountOf(option), Is.GreaterThan(before));
+    }
+
     [Test]
     public async Task Streams_AboveALimit_AreRefusedUntilOneEnds()
     {
@@ -134,16 +155,19 @@ internal sealed class ConnectionLimitTests
         {
             if (tags.Contains(new KeyValuePair<string, object?>("option", "MaxConnections")))
             {
-                Interlocked.Add(ref reached, count);
+                Interlocked.Exchange(ref reached, count);
             }
         });
         meter.Start();
         await StartAsync(new ShmServerOptions { MaxConnections = 1 });
         await CallAsync(OpenChannel());
+        meter.RecordObservableInstruments();
+        long before = Interlocked.Exchange(ref reached, 0);
 
         Assert.ThrowsAsync<RpcException>(() => CallAsync(OpenChannel()));
 
-        Assert.That(Interlocked.Read(ref reached), Is.Positive);
+        meter.RecordObservableInstruments();
+        Assert.That(Interlocked.Read(ref reached), Is.GreaterThan(before));
     }
 
     [TestCase(0, 1, 1, "MaxPendingHandshakes is 1 or more.")]

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.FunctionalTests.Limits;
 
 /// <summary>Limits on message sizes: a message over a limit fails its own call only.</summary>
@@ -74,6 +76,7 @@ internal sealed class LimitTests(RigKind kind) : ItemFixture(kind)
             Assert.That((await rig.Log.WaitForAsync(MessageTooLarge)).Message, Does.Match(
                 "^/[^ ]+/Unary: a message of [0-9]{4,7} bytes exceeds the 1000 bytes that "
                 + $"{option} of the {side} allows.$"));
+            Assert.That(LimitEvents.CountOf(option), Is.Positive);
         }
     }
 

@@ -49,7 +49,8 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
         Assert.That(ofMethod, Is.EqualTo(mode == ShmSchedulingMode.ThreadPool ? ofPool : ofReader));
         Assert.That(ofPool, Is.Not.EqualTo($"{TimeSlice.ShortNanoseconds}"));
 
-        static ulong SliceOfThisThread() => TimeSlice.TryRead(threadId: 0, out SchedulingAttributes own) ? own.Runtime : 0;
+        static ulong SliceOfThisThread() =>
+            TimeSlice.TryRead(threadId: 0, out SchedulingAttributes own) ? own.Runtime : 0;
     }
 
     [Test]

@@ -6,7 +6,7 @@ namespace RpcOverShm.FunctionalTests.Streams;
 internal sealed class ShmStreamListenerTests
 {
     private const string Address = "shm://listener";
-    private const int NotAccepted = 400;
+    private const int LimitReached = 109;
 
     private readonly TestDirectory _directory = new();
 
@@ -160,10 +160,11 @@ internal sealed class ShmStreamListenerTests
     [Test]
     public async Task DeadClients_ThatWait_MakeRoomForALivingOne()
     {
-        const int MaxWaiting = 128;
+        const int MaxWaiting = 4;
         using var log = new LogGuard();
         ShmStreamOptions options = Options;
         options.LoggerFactory = log;
+        options.MaxWaitingStreams = MaxWaiting;
         await using var listener = new ShmStreamListener(Address, options);
         listener.Start();
         await using ShmStream first = await ShmStream.ConnectAsync(Address, Options);
@@ -186,16 +187,29 @@ internal sealed class ShmStreamListenerTests
             Assert.That(accepted.ReadByte(), Is.EqualTo(i));
         }
 
-        Assert.That(log.Of(NotAccepted), Is.Empty);
+        await CallRig.WhenLoggedAsync();
+        Assert.That(log.Of(LimitReached), Is.Empty);
+    }
+
+    [Test]
+    public void MaxWaitingStreams_OfZero_IsRefusedWhenTheOptionsAreRead()
+    {
+        ShmStreamOptions options = Options;
+        options.MaxWaitingStreams = 0;
+
+        Assert.That(
+            () => new ShmStreamListener(Address, options),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxWaitingStreams is 1 or more."));
     }
 
     [Test]
     public async Task Clients_BeyondThoseThatMayWait_AreDisconnected()
     {
-        const int MaxWaiting = 128;
+        const int MaxWaiting = 4;
         using var log = new LogGuard();
         ShmStreamOptions options = Options;
         options.LoggerFactory = log;
+        options.MaxWaitingStreams = MaxWaiting;
         await using var listener = new ShmStreamListener(Address, options);
         listener.Start();
         var clients = new List<ShmStream>();
@@ -204,10 +218,14 @@ internal sealed class ShmStreamListenerTests
             clients.Add(await ShmStream.ConnectAsync(Address, Options));
         }
 
+        await CallRig.WhenLoggedAsync();
+        Assert.That(log.Of(LimitReached), Is.Empty);
         await using ShmStream tooMany = await ShmStream.ConnectAsync(Address, Options);
 
         Assert.That(await tooMany.ReadAsync(new byte[1]).Bounded(), Is.Zero);
-        await log.WaitForAsync(NotAccepted);
+        Assert.That(
+            (await log.WaitForAsync(LimitReached)).Message,
+            Does.StartWith($"MaxWaitingStreams = {MaxWaiting} is reached"));
         await using ShmStream accepted = await listener.AcceptAsync().Bounded();
         clients[0].WriteByte(7);
         Assert.That(accepted.ReadByte(), Is.EqualTo(7));

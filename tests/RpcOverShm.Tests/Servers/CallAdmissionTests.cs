@@ -1,6 +1,7 @@
 using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Servers;
 
@@ -24,11 +25,14 @@ internal sealed class CallAdmissionTests
             Metadata = bad == "metadata" ? new Metadata { { "key", new string('x', 1000) } } : null,
         };
 
+        long before = LimitEvents.CountOf("MaxMetadataSize");
+
         StatusTrailer? refusal = Refuse(
             rig, bad == "method" ? "/test.Rig/Other" : "/test.Rig/Unary", head, bad == "message" ? 1001 : 1000);
 
         Assert.That((refusal?.Status.StatusCode, refusal?.IsNotProcessed), Is.EqualTo((code, false)));
         Assert.That(rig.Server.Running.Count, Is.Zero);
+        Assert.That(LimitEvents.CountOf("MaxMetadataSize") > before, Is.EqualTo(bad == "metadata"));
     }
 
     [Test]
