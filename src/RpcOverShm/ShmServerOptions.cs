@@ -110,8 +110,9 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// <para>
-    /// Defaults to null. Excess calls wait in the order of their arrival over all connections, each in a place of
-    /// <see cref="MaxConcurrentCallsPerConnection"/> and of <see cref="MaxQueuedCalls"/> of its connection.
+    /// Defaults to null. Excess calls wait, each in a place of <see cref="MaxConcurrentCallsPerConnection"/> and of
+    /// <see cref="MaxQueuedCalls"/> of its connection. Connections take turns, so that many waiting calls of one client
+    /// hold up no other; the calls of a connection begin in the order of their arrival.
     /// </para>
     /// <para>
     /// With this limit, the start and the end of each call take a lock of the server. At most, the running methods of

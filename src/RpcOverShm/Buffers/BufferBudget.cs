@@ -14,6 +14,9 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// </summary>
     public const long AnswerShareBytes = 1 << 20;
 
+    private readonly Lock _lock = new();
+    private readonly HashSet<BufferBudget> _held = []; // parts that begin no calls because of this budget
+    private volatile bool _hasHeld;
     private long _usedBytes;
     private long _answerBytes; // of the used bytes, those of queued answers
 
@@ -28,8 +31,9 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     public long AnswerBytes => Volatile.Read(ref _answerBytes);
 
     /// <summary>
-    /// Called after queued answers have gone and few enough are left for new calls to begin. Set before the first frame
-    /// is queued. It runs under the sender's gate, so it must not wait, send or run user code.
+    /// Called after queued answers have gone and few enough are left for new calls to begin, here or, if the server's
+    /// budget was the reason, in all. Set before the first frame is queued. It runs under the gate of a sender, so it
+    /// must not wait, send or run user code.
     /// </summary>
     public Action? OnAnswersSank { get; set; }
 
@@ -42,19 +46,27 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         get
         {
             long bytes = Volatile.Read(ref _answerBytes);
-            return bytes > limitBytes / 2
-                || (bytes > AnswerShareBytes && whole is not null && whole.UsedBytes > whole.LimitBytes / 2);
+            return bytes > limitBytes / 2 || (bytes > AnswerShareBytes && whole is not null && whole.Holds(this));
         }
     }
+
+    private bool IsHalfUsed => Volatile.Read(ref _usedBytes) > limitBytes / 2;
 
     /// <summary>Counts bytes. Returns null, or the budget that they would exceed; then nothing is counted.</summary>
     public BufferBudget? TryTake(long bytes)
     {
-        if (Interlocked.Add(ref _usedBytes, bytes) > limitBytes)
+        // Counted only if there is room: a large attempt that fails must not make a small one fail.
+        long seen;
+        long used = Volatile.Read(ref _usedBytes);
+        do
         {
-            Interlocked.Add(ref _usedBytes, -bytes);
-            return this;
+            seen = used;
+            if (seen + bytes > limitBytes)
+            {
+                return this;
+            }
         }
+        while ((used = Interlocked.CompareExchange(ref _usedBytes, seen + bytes, seen)) != seen);
 
         if (whole?.TryTake(bytes) is { } full)
         {
@@ -88,7 +100,46 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
 
     private void Count(long bytes)
     {
-        Interlocked.Add(ref _usedBytes, bytes);
+        Interlocked.Add(ref _usedBytes, bytes); // StoreLoad: counts before it looks for held parts.
+        if (_hasHeld && !IsHalfUsed)
+        {
+            LetGo();
+        }
+
         whole?.Count(bytes);
+    }
+
+    /// <summary>Returns whether a part must begin no calls, and then notes it for the time when it may again.</summary>
+    private bool Holds(BufferBudget part)
+    {
+        if (!IsHalfUsed)
+        {
+            return false;
+        }
+
+        lock (_lock)
+        {
+            _held.Add(part);
+            _hasHeld = true;
+        }
+
+        Interlocked.MemoryBarrier(); // StoreLoad: noted before it looks again; Count does both in the other order.
+        return IsHalfUsed;
+    }
+
+    private void LetGo()
+    {
+        BufferBudget[] held;
+        lock (_lock)
+        {
+            held = [.. _held];
+            _held.Clear();
+            _hasHeld = false;
+        }
+
+        foreach (BufferBudget part in held)
+        {
+            part.OnAnswersSank?.Invoke();
+        }
     }
 }

@@ -206,7 +206,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         ConnectException? failure = Connection is null ? Settings.Subchannel?.LastFailure : null;
         if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
         {
-            ShmLog.DeadlineExceeded(Settings.Logger, MethodName);
+            // The thread may hold the reader role.
+            DeferredLog.Write(Settings.Logger, log => ShmLog.DeadlineExceeded(log, MethodName));
         }
     }
 

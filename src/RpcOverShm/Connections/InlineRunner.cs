@@ -30,6 +30,7 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
 
         call.MessagesDue = 0;
         call.QueueUserCode();
+        OnRecordWithoutCode();
         return true;
     }
 
@@ -72,8 +73,8 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
     }
 
     /// <summary>
-    /// Publishes deferred answers that have waited for many records without user code, such as the parts of a large
-    /// message or credit.
+    /// Publishes deferred answers that have waited for many records whose user code does not run here, such as the
+    /// parts of a large message, credit, or requests for the thread pool.
     /// </summary>
     public void OnRecordWithoutCode()
     {

@@ -5,17 +5,19 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The places of all running calls of a server, if there is a limit for them, and the calls that wait for one, in their
-/// order over all connections. It also knows the running calls in whose place a nested call may run. Thread-safe.
-/// Calls take its lock only if the limit is set, or if they are nested or may have nested calls.
+/// The places of all running calls of a server, if there is a limit for them, and the calls that wait for one:
+/// connections take turns, and the calls of a connection begin in their order. It also knows the running calls in whose
+/// place a nested call may run. Thread-safe. Calls take its lock only if the limit is set, or if they are nested or may
+/// have nested calls.
 /// </summary>
 internal sealed class CallPlaces(ServerLimits limits)
 {
     private readonly Lock _lock = new();
-    private readonly LinkedList<CallTurn> _waiting = new();
+    private readonly Dictionary<ServerConnection, LinkedListNode<LinkedList<CallTurn>>> _waiting = [];
+    private readonly LinkedList<LinkedList<CallTurn>> _lines = new();    // those of _waiting; the first has its turn
+    private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
     private readonly Dictionary<ParentCall, CallTurn> _named = [];
     private int _running;
-    private int _waitingNested; // waiting calls that name a parent
 
     public ServerLimits Limits => limits;
 
@@ -66,9 +68,17 @@ internal sealed class CallPlaces(ServerLimits limits)
                     $"calls wait for their turn, the first of {turn.Call.Owner.PeerName}.");
             }
 
-            _waiting.AddLast(turn.Node);
-            _waitingNested += turn.Parent is null ? 0 : 1;
+            Add(turn);
             return false;
+        }
+    }
+
+    /// <summary>Returns whether a call runs whose place a nested call can take.</summary>
+    public bool Knows(ParentCall name)
+    {
+        lock (_lock)
+        {
+            return _named.ContainsKey(name);
         }
     }
 
@@ -102,13 +112,14 @@ internal sealed class CallPlaces(ServerLimits limits)
     {
         lock (_lock)
         {
-            if (turn.Node.List != _waiting)
+            bool isWaiting = _waiting.TryGetValue(turn.Call.Owner, out LinkedListNode<LinkedList<CallTurn>>? line)
+                && turn.Node.List == line.Value;
+            if (isWaiting)
             {
-                return false;
+                Remove(turn);
             }
 
-            Remove(turn.Node);
-            return true;
+            return isWaiting;
         }
     }
 
@@ -117,8 +128,9 @@ internal sealed class CallPlaces(ServerLimits limits)
     {
         lock (_lock)
         {
-            List<CallTurn> taken = [.. _waiting.Where(turn => turn.Call.Owner == owner)];
-            taken.ForEach(turn => Remove(turn.Node));
+            List<CallTurn> taken =
+                _waiting.TryGetValue(owner, out LinkedListNode<LinkedList<CallTurn>>? line) ? [.. line.Value] : [];
+            taken.ForEach(Remove);
             return taken;
         }
     }
@@ -143,18 +155,14 @@ internal sealed class CallPlaces(ServerLimits limits)
 
             if (turn.Borrower is { } nested)
             {
-                nested.Lender = null;
-                nested.HasPlace = turn.HasPlace;
-                turn.HasPlace = false;
-                Unnest(nested);
+                PassOn(turn, nested);
             }
-
-            if (turn.Lender is { } lender)
+            else if (turn.Lender is { } lender)
             {
                 lender.Borrower = null;
-                turn.Lender = null;
             }
 
+            turn.Lender = null;
             Unnest(turn);
             _running -= turn.HasPlace ? 1 : 0;
             turn.HasPlace = false;
@@ -164,41 +172,86 @@ internal sealed class CallPlaces(ServerLimits limits)
         next.ForEach(one => one.Call.Owner.Queue.BeginQueued(one));
     }
 
+    // Under the lock: the nested call of an ending one goes on in the place where that one ran.
+    private static void PassOn(CallTurn ending, CallTurn nested)
+    {
+        if (!ending.IsNested)
+        {
+            Unnest(nested);
+        }
+
+        nested.Lender = ending.Lender;
+        if (ending.Lender is { } lender)
+        {
+            lender.Borrower = nested;
+        }
+
+        nested.HasPlace |= ending.HasPlace;
+        ending.HasPlace = false;
+        ending.Borrower = null;
+    }
+
     // Under the lock.
     private List<CallTurn> TakeNext()
     {
         var next = new List<CallTurn>();
-        while (_waiting.First is { } first && _running < limits.Calls)
+        while (_lines.First is { } line && _running < limits.Calls)
         {
-            TakeOut(first);
+            TakeOut(line.Value.First!.Value);
+            if (line.List is not null)
+            {
+                _lines.Remove(line);
+                _lines.AddLast(line);
+            }
         }
 
         // A nested call whose parent's place is free need not wait for the calls before it.
-        for (LinkedListNode<CallTurn>? node = _waitingNested > 0 ? _waiting.First : null; node is not null;)
+        while (_waitingNested.Find(TryBorrow) is { } nested)
         {
-            LinkedListNode<CallTurn> here = node;
-            node = here.Next;
-            if (TryBorrow(here.Value))
-            {
-                TakeOut(here);
-            }
+            TakeOut(nested);
         }
 
         return next;
 
-        void TakeOut(LinkedListNode<CallTurn> node)
+        void TakeOut(CallTurn turn)
         {
-            Remove(node);
-            TakePlaceUnlessLent(node.Value);
-            next.Add(node.Value);
+            Remove(turn);
+            TakePlaceUnlessLent(turn);
+            next.Add(turn);
         }
     }
 
     // Under the lock.
-    private void Remove(LinkedListNode<CallTurn> node)
+    private void Add(CallTurn turn)
     {
-        _waiting.Remove(node);
-        _waitingNested -= node.Value.Parent is null ? 0 : 1;
+        if (!_waiting.TryGetValue(turn.Call.Owner, out LinkedListNode<LinkedList<CallTurn>>? line))
+        {
+            line = _lines.AddLast(new LinkedList<CallTurn>());
+            _waiting.Add(turn.Call.Owner, line);
+        }
+
+        line.Value.AddLast(turn.Node);
+        if (turn.Parent is not null)
+        {
+            _waitingNested.Add(turn);
+        }
+    }
+
+    // Under the lock.
+    private void Remove(CallTurn turn)
+    {
+        LinkedListNode<LinkedList<CallTurn>> line = _waiting[turn.Call.Owner];
+        line.Value.Remove(turn.Node);
+        if (line.Value.Count == 0)
+        {
+            _lines.Remove(line);
+            _waiting.Remove(turn.Call.Owner);
+        }
+
+        if (turn.Parent is not null)
+        {
+            _waitingNested.Remove(turn);
+        }
     }
 
     // Under the lock.

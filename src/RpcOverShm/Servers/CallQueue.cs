@@ -20,12 +20,12 @@ internal sealed partial class CallQueue
 
     private readonly Lock _lock = new();
     private readonly LinkedList<CallTurn> _waiting = new();
+    private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
     private readonly ServerConnection _owner;
     private readonly CallPlaces _places;
     private readonly ServerLimits _limits;
     private volatile bool _hasWaiting;
     private bool _isStopping;
-    private int _waitingNested; // waiting calls that name a parent
     private int _unbegun;      // admitted calls whose method has not begun
     private int _nested;       // running calls in the place of their parent
     private int _queued;       // calls that wait here or for a place of the server
@@ -68,7 +68,17 @@ internal sealed partial class CallQueue
     public Status? TryCountUnbegun(CallTurn turn)
     {
         turn.IsUnbegun = true;
-        Interlocked.Increment(ref _unbegun);
+        lock (_lock)
+        {
+            Interlocked.Increment(ref _unbegun);
+        }
+
+        if (_hasWaiting)
+        {
+            // A thread that looked for places before this may have counted the call as a running one.
+            BeginWaiting();
+        }
+
         return TryCharge(turn, requestBytes: 0);
     }
 
@@ -179,6 +189,9 @@ internal sealed partial class CallQueue
         turn.Call.QueueUserCode(PendingUserCode.Start);
     }
 
+    /// <summary>Returns whether a nested call can take the place of the call that it names.</summary>
+    public bool Knows(ParentCall parent) => _places.Knows(parent);
+
     /// <summary>Counts the calls that run in the place of their parent.</summary>
     public void CountNested(int change) => Interlocked.Add(ref _nested, change);
 
@@ -199,7 +212,7 @@ internal sealed partial class CallQueue
             _isStopping = true;
             refused = [.. _waiting];
             _waiting.Clear();
-            _waitingNested = 0;
+            _waitingNested.Clear();
             _hasWaiting = false;
         }
 
@@ -272,7 +285,11 @@ internal sealed partial class CallQueue
         }
 
         _waiting.AddLast(turn.Node);
-        _waitingNested += turn.Parent is null ? 0 : 1;
+        if (turn.Parent is not null)
+        {
+            _waitingNested.Add(turn);
+        }
+
         _hasWaiting = true;
         return null;
     }
@@ -295,12 +312,20 @@ internal sealed partial class CallQueue
     /// <summary>Begins the first waiting calls, if they may run.</summary>
     private void BeginWaiting()
     {
-        for (int i = 0; i < MostPerEvent && TakeNext() is { } next; i++)
+        int begun = 0;
+        while (begun < MostPerEvent && TakeNext() is { } next)
         {
+            begun++;
             if (TryBeginAtServer(next, requestBytes: 0, out _))
             {
                 BeginQueued(next);
             }
+        }
+
+        if (begun == MostPerEvent && HasPlace)
+        {
+            // One event may free many places, such as the last of many answers that goes.
+            BeginWaitingLater();
         }
     }
 
@@ -314,8 +339,8 @@ internal sealed partial class CallQueue
             }
 
             // A nested call whose parent's place is free need not wait for the calls before it.
-            LinkedListNode<CallTurn>? node = HasPlace || _waitingNested == 0 ? _waiting.First : FindNested();
-            if (node is null || (!node.Value.IsNested && !HasPlace))
+            LinkedListNode<CallTurn>? node = HasPlace ? _waiting.First : _waitingNested.Find(TryNest)?.Node;
+            if (node is null)
             {
                 return null;
             }
@@ -327,26 +352,17 @@ internal sealed partial class CallQueue
     }
 
     // Under the lock.
-    private LinkedListNode<CallTurn>? FindNested()
-    {
-        LinkedListNode<CallTurn>? node = _waiting.First;
-        while (node is not null && !TryNest(node.Value))
-        {
-            node = node.Next;
-        }
-
-        return node;
-    }
-
-    // Under the lock.
     private void Remove(LinkedListNode<CallTurn> node)
     {
         _waiting.Remove(node);
         _hasWaiting = _waiting.Count > 0;
-        _waitingNested -= node.Value.Parent is null ? 0 : 1;
+        if (node.Value.Parent is not null)
+        {
+            _waitingNested.Remove(node.Value);
+        }
     }
 
-    // Called under the sender's gate.
+    // Also called under a sender's gate.
     private void BeginWaitingLater()
     {
         if ((_hasWaiting || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)

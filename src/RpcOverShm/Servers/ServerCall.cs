@@ -91,9 +91,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return;
         }
 
-        if (request.Parent is not null && owner.IsOfThisProcess)
+        if (request.Parent is { } parent && owner.IsOfThisProcess && owner.Queue.Knows(parent))
         {
-            Turn = new CallTurn(this) { Parent = request.Parent };
+            Turn = new CallTurn(this) { Parent = parent };
         }
 
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;

@@ -171,6 +171,55 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         await AssertNothingKeptAsync(rig, budget);
     }
 
+    [Test]
+    public async Task CallsThatWaitForOneLargeAnswer_AllBeginWhenItHasGone()
+    {
+        const int Waiting = 20;
+        int begun = 0;
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "large")
+                {
+                    return Payloads.OfSize(5 * LimitBytes); // It takes an array of 8 MiB.
+                }
+
+                Interlocked.Increment(ref begun);
+                await mayEnd.Task;
+                return request;
+            },
+        };
+        var options = new RigOptions
+        {
+            RingCapacity = 64 << 10,
+            Server = options => options.MaxConnectionBufferSize = 12 * LimitBytes,
+        };
+        ShmRig rig = await StartShmAsync(script, options);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        BufferBudget budget = await BudgetAsync(rig);
+        await StartWholeAsync(peer, 0, Message("large"));
+        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
+        for (int i = 1; i <= Waiting; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"));
+        }
+
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        await Timeouts.Eventually(() => served.Queue.Queued == Waiting, "all wait");
+        await peer.ReceiveAsync(FrameKind.End);
+
+        await Timeouts.Eventually(() => Volatile.Read(ref begun) == Waiting, "all have begun, and none has ended");
+        mayEnd.SetResult();
+        for (int i = 1; i <= Waiting; i++)
+        {
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
     // A head of 65,535 bytes and its buffer count twice.
     [Test]
     public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()

@@ -85,6 +85,41 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         await AssertFreeAsync(rig);
     }
 
+    // The place passes from the outer call to "inner" and from that to "innermost", which outlives it.
+    [Test]
+    public async Task NestedCallOfANestedCall_ThatOutlivesItsCaller_KeepsTheOutermostPlace([Values] bool isOfServer)
+    {
+        var mayGoOn = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task? innermost = null;
+        Task? second = null;
+        ShmRig rig = await StartAsync(isOfServer, async request =>
+        {
+            switch (request)
+            {
+                case "outer":
+                    await CallAsync("inner");
+                    second = CallAsync("second");
+                    await Timeouts.Eventually(() => _rig!.Served.Sum(served => served.Queue.Queued) == 1, "it waits");
+                    mayGoOn.SetResult();
+                    await second;
+                    break;
+                case "inner":
+                    innermost = CallAsync("innermost");
+                    await Timeouts.Eventually(() => Volatile.Read(ref _running) == 3);
+                    break;
+                case "innermost":
+                    await mayGoOn.Task;
+                    break;
+            }
+        });
+
+        await CallAsync("outer").Bounded();
+        await innermost!.Bounded();
+
+        Assert.That(_mostRunning, Is.EqualTo(3));
+        await AssertFreeAsync(rig);
+    }
+
     private static async Task AssertFreeAsync(ShmRig rig)
     {
         await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running.Count) == 0);

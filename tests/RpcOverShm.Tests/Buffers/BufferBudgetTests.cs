@@ -112,4 +112,25 @@ internal sealed class BufferBudgetTests
         charge.Shrink(0);
         charge.Release();
     }
+
+    [Test]
+    public void PartThatTheWholeHolds_IsToldWhenTheWholeHasSunk()
+    {
+        int sunk = 0;
+        _budget.OnAnswersSank = () => sunk++;
+        var other = new BufferBudget("other", 8 * MiB, _server);
+        other.TryTake(4 * MiB);
+        _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);
+        bool isHeld = _budget.IsFullOfAnswers;
+        other.TryTake(2);
+
+        other.Give(2);
+        (int Sunk, bool IsHeld) above = (sunk, _budget.IsFullOfAnswers);
+        other.Give(1);
+        (int Sunk, bool IsHeld) below = (sunk, _budget.IsFullOfAnswers);
+        other.Give((4 * MiB) - 1);
+
+        Assert.That((isHeld, above, below), Is.EqualTo((true, (0, true), (1, false))));
+        Assert.That(sunk, Is.EqualTo(1));
+    }
 }
