@@ -60,7 +60,7 @@ internal static class StatusMapping
     public static Status FromClose(CloseReason reason) => reason.Kind switch
     {
         CloseKind.Local => new Status(StatusCode.Cancelled, DisposedDetail),
-        CloseKind.PeerClosed or CloseKind.PeerLost =>
+        CloseKind.PeerClosed or CloseKind.PeerLost or CloseKind.NoResources =>
             new Status(StatusCode.Unavailable, reason.Text, reason.Exception),
         _ => new Status(StatusCode.Internal, reason.Text, reason.Exception),
     };

@@ -16,7 +16,7 @@ internal static class CloseLog
             case CloseKind.PeerViolation:
                 ShmLog.PeerViolation(logger, connectionId, peer, reason.Text, reason.Exception);
                 break;
-            case CloseKind.InternalError:
+            case CloseKind.InternalError or CloseKind.NoResources:
                 ShmLog.ConnectionFailed(logger, connectionId, peer, reason.Text, reason.Exception);
                 break;
             default:

@@ -23,4 +23,7 @@ internal enum CloseKind
 
     /// <summary>Something failed on this side.</summary>
     InternalError,
+
+    /// <summary>This side's system has no more of something that the connection needs.</summary>
+    NoResources,
 }

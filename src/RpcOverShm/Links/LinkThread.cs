@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Links;
@@ -12,15 +13,12 @@ internal static class LinkThread
     /// </summary>
     public static CloseReason? Start(ThreadStart run, string name, int stackBytes)
     {
-        try
-        {
-            new Thread(() => RunClean(run), stackBytes) { IsBackground = true, Name = name }.UnsafeStart();
-            return null;
-        }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
-        {
-            return new CloseReason(CloseKind.InternalError, "No thread could be started.", exception);
-        }
+        return BackgroundThread.TryStart(() => RunClean(run), name, stackBytes) is { } exception
+            ? new CloseReason(
+                CloseKind.NoResources,
+                "No thread could be started: raise the limit of threads or processes (RLIMIT_NPROC, pids.max).",
+                exception)
+            : null;
     }
 
     private static void RunClean(ThreadStart run)

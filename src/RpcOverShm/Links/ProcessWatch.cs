@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
@@ -104,17 +105,14 @@ internal sealed class ProcessWatch(TimeSpan linger)
             return "the process has no descriptor left";
         }
 
-        try
+        if (BackgroundThread.TryStart(Run, ThreadName, StackBytes) is null)
         {
-            new Thread(Run, StackBytes) { IsBackground = true, Name = ThreadName }.UnsafeStart();
             return null;
         }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
-        {
-            _wakeUp.Dispose();
-            _wakeUp = null;
-            return "no thread could be started";
-        }
+
+        _wakeUp.Dispose();
+        _wakeUp = null;
+        return "no thread could be started";
     }
 
     private void Run()

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Scheduling;
 
@@ -66,16 +67,13 @@ internal static class Watchdog
             return false;
         }
 
-        try
+        if (BackgroundThread.TryStart(Run, "RpcOverShm watchdog", StackBytes) is null)
         {
-            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm watchdog" }.UnsafeStart();
             return true;
         }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
-        {
-            s_failedAt = Stopwatch.GetTimestamp();
-            return false;
-        }
+
+        s_failedAt = Stopwatch.GetTimestamp();
+        return false;
     }
 
     private static void Run()

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Segments;
 
@@ -147,11 +148,7 @@ internal sealed class ForeignHandles
         }
 
         _threads++;
-        try
-        {
-            new Thread(Run, StackBytes) { IsBackground = true, Name = "RpcOverShm closing" }.UnsafeStart();
-        }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        if (BackgroundThread.TryStart(Run, "RpcOverShm closing", StackBytes) is not null)
         {
             // The pool's threads exist already; without one of its own, a handle would never be closed.
             ThreadPool.UnsafeQueueUserWorkItem(static self => self.Run(), this, preferLocal: false);

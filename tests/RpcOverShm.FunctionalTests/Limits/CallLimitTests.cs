@@ -235,12 +235,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
     /// </summary>
     private static async Task WhenClientHasPlaceAsync(ShmRig rig)
     {
-        var method = new Method<Payload, Payload>(
-            MethodType.Unary,
-            Script.ServiceName,
-            "Nowhere",
-            Script.UnaryMethod.RequestMarshaller,
-            Script.UnaryMethod.ResponseMarshaller);
+        Method<Payload, Payload> method = Script.Define(MethodType.Unary, "Nowhere");
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
         long start = Stopwatch.GetTimestamp();
         StatusCode code;

@@ -2,12 +2,14 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
+[NonParallelizable]
 public partial class ProcessWatchTests
 {
     private const int PidfdOpen = 434;
@@ -25,6 +27,8 @@ public partial class ProcessWatchTests
             child.Kill();
             child.Dispose();
         }
+
+        BackgroundThread.Refuses = null;
 
         // The thread closes what it watched and ends.
         Assert.That(() => ProcessResources.CountDescriptors("pidfd"), Is.Zero.After(20_000, 5));
@@ -47,6 +51,23 @@ public partial class ProcessWatchTests
         Assert.That(() => Volatile.Read(ref runs[0]) + Volatile.Read(ref runs[1]), Is.EqualTo(2).After(20_000, 5));
         Assert.That(() => ProcessResources.CountDescriptors("pidfd"), Is.EqualTo(1).After(20_000, 5));
         Assert.That(runs, Is.EqualTo(new[] { 1, 1, 0 }));
+    }
+
+    [Test]
+    public void TryWatch_WithoutAThread_SaysSo_AndWorksLater()
+    {
+        Process mortal = StartChild();
+        BackgroundThread.Refuses = name => name == "RpcOverShm process watch";
+        using ProcessDescriptor process = Describe(mortal);
+
+        IDisposable? none = _watch.TryWatch(process, () => { }, out string? problem);
+        BackgroundThread.Refuses = null;
+        using var isRun = new ManualResetEventSlim();
+        Watch(Describe(mortal), isRun.Set);
+        mortal.Kill();
+
+        Assert.That((none, problem), Is.EqualTo(((IDisposable?)null, "no thread could be started")));
+        Assert.That(isRun.Wait(Timeouts.Wait));
     }
 
     [Test]

@@ -1,10 +1,12 @@
 using System.Collections.Concurrent;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Tests.Segments;
 
+[NonParallelizable]
 public class ForeignHandlesTests
 {
     private readonly ForeignHandles _handles = new();
@@ -14,6 +16,7 @@ public class ForeignHandlesTests
     [TearDown]
     public void EndAll()
     {
+        BackgroundThread.Refuses = null;
         _mayEnd.Set();
         Assert.That(() => _handles.Waiting + _handles.Closing, Is.Zero.After(20_000, 5));
     }
@@ -21,6 +24,17 @@ public class ForeignHandlesTests
     [Test]
     public void Close_OfAHandle_HappensOnAnotherThread()
     {
+        _handles.Close(new SlowHandle(this, isSlow: false));
+
+        Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
+        Assert.That(_closedBy, Has.None.EqualTo(Environment.CurrentManagedThreadId));
+    }
+
+    [Test]
+    public void Close_WithoutAThread_HappensOnThePool()
+    {
+        BackgroundThread.Refuses = name => name == "RpcOverShm closing";
+
         _handles.Close(new SlowHandle(this, isSlow: false));
 
         Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
