@@ -13,6 +13,7 @@ public class StatusMappingTests
     [TestCase("PeerLost", StatusCode.Unavailable, "the text")]
     [TestCase("PeerViolation", StatusCode.Internal, "the text")]
     [TestCase("InternalError", StatusCode.Internal, "the text")]
+    [TestCase("NoResources", StatusCode.Unavailable, "the text")]
     public void FromClose_OfAReason_IsTheTable(string cause, StatusCode code, string detail)
     {
         Status status = StatusMapping.FromClose(new CloseReason(Enum.Parse<CloseKind>(cause), "the text"));
@@ -23,7 +24,7 @@ public class StatusMappingTests
     [Test]
     public void FromClose_OfEveryCause_IsInTheTable()
     {
-        Assert.That(Enum.GetNames<CloseKind>(), Has.Length.EqualTo(5));
+        Assert.That(Enum.GetNames<CloseKind>(), Has.Length.EqualTo(6));
     }
 
     [TestCase("NotListening", StatusCode.Unavailable)]
