@@ -37,6 +37,7 @@ internal static class ClientHandshake
         try
         {
             socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            SocketCalls.ReadUrgentInline(socket);
             await ConnectSocketAsync(socket, address, timeout.Token).ConfigureAwait(false);
             PeerIdentity server = CheckOwner(socket, settings, address);
             var id = Guid.NewGuid();

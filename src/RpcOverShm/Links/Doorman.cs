@@ -222,8 +222,11 @@ internal sealed class Doorman
         _spare = null;
         if (SocketCalls.TryAccept(_file.Socket, out _) is { } socket)
         {
-            RefuseFull(socket, new ReachedLimit(
-                "RLIMIT_NOFILE", SocketCalls.MaxDescriptors(), "the server process has no descriptor free"));
+            if (TryAdmit(socket) is not null)
+            {
+                RefuseFull(socket, new ReachedLimit(
+                    "RLIMIT_NOFILE", SocketCalls.MaxDescriptors(), "the server process has no descriptor free"));
+            }
         }
         else
         {
@@ -233,24 +236,8 @@ internal sealed class Doorman
 
     private void Greet(Socket socket)
     {
-        PeerIdentity identity;
-        bool isAdmitted;
-        try
+        if (TryAdmit(socket) is not { } identity)
         {
-            identity = PeerIdentity.Of(socket);
-            isAdmitted = _settings.Access.Admits(identity, socket);
-        }
-        catch (IOException exception)
-        {
-            ForeignHandles.Shared.Close(socket);
-            DeferredLog.Write(
-                _settings.Logger, log => ShmLog.HandshakeBroken(log, exception.Message, exception));
-            return;
-        }
-
-        if (!isAdmitted)
-        {
-            ServerHandshake.Deny(socket, _settings, identity);
             return;
         }
 
@@ -268,6 +255,29 @@ internal sealed class Doorman
         var client = new PendingClient(socket, identity, Now);
         _pending.Add(client);
         Read(client);
+    }
+
+    /// <summary>Returns the client's identity if it may connect; else its socket is closed.</summary>
+    private PeerIdentity? TryAdmit(Socket socket)
+    {
+        try
+        {
+            PeerIdentity identity = PeerIdentity.Of(socket);
+            if (_settings.Access.Admits(identity, socket))
+            {
+                return identity;
+            }
+
+            ServerHandshake.Deny(socket, _settings, identity);
+        }
+        catch (IOException exception)
+        {
+            ForeignHandles.Shared.Close(socket);
+            DeferredLog.Write(
+                _settings.Logger, log => ShmLog.HandshakeBroken(log, exception.Message, exception));
+        }
+
+        return null;
     }
 
     private void Read(PendingClient client)

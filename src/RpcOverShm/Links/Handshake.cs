@@ -43,9 +43,15 @@ internal static class Handshake
     /// </summary>
     /// <exception cref="ProtocolException">The message is malformed, or has a wrong number of descriptors.</exception>
     /// <exception cref="SegmentException">The descriptors that came with it could not be received.</exception>
-    public static async Task<ReceivedHello?> ReceiveAsync(Socket socket, CancellationToken cancellationToken)
+    /// <param name="socket">The socket, which stays the caller's.</param>
+    /// <param name="cancellationToken">Stops waiting.</param>
+    /// <param name="mostDescriptors">The descriptors that may come before the version is known.</param>
+    public static async Task<ReceivedHello?> ReceiveAsync(
+        Socket socket,
+        CancellationToken cancellationToken,
+        int mostDescriptors = DescriptorPassing.MaxDescriptors)
     {
-        using var receiver = new HelloReceiver(socket);
+        using var receiver = new HelloReceiver(socket, mostDescriptors);
         while (!receiver.TryReceive())
         {
             // The zero-byte receive completes when the socket is readable, and consumes nothing.

@@ -11,7 +11,9 @@ namespace RpcOverShm.Links;
 /// versions that this build does not speak, the result has only the fields that all versions share, and no descriptor.
 /// One thread at a time may use it.
 /// </summary>
-internal sealed class HelloReceiver(Socket socket) : IDisposable
+/// <param name="socket">The socket, which stays the caller's.</param>
+/// <param name="mostDescriptors">The descriptors that may come before the version is known.</param>
+internal sealed class HelloReceiver(Socket socket, int mostDescriptors = DescriptorPassing.MaxDescriptors) : IDisposable
 {
     private readonly byte[] _buffer = new byte[Hello.MaxSizeBytes];
     private readonly List<SafeFileHandle> _descriptors = [];
@@ -59,9 +61,10 @@ internal sealed class HelloReceiver(Socket socket) : IDisposable
 
             // A peer that sends a message in many pieces could attach descriptors to each, thousands in all. Before the
             // common part is complete the limit is higher, because a later version may send more than one.
-            if (_descriptors.Count > (isCommonRead ? 1 : DescriptorPassing.MaxDescriptors))
+            int most = isCommonRead ? Math.Min(1, mostDescriptors) : mostDescriptors;
+            if (_descriptors.Count > most)
             {
-                throw WrongCount(right: 1);
+                throw WrongCount(Math.Min(1, mostDescriptors));
             }
         }
 

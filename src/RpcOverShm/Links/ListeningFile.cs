@@ -93,6 +93,7 @@ internal sealed class ListeningFile
     {
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         SocketFile? file = null;
+        bool isBound = false;
         try
         {
             SocketFile.Restrict(socket);
@@ -101,6 +102,7 @@ internal sealed class ListeningFile
             // next server takes it; clients fail with NotListening.
             CrashPoint.Reach(CrashPoint.RendezvousLocked);
             SocketCalls.Bind(socket, address.SocketPath);
+            isBound = true;
 
             // CRASH rendezvous-bound: a socket remains that refuses every client. The next server removes it under
             // the lock.
@@ -114,6 +116,12 @@ internal sealed class ListeningFile
         {
             socket.Dispose();
             file?.Dispose();
+            if (isBound && file is null)
+            {
+                // Left there, it would look like the file of another program at the next attempt.
+                File.Delete(address.SocketPath);
+            }
+
             throw;
         }
     }

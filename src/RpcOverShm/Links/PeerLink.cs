@@ -326,7 +326,8 @@ internal sealed class PeerLink
         try
         {
             using Handshake.ReceivedHello? last =
-                await Handshake.ReceiveAsync(_socket, CancellationToken.None).ConfigureAwait(false);
+                await Handshake.ReceiveAsync(_socket, CancellationToken.None, mostDescriptors: 0)
+                    .ConfigureAwait(false);
             if (last is { Hello.Type: HelloType.Refusal })
             {
                 string reason = PeerText.Escape(last.Hello.RefusalText, PeerText.LongestSentence);

@@ -184,8 +184,15 @@ internal static class RuntimeDirectory
                 + "Create the parent so that those who are let in may search it.");
         }
 
+        // Before the new directory gets its group and permissions: nobody may put another one in its place.
+        CheckHolder(Path.GetDirectoryName(directory)!, "that holds the runtime directory");
         Create(directory, (UnixFileMode)access.DirectoryMode);
         using PinnedFile made = PinnedFile.Open(directory);
+        if (!made.Facts.IsDirectory || made.Facts.UserId != LinuxNative.GetEffectiveUserId())
+        {
+            throw new IOException($"The runtime directory '{directory}' was replaced while it was made.");
+        }
+
         if (access.Group is { } group)
         {
             made.SetGroup(group);

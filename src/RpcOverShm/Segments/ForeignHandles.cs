@@ -24,6 +24,9 @@ internal sealed class ForeignHandles
     private static readonly TimeSpan s_stuckAfter = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
 
+    // Closes what cannot hang.
+    private static readonly ForeignHandles s_harmless = new();
+
     private readonly object _gate = new();
     private readonly Queue<IDisposable> _waiting = new();
     private int _threads;      // all
@@ -64,12 +67,14 @@ internal sealed class ForeignHandles
     public void Close(SafeHandle handle) => Add(handle);
 
     /// <summary>
-    /// Closes a socket. Returns at once; the peer sees the end at once, and operations in progress on the socket end.
+    /// Closes a socket. Returns at once; the peer sees the end at once, and operations in progress on the socket end. A
+    /// socket without unread data does not wait behind closes that hang.
     /// </summary>
     public void Close(Socket socket)
     {
+        // After this the peer can send nothing more.
         SocketCalls.ShutDown(socket);
-        Add(socket);
+        (SocketCalls.IsDrained(socket) ? s_harmless : this).Add(socket);
     }
 
     private void Add(IDisposable handle)

@@ -16,6 +16,7 @@ internal static unsafe class SocketCalls
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
     private const int SolSocket = 1;
+    private const int SoOobInline = 10;
     private const int SoPassrights = 83;
 
     private static int s_lacksPassrights;
@@ -82,7 +83,40 @@ internal static unsafe class SocketCalls
     {
         int descriptor = LinuxNative.Accept4(listening.SafeHandle, 0, 0, SocketNonblockCloexec);
         errno = descriptor < 0 ? Marshal.GetLastPInvokeError() : 0;
-        return descriptor < 0 ? null : new Socket(new SafeSocketHandle(descriptor, ownsHandle: true));
+        if (descriptor < 0)
+        {
+            return null;
+        }
+
+        var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: true));
+        ReadUrgentInline(socket);
+        return socket;
+    }
+
+    /// <summary>
+    /// Lets urgent data (MSG_OOB) be read like other data. Otherwise a receive drops it with its descriptors, whose
+    /// close may take as long as the peer likes, and peeking does not show them.
+    /// </summary>
+    public static void ReadUrgentInline(Socket socket)
+    {
+        // The option exists on every kernel; one without urgent data on Unix sockets refuses to send such data.
+        int yes = 1;
+        _ = LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoOobInline, &yes, sizeof(int));
+    }
+
+    /// <summary>
+    /// Returns whether a socket that was shut down holds nothing unread, and so no descriptor of the peer.
+    /// </summary>
+    public static bool IsDrained(Socket socket)
+    {
+        try
+        {
+            return socket.Available == 0;
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            return false; // A listening socket does not tell.
+        }
     }
 
     /// <summary>Opens a descriptor that can be given up when no other is free; null if none is.</summary>

@@ -137,10 +137,9 @@ internal sealed class LiteralTests(RigKind kind) : ItemFixture(kind)
         RpcException failure = await FailureOf(
             rig.Client.UnaryAsync(Payloads.Empty, new CallOptions(deadline: deadline)));
 
-        AssertStatus(
-            failure,
-            new Status(StatusCode.DeadlineExceeded, ""),
-            new Status(StatusCode.DeadlineExceeded, "Deadline Exceeded"));
+        // Over HTTP/2, the end that the server sends at the same deadline may come first.
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(failure.Status.Detail, IsShm ? Is.Empty : Is.AnyOf("", "Deadline Exceeded"));
     }
 
     [Test]

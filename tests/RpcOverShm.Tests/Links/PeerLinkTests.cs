@@ -307,7 +307,7 @@ public class PeerLinkTests
 
         Hellos.Send(_links.Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
 
-        AssertViolation("second hello");
+        AssertViolation("1 descriptors came with a handshake message; 0 is right.");
     }
 
     [Test]

@@ -45,6 +45,26 @@ public class DescriptorPassingTests
         Assert.That(FileFacts.OfDescriptor(_received[0]).IsSameFileAs(FileFacts.OfDescriptor(file)));
     }
 
+    // Without the option the kernel would drop the byte in a receive of the next one, and close its descriptor there.
+    [Test]
+    public void Receive_OfUrgentData_HasItsDescriptorToo()
+    {
+        const int MsgOob = 1;
+        using SafeFileHandle file = Descriptors.MemoryFile(4096, 0);
+        SocketCalls.ReadUrgentInline(_sockets.Server);
+        RawDescriptorSender.Send(_sockets.Client, MsgOob, "u"u8, file);
+        RawDescriptorSender.Send(_sockets.Client, "x"u8);
+
+        int bytes = 0;
+        while (bytes < 2)
+        {
+            bytes += Receive();
+        }
+
+        Assert.That(_received, Has.Count.EqualTo(1));
+        Assert.That(FileFacts.OfDescriptor(_received[0]).IsSameFileAs(FileFacts.OfDescriptor(file)));
+    }
+
     [Test]
     public void Receive_OfDescriptor_IsClosedByAnExec()
     {

@@ -98,6 +98,27 @@ public class ForeignHandlesTests
     }
 
     [Test]
+    public void Close_OfASocketWithoutUnreadData_DoesNotWaitForClosesThatHang([Values] bool hasData)
+    {
+        using var sockets = new SocketPair();
+        for (int i = 0; i < ForeignHandles.MaxThreads; i++)
+        {
+            _handles.Close(new SlowHandle(this, isSlow: true));
+        }
+
+        sockets.Client.Send(hasData ? "x"u8 : []);
+        _handles.Close(sockets.Server);
+
+        Assert.That(() => _handles.Waiting, Is.EqualTo(hasData ? 1 : 0).After(20_000, 5));
+        if (!hasData)
+        {
+            Assert.That(() => sockets.Server.SafeHandle.IsClosed, Is.True.After(20_000, 5));
+        }
+
+        _mayEnd.Set();
+    }
+
+    [Test]
     public void Close_OfAClosedSocket_DoesNothing()
     {
         Socket socket = SocketPair.NewSocket();

@@ -9,7 +9,11 @@ internal static unsafe class RawDescriptorSender
 {
     private const int HeaderBytes = 16;
 
-    public static void Send(Socket socket, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors)
+    public static void Send(Socket socket, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors) =>
+        Send(socket, flags: 0, message, descriptors);
+
+    public static void Send(
+        Socket socket, int flags, ReadOnlySpan<byte> message, params ReadOnlySpan<SafeHandle> descriptors)
     {
         int length = HeaderBytes + (descriptors.Length * sizeof(int));
         byte[] control = new byte[(length + 7) & ~7];
@@ -33,7 +37,7 @@ internal static unsafe class RawDescriptorSender
                 ControlLength = descriptors.IsEmpty ? 0 : (ulong)control.Length,
             };
             Assert.That(
-                LinuxNative.SendMsg(socket.SafeHandle, &header, 0),
+                LinuxNative.SendMsg(socket.SafeHandle, &header, flags),
                 Is.EqualTo((nint)message.Length),
                 LinuxNative.LastErrorText());
         }
