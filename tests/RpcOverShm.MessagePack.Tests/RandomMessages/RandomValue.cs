@@ -26,8 +26,11 @@ internal static class RandomValue
     private static readonly Gen<long> s_integer =
         Gen.OneOf(s_edges, s_bits.Select(bits => (long)bits), Gen.Choose(-3, 300).Select(number => (long)number));
 
+    // A JavaScript engine may write any NaN as this one; .NET's own has the sign set.
+    private static readonly double s_plainNaN = BitConverter.UInt64BitsToDouble(0x7FF8_0000_0000_0000);
+
     private static readonly Gen<double> s_number = Gen.OneOf(
-        Gen.Elements(0, 1, -1.5, double.NaN, double.NegativeInfinity, double.MaxValue, double.Epsilon, float.MaxValue),
+        Gen.Elements(0, 1, -1.5, s_plainNaN, double.NegativeInfinity, double.MaxValue, double.Epsilon, float.MaxValue),
         s_bits.Select(bits => BitConverter.UInt64BitsToDouble(bits)).Where(number => !double.IsNaN(number)),
         s_integer.Select(number => (double)number));
 
@@ -44,7 +47,7 @@ internal static class RandomValue
         Gen.Elements(255, 256).Select(length => ByteString.CopyFrom(new byte[length])));
 
     /// <summary>
-    /// Returns values for a field that is not a message: never a negative zero, and no NaN but .NET's own, because other
+    /// Returns values for a field that is not a message: never a negative zero, and one NaN only, because other
     /// implementations write a NaN with their own bits.
     /// </summary>
     public static Gen<object> Of(FieldDescriptor field) => field.FieldType switch
