@@ -4,7 +4,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
 /// Measures what an attack on a server does to others. Meanwhile an innocent client calls without a pause on a
-/// connection that it has, and newcomers connect; both are measured without the attack first.
+/// connection that it has, and newcomers connect; both are measured without the attack before.
 /// </summary>
 /// <remarks>
 /// The bounds are the promises: newcomers connect in less than 100 ms (median), and the worst call of an existing
@@ -57,16 +57,16 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
         var innocent = new ScriptClient(channel.CreateCallInvoker());
         await innocent.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
         await MeasureAsync(innocent, over => over, s_warmUp, areNewcomersLate: false);
-        Measured without = await MeasureAsync(innocent, over => over, s_length, areNewcomersLate: false);
-        TestContext.Out.WriteLine($"Without the attack: {without}.");
 
-        TimeSpan mostForCall = 2 * without.WorstCall > s_mostForCall ? 2 * without.WorstCall : s_mostForCall;
+        TimeSpan mostForCall = s_mostForCall;
         Measured with;
         int runs = 0;
         do
         {
+            Measured without = await MeasureAsync(innocent, over => over, s_length, areNewcomersLate: false);
+            mostForCall = 2 * without.WorstCall > mostForCall ? 2 * without.WorstCall : mostForCall;
             with = await MeasureAsync(innocent, attackAsync, s_length, areNewcomersLate);
-            TestContext.Out.WriteLine($"With it: {with}.");
+            TestContext.Out.WriteLine($"Without the attack: {without}. With it: {with}.");
         }
         while (++runs < MostRuns && (with.MedianConnect >= s_mostForConnect || with.WorstCall >= mostForCall));
 
