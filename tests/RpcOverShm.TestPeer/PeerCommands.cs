@@ -12,11 +12,15 @@ internal sealed class PeerCommands : IAsyncDisposable
     private readonly StreamCommands _stream = new();
     private readonly SoakCommands _soak = new();
     private readonly InFlightCommands _inFlight = new();
+    private readonly FuseCommands _fuse = new();
     private readonly Dictionary<string, Func<string[], Task<string>>> _commands;
 
     public PeerCommands() => _commands = new()
     {
-        ["serve"] = words => _serve.ServeAsync(words[1], words[2], Others(words, 3), Others(words, 4)),
+        ["serve"] = words => _serve.ServeAnySizeAsync(words[1], words[2], Others(words, 3), Others(words, 4)),
+        ["serve-default"] = words => _serve.ServeAsync(
+            words[1], new ShmServerOptions { RuntimeDirectory = words[2] }),
+        ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], words[2], Others(words, 3)),
         ["close"] = _ => _call.CloseAsync(),
@@ -40,6 +44,8 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["reach"] = words => Task.FromResult(ReachCommands.Reach(Number(words[1]))),
         ["send-descriptors"] = _ => Task.FromResult(_inFlight.SendAll()),
         ["drop-descriptors"] = _ => Task.FromResult(_inFlight.Drop()),
+        ["fuse"] = words => Task.FromResult(_fuse.Mount(words[1])),
+        ["fuse-mute"] = _ => Task.FromResult(_fuse.Mute()),
         ["facts"] = _ => Task.FromResult(Facts()),
         ["heap"] = _ => Task.FromResult(Heap()),
         ["memory"] = _ => Task.FromResult(Environment.WorkingSet.ToString(CultureInfo.InvariantCulture)),

@@ -1,4 +1,6 @@
+using System.Globalization;
 using Grpc.Core;
+using RpcOverShm.Servers;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
@@ -10,8 +12,10 @@ internal sealed class ServeCommands : IAsyncDisposable
     private static readonly Payload s_largeAnswer = Payloads.OfSize(16 << 20);
 
     private ShmServer? _server;
+    private int _running; // unary methods
 
-    public async Task<string> ServeAsync(string address, string directory, string[] users, string[] groups)
+    /// <summary>Starts a server that takes messages of any size.</summary>
+    public Task<string> ServeAnySizeAsync(string address, string directory, string[] users, string[] groups)
     {
         var options = new ShmServerOptions
         {
@@ -21,6 +25,12 @@ internal sealed class ServeCommands : IAsyncDisposable
             AllowedGroup = groups.SingleOrDefault(),
         };
         Array.ForEach(users, options.AllowedUsers.Add);
+        return ServeAsync(address, options);
+    }
+
+    /// <summary>Starts a server with these options.</summary>
+    public async Task<string> ServeAsync(string address, ShmServerOptions options)
+    {
         var server = new ShmServer(address, options);
         var script = new Script
         {
@@ -50,6 +60,19 @@ internal sealed class ServeCommands : IAsyncDisposable
         return "";
     }
 
+    /// <summary>
+    /// Returns the number of connections, of calls that wait for their turn, of unary methods that run, and of bytes
+    /// that the server counts against its limits.
+    /// </summary>
+    public string Count()
+    {
+        IReadOnlyList<ServerConnection> connections = _server!.Running!.Connections;
+        return string.Create(
+            CultureInfo.InvariantCulture,
+            $"{connections.Count} {connections.Sum(one => one.Queue.Queued)} "
+            + $"{Volatile.Read(ref _running)} {_server.Running.Budget.UsedBytes}");
+    }
+
     public async Task<string> StopAsync(int graceMilliseconds)
     {
         await _server!.StopAsync(TimeSpan.FromMilliseconds(graceMilliseconds));
@@ -64,8 +87,21 @@ internal sealed class ServeCommands : IAsyncDisposable
         }
     }
 
+    private async Task<Payload> UnaryAsync(Payload request, ServerCallContext context)
+    {
+        Interlocked.Increment(ref _running);
+        try
+        {
+            return await AnswerAsync(request, context);
+        }
+        finally
+        {
+            Interlocked.Decrement(ref _running);
+        }
+    }
+
     // "hold" runs until it is cancelled, and says that it has begun; "rest" says nothing; "answer" has a large answer.
-    private static async Task<Payload> UnaryAsync(Payload request, ServerCallContext context)
+    private static async Task<Payload> AnswerAsync(Payload request, ServerCallContext context)
     {
         string text = request.Text();
         if (text == "answer")

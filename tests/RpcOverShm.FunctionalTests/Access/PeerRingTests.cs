@@ -36,10 +36,41 @@ internal sealed class PeerRingTests : VictimFixture
             Assert.That(answer!.Hello.RefusalText, Does.Contain(complaint));
         }
 
-        TestContext.Out.WriteLine($"The server maps {(SharedMemoryOfSelf() - before) >> 10} KiB more.");
+        long growth = SharedMemoryOfSelf() - before;
+        TestContext.Out.WriteLine($"The server maps {growth >> 10} KiB more.");
+        Assert.That(growth, Is.LessThan(1 << 20));
         Assert.That(files.Select(file => FileFacts.OfDescriptor(file).AllocatedBytes), Is.All.Zero);
         sockets.ForEach(socket => socket.Dispose());
         files.ForEach(file => file.Dispose());
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    [Category("Attack")]
+    public async Task HellosOfHoles_HoldNobodyUp()
+    {
+        Victim victim = await StartVictimAsync();
+        using SafeFileHandle holes = Holes(SegmentLayout.SizeBytes(DefaultLimit));
+        byte[] hello = HelloOf(DefaultLimit).Encode();
+        var meter = new FrontDoorMeter(ShmRig.Address, options => options.RuntimeDirectory = victim.Rig.Directory);
+
+        await meter.AssertHarmlessAsync(async over =>
+        {
+            int refused = 0;
+            while (!over.IsCompleted)
+            {
+                using Socket socket = await ConnectAsync(victim.SocketPath);
+                DescriptorPassing.Send(socket, hello, holes);
+                using Handshake.ReceivedHello? answer =
+                    await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                Assert.That(answer!.Hello.RefusalText, Does.Contain("has holes"));
+                refused++;
+            }
+
+            TestContext.Out.WriteLine($"{refused} hellos were refused.");
+        });
+
+        Assert.That(FileFacts.OfDescriptor(holes).AllocatedBytes, Is.Zero);
         await victim.AssertUnharmedAndRidOfAsync();
     }
 

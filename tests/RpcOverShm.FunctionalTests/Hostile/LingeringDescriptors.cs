@@ -7,7 +7,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
 /// Descriptors whose last close lasts: TCP sockets on loopback that linger over data which nobody takes. The thread
-/// that closes the last descriptor of one waits, until this object is disposed or the time is over.
+/// that closes the last descriptor of one waits, until the connection is reset or the time is over.
 /// </summary>
 internal sealed class LingeringDescriptors : IDisposable
 {
@@ -53,7 +53,7 @@ internal sealed class LingeringDescriptors : IDisposable
     }
 
     /// <summary>Resets all connections, which ends the closes that wait.</summary>
-    public void Dispose()
+    public void Reset()
     {
         foreach (Socket socket in _unread)
         {
@@ -61,6 +61,12 @@ internal sealed class LingeringDescriptors : IDisposable
             socket.Dispose();
         }
 
+        _unread.Clear();
+    }
+
+    public void Dispose()
+    {
+        Reset();
         _listener.Dispose();
     }
 }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
@@ -20,53 +21,45 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
 
     private static readonly PeerLimits s_limits = new(Ring, PeerLimits.SmallestCallWindow, 0, 0);
 
-    [Test]
+    /// <summary>The numbers of the runs: 1, or up to the value of <c>RPCOVERSHM_REPEAT</c>.</summary>
+    public static IEnumerable<TestCaseData> Runs => Repetition.Cases();
+
+    [TestCaseSource(nameof(Runs))]
     [HangBound(600)]
-    public async Task Server_WithFewDescriptors_OutlivesManyConnects()
+    public async Task Server_WithFewDescriptors_OutlivesManyConnects(int run, int runs)
     {
         PeerProcess server = await StartServingPeerAsync();
-        ScriptClient innocent = OpenClient();
-        await innocent.UnaryAsync(Payloads.Of("before")).ResponseAsync.Bounded();
         ulong[] limit = [Descriptors, Descriptors];
         Assert.That(SetLimit(server.Id, LimitOfDescriptors, limit, 0), Is.Zero);
         using SafeFileHandle segment = SegmentMemory.Create(SegmentLayout.SizeBytes(Ring));
         SegmentMemory.Seal(segment);
-        var held = new List<Socket>();
 
-        int calls = 0;
-        int left = Connects;
-        Task[] attackers =
-        [
-            .. Enumerable.Range(0, Attackers).Select(_ => Timeouts.OnThread(() =>
+        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+        await meter.AssertHarmlessOnceOverAsync(async () =>
+        {
+            ConcurrentBag<Socket> held = [];
+            int left = Connects;
+            await Task.WhenAll(Enumerable.Range(0, Attackers).Select(_ => Timeouts.OnThread(() =>
             {
                 while (Interlocked.Decrement(ref left) >= 0)
                 {
                     if (TryConnect(segment) is { } socket)
                     {
-                        lock (held)
-                        {
-                            held.Add(socket);
-                        }
+                        held.Add(socket);
                     }
                 }
-            })),
-        ];
-        Task attack = Task.WhenAll(attackers);
-        while (!attack.IsCompleted)
-        {
-            await innocent.UnaryAsync(Payloads.Of("meanwhile")).ResponseAsync.Bounded();
-            calls++;
-        }
+            })));
+            int taken = held.Count;
+            foreach (Socket socket in held)
+            {
+                socket.Dispose();
+            }
 
-        await attack;
-        Assert.That(server.HasExited, Is.False, server.Errors);
-        Assert.That(held, Is.Not.Empty.And.Count.LessThan(Descriptors));
-        TestContext.Out.WriteLine($"{held.Count} connections were taken; {calls} calls were answered meanwhile.");
-
-        held.ForEach(socket => socket.Dispose());
-        ScriptClient newcomer = OpenClient();
-        await newcomer.UnaryAsync(Payloads.Of("new"), new CallOptions().WithWaitForReady()).ResponseAsync.Bounded();
-        await innocent.UnaryAsync(Payloads.Of("after")).ResponseAsync.Bounded();
+            Assert.That(server.HasExited, Is.False, server.Errors);
+            Assert.That(taken, Is.Positive.And.LessThan(Descriptors));
+            TestContext.Out.WriteLine($"{taken} of {Connects} connections were taken.");
+        });
+        TestContext.Progress.WriteLine($"{run} of {runs}: the server has outlived {Connects} connects.");
     }
 
     // Returns the socket of a connection; null if the server refused it.

@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using RpcOverShm.FunctionalTests.Hostile;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -10,6 +11,8 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class PeerExitTests : PeerFixture
 {
+    private const int HeldCalls = 100;
+
     private readonly List<Process> _children = [];
 
     [TearDown]
@@ -46,6 +49,45 @@ internal sealed class PeerExitTests : PeerFixture
         await Timeouts.Eventually(() => server.Running!.Connections.Count == 0);
 
         Assert.That(child.HasExited, Is.False);
+    }
+
+    [Test]
+    [Category("Attack")]
+    public async Task Client_ThatLeavesAChild_HoldsNobodyUp()
+    {
+        int held = 0;
+        await ServeAsync(new Script
+        {
+            Duplex = async (_, _, context) =>
+            {
+                Interlocked.Increment(ref held);
+                try
+                {
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                }
+                finally
+                {
+                    Interlocked.Decrement(ref held);
+                }
+            },
+        });
+        var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
+
+        await meter.AssertHarmlessAsync(async over =>
+        {
+            PeerProcess peer = await StartCallingPeerAsync();
+            for (int i = 0; i < HeldCalls; i++)
+            {
+                await peer.DoAsync("hold duplex");
+            }
+
+            await Timeouts.Eventually(() => Volatile.Read(ref held) == HeldCalls);
+            Process child = await LeaveChildAsync(peer);
+            peer.Kill();
+            await Timeouts.Eventually(() => Volatile.Read(ref held) == 0, "its calls are gone while others are served");
+            Assert.That(child.HasExited, Is.False);
+            await over;
+        });
     }
 
     [Test]

@@ -1,0 +1,138 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// Measures what an attack on a server does to others. Meanwhile an innocent client calls without a pause on a
+/// connection that it has, and newcomers connect; both are measured without the attack before.
+/// </summary>
+/// <remarks>
+/// The bounds are the promises: newcomers connect in less than 100 ms (median), and the worst call of an existing
+/// connection takes less than 50 ms or twice the worst without the attack. Another process may take the processor
+/// away, so an attack is repeated up to twice until a run keeps the bounds.
+/// </remarks>
+/// <param name="address">The address of the server, whose unary method echoes.</param>
+/// <param name="change">Changes the options of the innocent client and of the newcomers.</param>
+internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? change = null)
+{
+    private const int MostRuns = 3;
+
+    private static readonly TimeSpan s_warmUp = TimeSpan.FromSeconds(0.5);
+    private static readonly TimeSpan s_length = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan s_betweenNewcomers = TimeSpan.FromMilliseconds(20);
+    private static readonly TimeSpan s_mostForConnect = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan s_mostForCall = TimeSpan.FromMilliseconds(50);
+
+    /// <summary>
+    /// Asserts the bounds. The attack is given a task that completes when the measurement is over, and ends then.
+    /// </summary>
+    public Task AssertHarmlessAsync(Func<Task, Task> attackAsync) => AssertAsync(attackAsync, areNewcomersLate: false);
+
+    /// <summary>
+    /// Asserts the bounds for an attack that shuts newcomers out and ends by itself: the calls during the attack, and
+    /// the newcomers after it.
+    /// </summary>
+    public Task AssertHarmlessOnceOverAsync(Func<Task> attackAsync) =>
+        AssertAsync(_ => attackAsync(), areNewcomersLate: true);
+
+    private static TimeSpan CallUntil(Task over, ScriptClient innocent)
+    {
+        Payload request = Payloads.Of("innocent");
+        TimeSpan worst = TimeSpan.Zero;
+        while (!over.IsCompleted)
+        {
+            long before = Stopwatch.GetTimestamp();
+            Payload answer = innocent.Unary(request);
+            TimeSpan took = Stopwatch.GetElapsedTime(before);
+            Assert.That(answer, Is.EqualTo(request));
+            worst = took > worst ? took : worst;
+        }
+
+        return worst;
+    }
+
+    private async Task AssertAsync(Func<Task, Task> attackAsync, bool areNewcomersLate)
+    {
+        await using ShmChannel channel = Open();
+        var innocent = new ScriptClient(channel.CreateCallInvoker());
+        await innocent.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        await MeasureAsync(innocent, over => over, s_warmUp, areNewcomersLate: false);
+
+        TimeSpan mostForCall = s_mostForCall;
+        Measured with;
+        int runs = 0;
+        do
+        {
+            Measured without = await MeasureAsync(innocent, over => over, s_length, areNewcomersLate: false);
+            mostForCall = 2 * without.WorstCall > mostForCall ? 2 * without.WorstCall : mostForCall;
+            with = await MeasureAsync(innocent, attackAsync, s_length, areNewcomersLate);
+            TestContext.Out.WriteLine($"Without the attack: {without}. With it: {with}.");
+        }
+        while (++runs < MostRuns && (with.MedianConnect >= s_mostForConnect || with.WorstCall >= mostForCall));
+
+        Assert.That(with.MedianConnect, Is.LessThan(s_mostForConnect), "the newcomers");
+        Assert.That(with.WorstCall, Is.LessThan(mostForCall), "the worst call of an existing connection");
+    }
+
+    private async Task<Measured> MeasureAsync(
+        ScriptClient innocent, Func<Task, Task> attackAsync, TimeSpan length, bool areNewcomersLate)
+    {
+        var over = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<TimeSpan> calling = Timeouts.OnThread(() => CallUntil(over.Task, innocent));
+        var attacking = Task.Run(() => attackAsync(over.Task));
+        try
+        {
+            if (areNewcomersLate)
+            {
+                await attacking;
+                over.SetResult();
+            }
+
+            List<TimeSpan> connects = await ConnectAsync(length);
+            over.TrySetResult();
+            await attacking.Bounded();
+            return new Measured(connects.Count, connects[connects.Count / 2], await calling.Bounded());
+        }
+        finally
+        {
+            over.TrySetResult();
+            await Task.WhenAll(attacking, calling).Bounded().ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        }
+    }
+
+    /// <summary>Lets newcomers connect for this time, one after the other; returns the sorted times.</summary>
+    private async Task<List<TimeSpan>> ConnectAsync(TimeSpan length)
+    {
+        var connects = new List<TimeSpan>();
+        using var timer = new PeriodicTimer(s_betweenNewcomers);
+        long start = Stopwatch.GetTimestamp();
+        do
+        {
+            long before = Stopwatch.GetTimestamp();
+            await using (ShmChannel newcomer = Open())
+            {
+                await newcomer.ConnectAsync().Bounded();
+                connects.Add(Stopwatch.GetElapsedTime(before));
+            }
+
+            await timer.WaitForNextTickAsync();
+        }
+        while (Stopwatch.GetElapsedTime(start) < length);
+        connects.Sort();
+        return connects;
+    }
+
+    private ShmChannel Open()
+    {
+        var options = new ShmChannelOptions { ConnectTimeout = Timeouts.Wait };
+        change?.Invoke(options);
+        return ShmChannel.ForAddress(address, options);
+    }
+
+    private sealed record Measured(int Newcomers, TimeSpan MedianConnect, TimeSpan WorstCall)
+    {
+        public override string ToString() =>
+            $"{Newcomers} newcomers, median {MedianConnect.TotalMilliseconds:0.0} ms, "
+            + $"worst call {WorstCall.TotalMilliseconds:0.0} ms";
+    }
+}
