@@ -1,5 +1,3 @@
-using RpcOverShm.FunctionalTests.Hostile;
-
 namespace RpcOverShm.FunctionalTests.Access;
 
 /// <summary>A client whose user has as many descriptors in flight as the kernel allows cannot send its hello.</summary>
@@ -8,9 +6,6 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
 {
     // The kernel compares the descriptors in flight of all processes of the user with this limit of the sender.
     private const int MaxDescriptors = 256;
-
-    // Failed calls return at once, and a loop of them would take a processor from those who are measured.
-    private static readonly TimeSpan s_betweenCalls = TimeSpan.FromMilliseconds(10);
 
     [Test]
     public async Task Client_OfAUserWithAllDescriptorsInFlight_SaysSoAtOnce_AndWorksAfterwards()
@@ -28,37 +23,6 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
             + "their way through sockets as one of them may open (ETOOMANYREFS)."));
         await client.DoAsync("drop-descriptors");
         Assert.That(await CallUntilRightAsync(client), Is.EqualTo("right"));
-    }
-
-    [Test]
-    [Category("Attack")]
-    public async Task DescriptorsInFlight_OfOneUser_HoldNobodyElseUp()
-    {
-        MakeRunDirectory(0x1C9);
-        await ServeAsync("12350", "-");
-        PeerProcess client = await StartPeerAsync(Guest with { MaxDescriptors = MaxDescriptors });
-        await client.DoAsync($"channel {Address} {RunDirectory} 12340");
-        var meter = new FrontDoorMeter(Address, options =>
-        {
-            options.RuntimeDirectory = RunDirectory;
-            options.TrustedServerUsers.Add($"{Service.User}");
-        });
-
-        await meter.AssertHarmlessAsync(async over =>
-        {
-            await client.DoAsync("send-descriptors");
-            int failures = 0;
-            using var timer = new PeriodicTimer(s_betweenCalls);
-            while (!over.IsCompleted)
-            {
-                Assert.That(await client.DoAsync("echo 1"), Does.Contain("ETOOMANYREFS"));
-                failures++;
-                await timer.WaitForNextTickAsync();
-            }
-
-            TestContext.Out.WriteLine($"{failures} calls of that user failed.");
-            await client.DoAsync("drop-descriptors");
-        });
     }
 
     // The kernel frees what was in flight in its own time, and the channel pauses before it connects again.
