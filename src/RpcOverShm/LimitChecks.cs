@@ -9,10 +9,17 @@ internal static class LimitChecks
     // Without MaxBufferSize, the share of the memory that is available to the process.
     private const int ShareOfMemory = 4;
 
+    // By default the largest message fits with its array, which may be larger, and with what is counted besides.
+    private const long RoomOfMessage = 2;
+
     /// <exception cref="ArgumentException">A limit is not allowed, or contradicts another one.</exception>
     public static ServerLimits Of(ShmServerOptions options)
     {
         AtLeast(1, options.MaxConcurrentCallsPerConnection, nameof(options.MaxConcurrentCallsPerConnection));
+        AtMost(
+            PeerLimits.CallsPerConnection,
+            options.MaxConcurrentCallsPerConnection,
+            nameof(options.MaxConcurrentCallsPerConnection));
         AtLeast(1, options.MaxConcurrentCalls ?? 1, nameof(options.MaxConcurrentCalls));
         AtLeast(0, options.MaxQueuedCalls, nameof(options.MaxQueuedCalls));
         AtLeast(1, options.MaxConnectionBufferSize ?? 1, nameof(options.MaxConnectionBufferSize));
@@ -52,13 +59,15 @@ internal static class LimitChecks
     }
 
     private static long ConnectionBytes(ShmServerOptions options) => options.MaxReceiveMessageSize is { } message
-        ? Math.Min(Math.Max(ShmDefaults.MaxConnectionBufferSize, message), options.MaxBufferSize ?? long.MaxValue)
+        ? Math.Min(
+            Math.Max(ShmDefaults.MaxConnectionBufferSize, message * RoomOfMessage),
+            options.MaxBufferSize ?? long.MaxValue)
         : long.MaxValue;
 
     private static long ServerBytes(ShmServerOptions options)
     {
-        long connection = options.MaxConnectionBufferSize ?? options.MaxReceiveMessageSize ?? 0;
-        return Math.Max(connection, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / ShareOfMemory);
+        long least = options.MaxConnectionBufferSize ?? (options.MaxReceiveMessageSize ?? 0) * RoomOfMessage;
+        return Math.Max(least, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / ShareOfMemory);
     }
 
     /// <summary>Returns the calls that the server takes at a time from one client: running and waiting.</summary>
@@ -69,7 +78,7 @@ internal static class LimitChecks
     {
         if (time <= TimeSpan.Zero || time.TotalMilliseconds > int.MaxValue)
         {
-            throw new ArgumentOutOfRangeException(name, time, "The time is above zero and below 24 days.");
+            throw new ArgumentOutOfRangeException(name, time, $"{name} is above zero and below 24 days.");
         }
     }
 
@@ -78,6 +87,14 @@ internal static class LimitChecks
         if (value < least)
         {
             throw new ArgumentOutOfRangeException(name, value, $"{name} is {least} or more.");
+        }
+    }
+
+    private static void AtMost(long most, long value, string name)
+    {
+        if (value > most)
+        {
+            throw new ArgumentOutOfRangeException(name, value, $"{name} is at most {most}.");
         }
     }
 }

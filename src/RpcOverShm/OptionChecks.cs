@@ -67,7 +67,7 @@ internal static class OptionChecks
         if (timeout <= TimeSpan.Zero || timeout.TotalMilliseconds > int.MaxValue)
         {
             throw new ArgumentOutOfRangeException(
-                Short(timeoutName), timeout, "The time is above zero and below 24 days.");
+                Short(timeoutName), timeout, $"{Short(timeoutName)} is above zero and below 24 days.");
         }
 
         return new ConnectionSettings
@@ -114,13 +114,15 @@ internal static class OptionChecks
         if (initial <= TimeSpan.Zero || initial > s_longestBackoff)
         {
             throw new ArgumentOutOfRangeException(
-                Short(initialName), initial, "The time is above zero and at most a day.");
+                Short(initialName), initial, $"{Short(initialName)} is above zero and at most a day.");
         }
 
         return longest >= initial && longest <= s_longestBackoff
             ? new ReconnectBackoff(initial, longest)
             : throw new ArgumentOutOfRangeException(
-                Short(longestName), longest, $"The time is {Short(initialName)} or more, and at most a day.");
+                Short(longestName),
+                longest,
+                $"{Short(longestName)} is at least {Short(initialName)}, and at most a day.");
     }
 
     public static SchedulingMode Scheduling(ShmSchedulingMode scheduling) => scheduling switch

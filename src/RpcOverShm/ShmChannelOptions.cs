@@ -105,9 +105,9 @@ public sealed class ShmChannelOptions
     /// </summary>
     /// <remarks>
     /// Defaults to null. Call credentials that are composed into the channel's credentials apply to every call, after
-    /// the call's own. Credentials do not protect the transport: only the server's user and root can open the memory,
-    /// and the kernel names the peer's process. <see cref="ChannelCredentials.SecureSsl"/> is therefore accepted and
-    /// has no effect.
+    /// the call's own. Credentials do not protect the transport: a connection's memory is passed to the peer alone, and
+    /// the kernel names the peer's user and process. <see cref="ChannelCredentials.SecureSsl"/> is therefore accepted
+    /// and has no effect.
     /// </remarks>
     public ChannelCredentials? Credentials { get; set; }
 

@@ -82,11 +82,13 @@ public sealed class ShmServerOptions
     /// Gets or sets the time limit for a client's handshake, after which the server refuses the client; above zero and
     /// below 24 days.
     /// </summary>
-    /// <remarks>Defaults to 5 seconds.</remarks>
+    /// <remarks>
+    /// Defaults to 5 seconds. It shrinks to an eighth as the places of <see cref="MaxPendingHandshakes"/> fill.
+    /// </remarks>
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// Gets or sets the maximum number of methods that run at a time for one connection; 1 or more.
+    /// Gets or sets the maximum number of methods that run at a time for one connection; 1 to 65,536.
     /// </summary>
     /// <remarks>
     /// <para>
@@ -144,13 +146,15 @@ public sealed class ShmServerOptions
     /// requests, incomplete heads, waiting calls and answers that the client does not read; 1 or more, and at least
     /// <see cref="MaxReceiveMessageSize"/>.
     /// <para>
-    /// Null means 128 MiB, or <see cref="MaxReceiveMessageSize"/> if that is more; no limit of its own if that is null.
+    /// Null means 128 MiB, or twice <see cref="MaxReceiveMessageSize"/> if that is more; no limit of its own if that is
+    /// null.
     /// </para>
     /// </summary>
     /// <remarks>
     /// <para>
     /// Defaults to null. If a request would exceed it, its call fails with
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. While answers of more than half of
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. What counts is the array of a
+    /// request, up to twice its size, and its metadata. While answers of more than half of
     /// it wait for the client, new calls of the connection wait too, as if too many ran. A streaming method waits for
     /// its client in any case: see <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
     /// </para>
@@ -169,8 +173,9 @@ public sealed class ShmServerOptions
     /// Gets or sets the maximum number of bytes that all connections together can make the server keep; at least
     /// <see cref="MaxConnectionBufferSize"/>.
     /// <para>
-    /// Null means a quarter of the memory that is available to the process, or what a connection may keep if that is
-    /// more.
+    /// Null means a quarter of the memory that is available to the process; if that is less than
+    /// <see cref="MaxConnectionBufferSize"/>, or than twice <see cref="MaxReceiveMessageSize"/> where that is null, it
+    /// means those.
     /// </para>
     /// </summary>
     /// <remarks>
@@ -207,7 +212,8 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, a descriptor and a
-    /// thread: with the defaults 1 MiB for each side, and 2 GiB in all. The server refuses further clients, as it also
+    /// thread: with the defaults 1 MiB of the server's memory, 1 GiB in all, and up to 16 MiB of the client's, which
+    /// both map. The server refuses further clients, as it also
     /// does when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
     /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
@@ -276,9 +282,9 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// Defaults to null. A process is a member by its group or its supplementary groups at the time when it connects.
-    /// The socket then belongs to this group and has mode 0660, unless <see cref="AllowedUsers"/> asks for more; the
-    /// server's user must be root or a member. The rest is as for <see cref="AllowedUsers"/>, with mode 0710 and this
-    /// group for the directory.
+    /// The socket then belongs to this group and has mode 0660, and the directory has mode 0710 and this group; the
+    /// server's user must be root or a member. The rest is as for <see cref="AllowedUsers"/>. If both options are set,
+    /// a client needs one of them, and the permissions are those for users.
     /// </remarks>
     public string? AllowedGroup { get; set; }
 

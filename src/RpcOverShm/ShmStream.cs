@@ -11,10 +11,10 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// A read waits for at least one byte and returns the bytes that are available. After the last byte, it returns 0 if
-/// the peer has disposed its stream, and throws <see cref="IOException"/> if the peer's process has died. A write
-/// returns when its bytes are in the ring, and waits while the ring is full of bytes that the peer has not read; it
-/// throws <see cref="IOException"/> if the peer is gone. The stream has no other buffer, so <see cref="Flush"/> does
-/// nothing.
+/// the peer has disposed its stream, and throws <see cref="IOException"/> if the peer's process has died or its
+/// listener does not take the stream. A write returns when its bytes are in the ring, and waits while the ring is full
+/// of bytes that the peer has not read; it throws <see cref="IOException"/> if the peer is gone. The stream has no
+/// other buffer, so <see cref="Flush"/> does nothing.
 /// </para>
 /// <para>
 /// One read and one write may run at the same time, on any threads; a second one of either throws

@@ -2,6 +2,7 @@ using System.Threading.Channels;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm;
 
@@ -123,7 +124,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
     }
 
     /// <summary>
-    /// Stops listening, removes the files of the address, and disconnects the clients that were not accepted.
+    /// Stops listening, removes the files of the address, and disconnects the clients that were not accepted; their
+    /// reads and writes then throw <see cref="IOException"/>.
     /// </summary>
     public async ValueTask DisposeAsync()
     {
@@ -148,7 +150,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
 
         while (_waiting.Reader.TryRead(out ShmStream? stream))
         {
-            await stream.DisposeAsync().ConfigureAwait(false);
+            stream.Inside.Reject(RefusalReason.Stopping, "The listener stopped before it accepted this stream.");
         }
     }
 
@@ -173,7 +175,12 @@ public sealed class ShmStreamListener : IAsyncDisposable
             // Not on the doorman's thread, because a close runs the user's logger.
             const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
             LimitEvents.Reached(_logger, Option, _maxWaiting, $"a client at {Address} was disconnected.");
-            ThreadPool.UnsafeQueueUserWorkItem(static late => late.Dispose(), stream, preferLocal: false);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static late => late.Stream.Inside.Reject(
+                    RefusalReason.Full,
+                    $"{Option} = {late.Limit} streams wait to be accepted. Connect again later, or raise {Option}."),
+                (Stream: stream, Limit: _maxWaiting),
+                preferLocal: false);
         }
     }
 

@@ -65,10 +65,11 @@ public sealed class ShmStreamOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1000. Accepted streams and those that wait to be accepted count. Each connection costs both rings, a
-    /// descriptor and a thread: with the defaults 1 MiB for each side, and 2 GiB in all. For a <see
-    /// cref="ShmStreamListener"/>; without effect on a client. The listener refuses further clients, as it also does
-    /// when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
-    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// descriptor and a thread: with the defaults 1 MiB of the listener's memory, 1 GiB in all, and up to 16 MiB of the
+    /// client's, which both map. For a <see cref="ShmStreamListener"/>; without effect on a client. The listener
+    /// refuses further clients, as it also does when a sixteenth of <c>vm.max_map_count</c> is reached or too few
+    /// descriptors are free (64, and 2 for each connection): their attempts fail with
+    /// <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 
@@ -99,7 +100,8 @@ public sealed class ShmStreamOptions
     /// <remarks>
     /// Defaults to 128. For a <see cref="ShmStreamListener"/>; without effect on a client. When that many wait and
     /// another client connects, those that have left meanwhile are dropped with what they wrote. If all are still
-    /// there, the new client is disconnected. Each one that waits costs what a connection costs.
+    /// there, the new client is disconnected: its reads and writes throw <see cref="IOException"/>, which names this
+    /// option. Each one that waits costs what a connection costs.
     /// </remarks>
     public int MaxWaitingStreams { get; set; } = ShmDefaults.MaxWaitingStreams;
 

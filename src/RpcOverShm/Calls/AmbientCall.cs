@@ -4,7 +4,7 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The running call of a server of this process, as a part of its method's ExecutionContext. A call that the method
-/// makes names it as its parent. Servers set it only when calls may soon have to wait, so other calls pay nothing.
+/// makes names it as its parent. Servers set it only where a nested call may have to wait, so other calls pay nothing.
 /// </summary>
 internal static class AmbientCall
 {

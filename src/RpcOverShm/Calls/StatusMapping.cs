@@ -154,7 +154,8 @@ internal static class StatusMapping
 
     /// <summary>Returns the status for metadata over the limit.</summary>
     public static Status MetadataTooLarge(string what, long limitBytes) => new(
-        StatusCode.ResourceExhausted, $"{what} is larger than the {limitBytes} bytes that are allowed.");
+        StatusCode.ResourceExhausted,
+        $"{what} is larger than the {limitBytes} bytes that are allowed ({MetadataOption}).");
 
     /// <summary>Maps the exception of a handler to the status that its client sees.</summary>
     public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch

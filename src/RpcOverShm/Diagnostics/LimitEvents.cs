@@ -32,15 +32,26 @@ internal static class LimitEvents
     public static void Count(string option) =>
         Interlocked.Increment(ref s_counts.GetOrAdd(option, static _ => new StrongBox<long>()).Value);
 
-    /// <summary>Counts and logs that a limit was reached.</summary>
+    /// <summary>Counts and logs that calls wait because of a limit: nothing is lost.</summary>
+    /// <param name="logger">The logger of the server.</param>
+    /// <param name="option">The name of the public option.</param>
+    /// <param name="limit">The value of the limit.</param>
+    /// <param name="effect">A sentence that says which calls wait.</param>
+    public static void Waited(ILogger logger, string option, long limit, string effect) =>
+        Report(logger, LogLevel.Information, option, limit, effect);
+
+    /// <summary>Counts and logs that a limit refused something.</summary>
     /// <param name="logger">The logger of the server, channel or stream.</param>
     /// <param name="option">The name of the public option, or of the constant if there is no option.</param>
     /// <param name="limit">The value of the limit.</param>
     /// <param name="effect">A sentence that says what happened and to which peer.</param>
-    public static void Reached(ILogger logger, string option, long limit, string effect)
+    public static void Reached(ILogger logger, string option, long limit, string effect) =>
+        Report(logger, LogLevel.Warning, option, limit, effect);
+
+    private static void Report(ILogger logger, LogLevel level, string option, long limit, string effect)
     {
         Count(option);
-        DeferredLog.Write(logger, log => ShmLog.LimitReached(log, option, limit, effect));
+        DeferredLog.Write(logger, log => ShmLog.LimitReached(log, level, option, limit, effect));
     }
 
     private static IEnumerable<Measurement<long>> Observe() => s_counts.Select(count => new Measurement<long>(

@@ -78,8 +78,9 @@ internal static partial class ShmLog
     public static partial void UserCodeFailed(ILogger logger, Guid connectionId, Exception exception);
 
     /// <summary>Logs that a limit was reached; written by <see cref="LimitEvents"/> only.</summary>
-    [LoggerMessage(109, LogLevel.Warning, "{Option} = {Limit} is reached: {Effect}")]
-    public static partial void LimitReached(ILogger logger, string option, long limit, string effect);
+    [LoggerMessage(EventId = 109, Message = "{Option} = {Limit} is reached: {Effect}")]
+    public static partial void LimitReached(
+        ILogger logger, LogLevel level, string option, long limit, string effect);
 
     /// <summary>Logs that only the end of the socket tells the end of the peer.</summary>
     [LoggerMessage(

@@ -21,13 +21,18 @@ internal sealed record AccessPolicy(IReadOnlyList<uint> Users, uint? Group)
     public bool IsShared => Users.Count > 0 || Group is not null;
 
     /// <summary>
+    /// The group that socket and directory must belong to; null if their permissions for everyone suffice.
+    /// </summary>
+    public uint? SocketGroup => Users.Count == 0 ? Group : null;
+
+    /// <summary>
     /// The permissions of the socket. Named users need those of everyone: the check of the peer's identity keeps the
     /// others out.
     /// </summary>
-    public uint SocketMode => Users.Count > 0 ? 0x1B6u : Group is not null ? 0x1B0u : 0x180u; // 0666, 0660, 0600
+    public uint SocketMode => Mode(0x1B6, 0x1B0, 0x180); // 0666, 0660, 0600
 
     /// <summary>The permissions of a directory made for the socket: others may search it, but not list it.</summary>
-    public uint DirectoryMode => Users.Count > 0 ? 0x1C9u : Group is not null ? 0x1C8u : 0x1C0u; // 0711, 0710, 0700
+    public uint DirectoryMode => Mode(0x1C9, 0x1C8, 0x1C0); // 0711, 0710, 0700
 
     /// <summary>Returns whether the peer of a connected socket is let in. Only the kernel is asked.</summary>
     /// <exception cref="IOException">The kernel does not supply the peer's groups.</exception>
@@ -43,4 +48,7 @@ internal sealed record AccessPolicy(IReadOnlyList<uint> Users, uint? Group)
         string group = Group is { } id ? $", of the members of group {id}" : "";
         return $"of user {ownUser}{users}{group} and of root";
     }
+
+    private uint Mode(uint forUsers, uint forGroup, uint forOwner) =>
+        Users.Count > 0 ? forUsers : SocketGroup is not null ? forGroup : forOwner;
 }

@@ -32,6 +32,7 @@ internal sealed class PeerLink
     private IDisposable? _processWatch;
     private volatile bool _isPeerGone;
     private volatile bool _isPeerLeaving;
+    private volatile string? _rejection; // why the peer does not take the link
     private int _users = 2;          // the reading side, the writing side, and threads between TryEnter and Leave
     private long _lostWakeups;       // must stay 0
 
@@ -262,9 +263,9 @@ internal sealed class PeerLink
 
         // The caller may hold the reader role or a gate, and the user's logger may block.
         DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
-        if (reason.Kind == CloseKind.PeerViolation)
+        if (reason.Refusal is { } refusal)
         {
-            Handshake.TrySendRefusal(_socket, default, RefusalReason.Violation, reason.Text);
+            Handshake.TrySendRefusal(_socket, default, refusal, reason.Text);
         }
 
         // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
@@ -278,10 +279,7 @@ internal sealed class PeerLink
         Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
 
     /// <summary>Closes the link after the peer has closed its end and all its records have been read.</summary>
-    public void CloseAfterPeer() => Close(IsPeerLeaving
-        ? new CloseReason(CloseKind.PeerClosed, $"The peer, {Identity}, closed the connection.")
-        : new CloseReason(
-            CloseKind.PeerLost, $"The peer, {Identity}, is gone or closed the connection without a word."));
+    public void CloseAfterPeer() => Close(CloseReason.OfPeer(Identity, IsPeerLeaving, _rejection));
 
     /// <summary>
     /// Keeps the memory mapped until <see cref="Leave"/>. Returns false if it is unmapped or about to be: the caller
@@ -331,8 +329,15 @@ internal sealed class PeerLink
             if (last is { Hello.Type: HelloType.Refusal })
             {
                 string reason = PeerText.Escape(last.Hello.RefusalText, PeerText.LongestSentence);
-                DeferredLog.Write(
-                    _logger, log => ShmLog.PeerComplained(log, ConnectionId, Identity.ToString(), reason));
+                if (last.Hello.RefusalReason is RefusalReason.Full or RefusalReason.Stopping)
+                {
+                    _rejection = reason;
+                }
+                else
+                {
+                    DeferredLog.Write(
+                        _logger, log => ShmLog.PeerComplained(log, ConnectionId, Identity.ToString(), reason));
+                }
             }
             else if (last is not null)
             {

@@ -193,7 +193,7 @@ internal static class RuntimeDirectory
             throw new IOException($"The runtime directory '{directory}' was replaced while it was made.");
         }
 
-        if (access.Group is { } group)
+        if (access.SocketGroup is { } group)
         {
             made.SetGroup(group);
         }
@@ -215,7 +215,7 @@ internal static class RuntimeDirectory
         }
 
         bool isSearchable = facts.IsSearchableByOthers
-            || (access.Users.Count == 0 && facts.GroupId == access.Group && facts.IsSearchableByGroup);
+            || (facts.GroupId == access.SocketGroup && facts.IsSearchableByGroup);
         return isSearchable
             ? null
             : access.Users.Count > 0

@@ -79,7 +79,7 @@ internal sealed class SocketFile : IDisposable
                     + $"and has mode {made.ModeText}. Another program changes this directory.");
             }
 
-            if (access.Group is { } group)
+            if (access.SocketGroup is { } group)
             {
                 file.SetGroup(group);
             }

@@ -11,6 +11,7 @@ namespace RpcOverShm.Segments;
 internal static unsafe partial class LinuxNative
 {
     public const int ErrnoEINTR = 4;
+    public const int ErrnoEIO = 5;
     public const int ErrnoEAGAIN = 11;
     public const int ErrnoEINVAL = 22;
     public const int ErrnoENOENT = 2;
@@ -169,11 +170,10 @@ internal static unsafe partial class LinuxNative
     }
 
     /// <summary>Returns the text and number of the last P/Invoke error, for exception messages.</summary>
-    public static string LastErrorText()
-    {
-        int errno = Marshal.GetLastPInvokeError();
-        return $"{Marshal.GetPInvokeErrorMessage(errno)} (errno {errno})";
-    }
+    public static string LastErrorText() => ErrorText(Marshal.GetLastPInvokeError());
+
+    /// <summary>Returns the text and number of an error, for exception messages.</summary>
+    public static string ErrorText(int errno) => $"{Marshal.GetPInvokeErrorMessage(errno)} (errno {errno})";
 
     [LibraryImport("libc", EntryPoint = "clock_gettime")]
     private static partial int ClockGetTime(int clock, TimeSpec* time);

@@ -21,7 +21,7 @@ internal static unsafe class SystemAccounts
     // A group with many members needs a large buffer.
     private const int LastBufferBytes = 16 << 20;
 
-    private delegate int Lookup(string name, byte* entry, byte* buffer, nuint length, byte** found);
+    internal delegate int Lookup(string name, byte* entry, byte* buffer, nuint length, byte** found);
 
     /// <summary>Returns the user with this name or number; null if there is no such name.</summary>
     /// <exception cref="IOException">The system's name service failed.</exception>
@@ -42,7 +42,7 @@ internal static unsafe class SystemAccounts
         return nameOrNumber.Length == 0 || nameOrNumber.Contains('\0') ? null : FindByName(nameOrNumber, lookup);
     }
 
-    private static uint? FindByName(string name, Lookup lookup)
+    internal static uint? FindByName(string name, Lookup lookup)
     {
         byte* entry = stackalloc byte[EntryBytes];
         for (int size = FirstBufferBytes; size <= LastBufferBytes; size *= 4)
@@ -64,7 +64,13 @@ internal static unsafe class SystemAccounts
                 return *(uint*)(found + IdOffset);
             }
 
-            // Of the other errors, POSIX lets a system report some for a name that does not exist.
+            // man getpwnam: "0 or ENOENT or ESRCH or EBADF or EPERM or ...: the given name was not found".
+            if (errno is LinuxNative.ErrnoEIO or LinuxNative.ErrnoENOMEM or LinuxNative.ErrnoENFILE
+                or LinuxNative.ErrnoEMFILE)
+            {
+                throw new IOException($"The system's name service failed: {LinuxNative.ErrorText(errno)}.");
+            }
+
             if (errno != LinuxNative.ErrnoERANGE)
             {
                 return null;

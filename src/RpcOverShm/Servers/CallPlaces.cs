@@ -27,9 +27,6 @@ internal sealed class CallPlaces(ServerLimits limits)
     /// <summary>Whether the server has no limit for the calls of all connections.</summary>
     public bool IsUnlimited => limits.Calls is null;
 
-    /// <summary>Whether half of the places are taken, so that nested calls may soon have to wait.</summary>
-    public bool IsNear => limits.Calls is { } most && Volatile.Read(ref _running) * 2L >= most;
-
     /// <summary>Takes a place, or the parent's. Returns whether the call may begin.</summary>
     public bool TryTake(CallTurn turn)
     {
@@ -61,7 +58,7 @@ internal sealed class CallPlaces(ServerLimits limits)
 
             if (_waiting.Count == 0)
             {
-                LimitEvents.Reached(
+                LimitEvents.Waited(
                     turn.Call.Settings.Logger,
                     ServerLimits.CallsOption,
                     limits.Calls!.Value,

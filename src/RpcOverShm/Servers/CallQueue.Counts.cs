@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -15,7 +16,7 @@ internal sealed partial class CallQueue
     {
         if (Volatile.Read(ref _queued) >= _limits.Queued)
         {
-            Report(ServerLimits.QueuedOption, _limits.Queued, $"{_owner.PeerName}: a call was refused.");
+            Refused(ServerLimits.QueuedOption, _limits.Queued);
             return StatusMapping.TooManyWaiting(option, limit, _limits.Queued);
         }
 
@@ -39,13 +40,16 @@ internal sealed partial class CallQueue
         long bytes = CallBytes + (2L * MetadataCodec.MeasureBytes(turn.Call.RequestHeaders)) + requestBytes;
         if (Budget.TryTake(bytes) is { } full)
         {
-            Report(full.Option, full.LimitBytes, $"{_owner.PeerName}: a call was refused.");
+            Refused(full.Option, full.LimitBytes);
             return StatusMapping.BufferFull(full);
         }
 
         turn.ChargedBytes = bytes;
         return null;
     }
+
+    private void Refused(string option, long limit) => LimitEvents.Reached(
+        _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: a call was refused.");
 
     /// <summary>Takes a call off the count of unbegun ones: it has a place on the connection.</summary>
     private void SetPlaced(CallTurn turn)

@@ -48,8 +48,11 @@ internal sealed partial class CallQueue
     /// <summary>The calls that wait for their turn.</summary>
     public int Queued => Volatile.Read(ref _queued);
 
-    /// <summary>Whether nested calls may soon have to wait, so that running calls must be known to them.</summary>
-    public bool IsNear => _hasWaiting || _owner.Running.Count * 2L > _limits.PerConnection || _places.IsNear;
+    /// <summary>
+    /// Whether a nested call may ever have to wait for a place that this connection's running calls keep. Those must
+    /// then be known to it, from the first on: a call that runs for long began when no limit was near.
+    /// </summary>
+    public bool IsNamed => _owner.IsOfThisProcess || !_places.IsUnlimited;
 
     // Running counts the unbegun calls too, so this is true only if there is a place in any case.
     private bool IsFree => !_hasWaiting
@@ -281,7 +284,8 @@ internal sealed partial class CallQueue
         if (_waiting.Count == 0)
         {
             string why = isFullOfAnswers ? "it does not read its answers, and" : "its";
-            Report(option, limit, $"{_owner.PeerName}: {why} calls wait for their turn.");
+            LimitEvents.Waited(
+                _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: {why} calls wait for their turn.");
         }
 
         _waiting.AddLast(turn.Node);
@@ -378,7 +382,4 @@ internal sealed partial class CallQueue
                 preferLocal: false);
         }
     }
-
-    private void Report(string option, long limit, string effect) =>
-        LimitEvents.Reached(_owner.Settings.Logger, option, limit, effect);
 }

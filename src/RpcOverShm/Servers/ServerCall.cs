@@ -234,7 +234,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     public void OnMethodBegins()
     {
         _isMethodCounted = true;
-        if (owner.Queue.IsNear)
+        if (owner.Queue.IsNamed)
         {
             owner.Queue.Name(this);
         }

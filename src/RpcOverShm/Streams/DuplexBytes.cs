@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Streams;
 
@@ -76,15 +77,25 @@ internal sealed class DuplexBytes
     /// </summary>
     public void Close()
     {
-        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+        if (Interlocked.Exchange(ref _isClosed, 1) == 0)
         {
-            return;
+            _sender.End();
+            _link.Close(new CloseReason(CloseKind.Local, "The stream was disposed."));
+            Leave();
         }
+    }
 
-        _sender.End();
-        _link.Close(new CloseReason(CloseKind.Local, "The stream was disposed."));
-        _sender.Leave();
-        _receiver.Leave();
+    /// <summary>
+    /// Closes a stream that this side never used. The peer's reads and writes fail with the reason: an end of the bytes
+    /// would look as if this side had read all of them. Repeated calls have no effect.
+    /// </summary>
+    public void Reject(RefusalReason reason, string text)
+    {
+        if (Interlocked.Exchange(ref _isClosed, 1) == 0)
+        {
+            _link.Close(new CloseReason(CloseKind.Local, text) { Refusal = reason });
+            Leave();
+        }
     }
 
     private static void Begin(ref int isBusy, string what)
@@ -93,6 +104,12 @@ internal sealed class DuplexBytes
         {
             throw new InvalidOperationException($"The stream does one {what} at a time, and one is in progress.");
         }
+    }
+
+    private void Leave()
+    {
+        _sender.Leave();
+        _receiver.Leave();
     }
 
     private async ValueTask<int> ReadAloneAsync(Memory<byte> buffer, CancellationToken cancellationToken)

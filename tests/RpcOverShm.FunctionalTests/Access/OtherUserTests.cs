@@ -53,7 +53,7 @@ internal sealed class OtherUserTests : OtherUserFixture
         [Values("-", "12350")] string users, [Values("-", "43210")] string group)
     {
         bool isForUsers = users != "-";
-        bool isForGroup = group != "-";
+        bool isForGroup = group != "-" && !isForUsers; // Else the permissions for users suffice.
         MakeRunDirectory(
             isForUsers ? ForUsers : isForGroup ? ForGroup : ForOwner, group: isForGroup ? SharedGroup : null);
         PeerProcess server = await ServeAsync(users, group);

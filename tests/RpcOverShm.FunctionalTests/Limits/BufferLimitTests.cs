@@ -279,6 +279,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
     }
 
     [TestCase("MaxConcurrentCallsPerConnection", 0)]
+    [TestCase("MaxConcurrentCallsPerConnection", 65_537)]
     [TestCase("MaxConcurrentCalls", 0)]
     [TestCase("MaxQueuedCalls", -1)]
     [TestCase("MaxConnectionBufferSize", 0)]

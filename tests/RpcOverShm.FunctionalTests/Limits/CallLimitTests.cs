@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Servers;
 
@@ -41,7 +42,9 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(third, Is.EqualTo("c"));
         Assert.That(Counts(rig), Is.EqualTo((0, 0)));
         string option = isOfServer ? "MaxConcurrentCalls" : "MaxConcurrentCallsPerConnection";
-        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith($"{option} = 2 is reached"));
+        LogEntry entry = await rig.Log.WaitForAsync(LimitReached);
+        Assert.That(entry.Message, Does.StartWith($"{option} = 2 is reached"));
+        Assert.That(entry.Level, Is.EqualTo(LogLevel.Information), "Nothing is refused.");
     }
 
     // The End of a call must not overtake the count of its method, or the next call is refused now and then.

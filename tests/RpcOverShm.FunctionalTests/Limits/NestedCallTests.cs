@@ -120,6 +120,41 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         await AssertFreeAsync(rig);
     }
 
+    // The parents began while no limit was near, and all places are taken for as long as they run.
+    [Test]
+    public async Task CallsThatBeganLongBeforeTheLimit_LendTheirPlacesToo([Values] bool isOfServer)
+    {
+        const int Parents = 4;
+        const int Limit = 10;
+        var mayNest = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig rig = await StartAsync(
+            isOfServer,
+            async request =>
+            {
+                if (request == "parent")
+                {
+                    await mayNest.Task;
+                    await CallAsync("inner");
+                }
+                else if (request == "long")
+                {
+                    await mayEnd.Task;
+                }
+            },
+            Limit);
+        Task[] parents = [.. Enumerable.Range(0, Parents).Select(_ => CallAsync("parent"))];
+        Task[] others = [.. Enumerable.Range(0, Limit - Parents).Select(_ => CallAsync("long"))];
+        await Timeouts.Eventually(() => Volatile.Read(ref _running) == Limit);
+
+        mayNest.SetResult();
+        await Task.WhenAll(parents).Bounded();
+        mayEnd.SetResult();
+        await Task.WhenAll(others).Bounded();
+
+        await AssertFreeAsync(rig);
+    }
+
     private static async Task AssertFreeAsync(ShmRig rig)
     {
         await Timeouts.Eventually(() => rig.Served.Sum(served => served.Running.Count) == 0);
@@ -141,7 +176,7 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         }
     }
 
-    private async Task<ShmRig> StartAsync(bool isOfServer, Func<string, Task> run)
+    private async Task<ShmRig> StartAsync(bool isOfServer, Func<string, Task> run, int limit = 1)
     {
         _running = 0;
         _mostRunning = 0;
@@ -170,8 +205,8 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         {
             Server = options =>
             {
-                options.MaxConcurrentCallsPerConnection = isOfServer ? 100 : 1;
-                options.MaxConcurrentCalls = isOfServer ? 1 : null;
+                options.MaxConcurrentCallsPerConnection = isOfServer ? 100 : limit;
+                options.MaxConcurrentCalls = isOfServer ? limit : null;
             },
         });
         return _rig;

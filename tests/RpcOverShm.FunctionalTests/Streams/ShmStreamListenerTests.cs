@@ -82,7 +82,7 @@ internal sealed class ShmStreamListenerTests
     }
 
     [Test]
-    public async Task Dispose_DisconnectsWhoWasNotAccepted_AndLeavesTheAcceptedAlone()
+    public async Task Dispose_RefusesWhoWasNotAccepted_AndLeavesTheAcceptedAlone()
     {
         ShmStreamListener listener = Start();
         await using ShmStream accepted = await ShmStream.ConnectAsync(Address, Options);
@@ -91,7 +91,10 @@ internal sealed class ShmStreamListenerTests
 
         await listener.DisposeAsync();
 
-        Assert.That(await waiting.ReadAsync(new byte[1]).Bounded(), Is.Zero);
+        IOException failure =
+            Assert.ThrowsAsync<IOException>(() => waiting.ReadAsync(new byte[1]).AsTask().Bounded())!;
+        Assert.That(failure.Message, Does.Contain("refused").And.Contain("before it accepted this stream"));
+        Assert.That(() => waiting.WriteByte(1), Throws.InstanceOf<IOException>());
         server.WriteByte(1);
         Assert.That(accepted.ReadByte(), Is.EqualTo(1));
     }
@@ -203,7 +206,7 @@ internal sealed class ShmStreamListenerTests
     }
 
     [Test]
-    public async Task Clients_BeyondThoseThatMayWait_AreDisconnected()
+    public async Task Clients_BeyondThoseThatMayWait_AreRefused()
     {
         const int MaxWaiting = 4;
         using var log = new LogGuard();
@@ -222,7 +225,9 @@ internal sealed class ShmStreamListenerTests
         Assert.That(log.Of(LimitReached), Is.Empty);
         await using ShmStream tooMany = await ShmStream.ConnectAsync(Address, Options);
 
-        Assert.That(await tooMany.ReadAsync(new byte[1]).Bounded(), Is.Zero);
+        IOException failure = Assert.ThrowsAsync<IOException>(
+            () => tooMany.ReadAsync(new byte[1]).AsTask().Bounded())!;
+        Assert.That(failure.Message, Does.Contain("MaxWaitingStreams = 4 streams wait to be accepted."));
         Assert.That(
             (await log.WaitForAsync(LimitReached)).Message,
             Does.StartWith($"MaxWaitingStreams = {MaxWaiting} is reached"));

@@ -57,6 +57,26 @@ public class SystemAccountsTests
         Assert.That(SystemAccounts.FindUser(new string('x', 100_000)), Is.Null);
     }
 
+    [TestCase(5, TestName = "EIO")]
+    [TestCase(12, TestName = "ENOMEM")]
+    [TestCase(23, TestName = "ENFILE")]
+    [TestCase(24, TestName = "EMFILE")]
+    public unsafe void Find_WhileTheNameServiceFails_Throws(int errno) => Assert.That(
+        () => SystemAccounts.FindByName("someone", Failing(errno)),
+        Throws.TypeOf<IOException>().With.Message.Contains($"(errno {errno})"));
+
+    [TestCase(0)]
+    [TestCase(2, Description = "ENOENT")]
+    [TestCase(3, Description = "ESRCH")]
+    public unsafe void Find_WhileTheNameServiceKnowsNoSuchName_IsNull(int errno) =>
+        Assert.That(SystemAccounts.FindByName("someone", Failing(errno)), Is.Null);
+
+    private static unsafe SystemAccounts.Lookup Failing(int errno) => (_, _, _, _, found) =>
+    {
+        *found = null;
+        return errno;
+    };
+
     private static IEnumerable<string[]> Entries(string path) =>
         File.ReadLines(path).Select(line => line.Split(':')).Where(fields => fields.Length > 3);
 }

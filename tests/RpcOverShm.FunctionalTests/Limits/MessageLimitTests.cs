@@ -1,7 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Limits;
 
-/// <summary>The options of limits: their defaults, and 0 bytes, which allows empty messages and nothing else.</summary>
-internal sealed class ZeroLimitTests() : RigFixture(RigKind.Shm)
+/// <summary>The limits of messages: their defaults, 0 bytes, which allows empty messages, and large ones.</summary>
+internal sealed class MessageLimitTests() : RigFixture(RigKind.Shm)
 {
     public static IEnumerable<TestCaseData> Limits =>
     [
@@ -33,5 +33,21 @@ internal sealed class ZeroLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(empty.Data, Is.Empty);
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+    }
+
+    // Its array and metadata count too, so a limit of one message would refuse the largest one.
+    [Test]
+    public async Task LargestMessage_FitsIntoTheDefaultLimits()
+    {
+        const int Largest = 160 << 20;
+        var script = new Script { Unary = (_, _) => Task.FromResult(Payloads.Empty) };
+        ShmRig rig = await StartShmAsync(script, new RigOptions { ServerMaxReceive = Largest });
+        Payload request = Payloads.OfSize(Largest - 16);
+        Assert.That(request.CalculateSize(), Is.InRange(Largest - 16, Largest));
+
+        Payload answer = await rig.Client.UnaryAsync(request).ResponseAsync.Bounded();
+
+        Assert.That(answer.Data, Is.Empty);
+        await Timeouts.Eventually(() => rig.Server.Running!.Budget.UsedBytes == 0);
     }
 }
