@@ -42,3 +42,10 @@ internal sealed record ConnectionSettings
         $"RpcOverShm works on Linux, on x64 and arm64; this is {RuntimeInformation.RuntimeIdentifier}. "
         + "Use gRPC over another transport here, for instance Grpc.Net.Client over a named pipe.");
 }
+
+/// <summary>The limits of a listener, made from the checked options; null stands for no limit of that kind.</summary>
+internal sealed record DoorLimits(int MaxPendingHandshakes, int? MaxConnections, int? MaxConnectionsPerProcess)
+{
+    /// <summary>The limits for settings that do not listen.</summary>
+    public static DoorLimits None { get; } = new(int.MaxValue, null, null);
+}

@@ -17,6 +17,7 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
 {
     private readonly byte[] _buffer = new byte[Hello.MaxSizeBytes];
     private readonly List<SafeFileHandle> _descriptors = [];
+    private int _descriptorCount; // all that have come; the first one is kept
     private int _received;
     private int _needed = Hello.CommonSizeBytes;
 
@@ -50,6 +51,7 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
             }
 
             _received += count;
+            DropAllButOne();
             _needed = Hello.PeekLength(_buffer.AsSpan(0, _received)) ?? Hello.CommonSizeBytes;
             bool isCommonRead = _received >= Hello.CommonSizeBytes;
             if (isCommonRead && Hello.IsForeign(_buffer))
@@ -62,7 +64,7 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
             // A peer that sends a message in many pieces could attach descriptors to each, thousands in all. Before the
             // common part is complete the limit is higher, because a later version may send more than one.
             int most = isCommonRead ? Math.Min(1, mostDescriptors) : mostDescriptors;
-            if (_descriptors.Count > most)
+            if (_descriptorCount > most)
             {
                 throw WrongCount(Math.Min(1, mostDescriptors));
             }
@@ -70,7 +72,7 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
 
         Hello message = Hello.Decode(_buffer.AsSpan(0, _needed));
         int right = message.Type == HelloType.Refusal ? 0 : 1;
-        Message = _descriptors.Count == right ? message : throw WrongCount(right);
+        Message = _descriptorCount == right ? message : throw WrongCount(right);
         return true;
     }
 
@@ -88,6 +90,18 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
         _descriptors.Clear();
     }
 
+    // The others would cost descriptors of this process for as long as the peer leaves its message incomplete.
+    private void DropAllButOne()
+    {
+        int kept = Math.Min(_descriptorCount, 1);
+        _descriptorCount += _descriptors.Count - kept;
+        while (_descriptors.Count > 1)
+        {
+            ForeignHandles.Shared.Close(_descriptors[^1]);
+            _descriptors.RemoveAt(_descriptors.Count - 1);
+        }
+    }
+
     private ProtocolException WrongCount(int right) =>
-        new($"{_descriptors.Count} descriptors came with a handshake message; {right} is right.");
+        new($"{_descriptorCount} descriptors came with a handshake message; {right} is right.");
 }

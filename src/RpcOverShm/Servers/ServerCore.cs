@@ -73,9 +73,6 @@ internal sealed class ServerCore
         await CloseAsync(connections).ConfigureAwait(false);
     }
 
-    /// <summary>Stops the server without a grace period: running calls fail with Unavailable.</summary>
-    public Task KillAsync() => StopAsync(TimeSpan.Zero, CancellationToken.None);
-
     private static async Task CloseAsync(ServerConnection[] connections)
     {
         foreach (ServerConnection connection in connections)

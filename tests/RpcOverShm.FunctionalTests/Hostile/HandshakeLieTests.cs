@@ -104,6 +104,21 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
+    // A hello may be incomplete for seconds, and in so many places.
+    [Test]
+    public async Task Descriptors_OfAnIncompleteHello_AreClosedButForOne()
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        int before = ProcessFacts.OfSelf().MemoryFiles;
+
+        ManyDescriptors.Send(socket, HelloOf(s_limits).AsSpan(0, 1), descriptor, 8);
+
+        await Timeouts.Eventually(() => ProcessFacts.OfSelf().MemoryFiles == before + 1, "the server keeps one");
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
     // Each byte carries as many descriptors as fit, so a hello of the largest length would bring thousands.
     [Test]
     public async Task Descriptors_TooManyInManyPieces_DoNotPileUp()

@@ -6,7 +6,7 @@ namespace RpcOverShm.TestPeer.Soak;
 
 /// <summary>
 /// Both ends of a byte stream that stands for one call: the client writes the call's id and a message, the server a
-/// message.
+/// message and the id. So an answer without bytes differs from the end of a server that failed.
 /// </summary>
 internal static class SoakStreams
 {
@@ -23,6 +23,13 @@ internal static class SoakStreams
         {
             await stream.ReadExactlyAsync(response, token);
             SoakMessage.Check(response, plan, SoakSide.Server, 0);
+            byte[] id = new byte[IdBytes];
+            await stream.ReadExactlyAsync(id, token);
+            if (BinaryPrimitives.ReadUInt64LittleEndian(id) != plan.CallId)
+            {
+                throw new SoakViolationException($"Another call's id ends the answer of {plan}.");
+            }
+
             if (await stream.ReadAsync(new byte[1], token) != 0)
             {
                 throw new SoakViolationException($"A byte follows the end of {plan}.");
@@ -70,6 +77,7 @@ internal static class SoakStreams
             await stream.ReadExactlyAsync(request);
             SoakMessage.Check(request, plan, SoakSide.Client, 0);
             await stream.WriteAsync(SoakMessage.Create(plan, SoakSide.Server, 0));
+            await stream.WriteAsync(id);
             status = StatusCode.OK;
         }
         finally
