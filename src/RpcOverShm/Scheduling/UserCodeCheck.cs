@@ -11,11 +11,11 @@ internal struct UserCodeCheck
 {
     // Above the limit at which the inline budget calls user code very slow, so that it votes first. On a virtual
     // machine the time in which the host takes the processor away counts too.
-    private const long MostNanoseconds = 1_000_000;
+    public const long MostNanoseconds = 1_000_000;
 
     // A thread that waits for a processor for so many checks, about a second, loses the role in any case. On a starved
     // machine a spare would wait for a processor just as long.
-    private const int MostWaits = 1000;
+    public const int MostWaits = 1000;
 
     private long _word;
     private long _begun;    // processor time of the thread at the first check of this run
