@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.ComponentModel;
 
 namespace RpcOverShm.Soak;
 
@@ -114,7 +115,7 @@ internal sealed class Faults(
         {
             await RunFaultAsync(kind, target, random);
         }
-        catch (Exception) when (target.Peer.Exited.IsCompleted && target.WasStarved)
+        catch (Exception exception) when (target.WasStarved && HasEnded(target, exception))
         {
             // It ended during the fault; it is replaced by the next round.
         }
@@ -128,6 +129,10 @@ internal sealed class Faults(
             recoveries.OnFaultEnds(kind.ToString(), fleet.Clients.Select(client => client.Instance));
         }
     }
+
+    // The kernel knows it before this process has noticed it.
+    private static bool HasEnded(SoakProcess target, Exception exception) =>
+        target.Peer.HasExited || exception is Win32Exception { NativeErrorCode: NativeProcess.NoSuchProcess };
 
     private Task RunFaultAsync(FaultKind kind, SoakProcess target, Random random)
     {

@@ -10,6 +10,7 @@ internal static partial class NativeProcess
     public const int LimitAddressSpace = 9;
     public const int SignalContinue = 18;
     public const int SignalStop = 19;
+    public const int NoSuchProcess = 3; // ESRCH
 
     private const int ByProcess = 0;
 
