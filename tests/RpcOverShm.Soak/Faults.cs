@@ -7,7 +7,12 @@ namespace RpcOverShm.Soak;
 /// Injects faults by weights and a seed, several at a time, at most one for each process; ends each of them.
 /// </summary>
 internal sealed class Faults(
-    SoakSettings settings, SoakFleet fleet, Outages outages, Recoveries recoveries, Findings findings)
+    SoakSettings settings,
+    SoakFleet fleet,
+    Outages outages,
+    Outages faultTimes,
+    Recoveries recoveries,
+    Findings findings)
 {
     private const int ShortestPause = 20;
     private const int LongestPause = 500;
@@ -111,6 +116,7 @@ internal sealed class Faults(
     private async Task RunOneAsync(FaultKind kind, SoakProcess target, Random random)
     {
         await Task.Yield();
+        Outage time = faultTimes.Begin(target.Peer.Id, kind.ToString());
         try
         {
             await RunFaultAsync(kind, target, random);
@@ -125,6 +131,7 @@ internal sealed class Faults(
         }
         finally
         {
+            faultTimes.End(time);
             target.IsBusy = false;
             recoveries.OnFaultEnds(kind.ToString(), fleet.Clients.Select(client => client.Instance));
         }

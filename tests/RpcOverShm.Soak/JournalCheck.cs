@@ -1,10 +1,14 @@
 using System.Collections.Concurrent;
+using System.Text.RegularExpressions;
 
 namespace RpcOverShm.Soak;
 
 /// <summary>Judges the texts that a process of the soak has left: violations, and log entries of the library.</summary>
-internal sealed class JournalCheck(Outages outages, Findings findings)
+internal sealed partial class JournalCheck(Outages outages, Outages faults, Findings findings)
 {
+    // Longer than a safety timeout and the wait for a late wake.
+    private static readonly TimeSpan s_longestSleep = TimeSpan.FromSeconds(2);
+
     private const string OutOfMemoryName = nameof(OutOfMemoryException);
     private const int PeerViolation = 103;
     private const int ConnectionFailed = 104;
@@ -53,10 +57,21 @@ internal sealed class JournalCheck(Outages outages, Findings findings)
 
     private bool IsWrong(SoakProcess process, SoakJournalLine line) => line.EventId switch
     {
-        LogGuard.LostWakeup or PeerViolation or PeerComplained => true,
+        PeerViolation or PeerComplained => true,
+        LogGuard.LostWakeup => !HadPeerAFault(line),
         ConnectionFailed or UserCodeFailed => !IsLacking(process, line),
         _ => false,
     };
+
+    // A peer that is stopped or starved after it has published, and before it wakes, has not forgotten the wake.
+    private bool HadPeerAFault(SoakJournalLine line) => faults.Explains(
+        int.Parse(PeerProcess().Match(line.Text).Groups[1].ValueSpan, CultureInfo.InvariantCulture),
+        line.Time,
+        line.Time,
+        s_longestSleep);
+
+    [GeneratedRegex(@" with process (\d+), ")]
+    private static partial Regex PeerProcess();
 
     // Threads and memory are short by the soak's own doing.
     private bool IsLacking(SoakProcess process, SoakJournalLine line) => process.WasStarved || process.HasSmallHeap

@@ -1,8 +1,7 @@
 namespace RpcOverShm.Soak;
 
 /// <summary>
-/// The times in which a call may fail with Unavailable, because the server was away or a process lacked something. Any
-/// thread uses it.
+/// The times in which a fault concerns a client, or another process, or all. Any thread uses it.
 /// </summary>
 internal sealed class Outages
 {
@@ -10,7 +9,7 @@ internal sealed class Outages
     private readonly List<Outage> _outages = [];
 
     /// <summary>Begins an outage before its fault.</summary>
-    /// <param name="instance">The client that it concerns; null for all.</param>
+    /// <param name="instance">The number of the client that it concerns; null for all.</param>
     /// <param name="name">The name of the fault.</param>
     public Outage Begin(int? instance, string name)
     {
@@ -32,7 +31,7 @@ internal sealed class Outages
         }
     }
 
-    /// <summary>Whether an outage explains that the call of a client failed.</summary>
+    /// <summary>Whether an outage explains what was asked and ended at these times.</summary>
     public bool Explains(int instance, long asked, long ended, TimeSpan recovery)
     {
         long grace = (long)(recovery.TotalSeconds * Stopwatch.Frequency);

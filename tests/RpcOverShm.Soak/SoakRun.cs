@@ -16,6 +16,7 @@ internal sealed class SoakRun : IAsyncDisposable
     private readonly TestDirectory _directory = new();
     private readonly Recoveries _recoveries = new();
     private readonly Outages _outages = new();
+    private readonly Outages _faultTimes = new();
     private readonly CallBook _book;
     private readonly JournalCheck _journals;
     private readonly LedgerReader _reader;
@@ -30,10 +31,10 @@ internal sealed class SoakRun : IAsyncDisposable
         {
             Recovery = s_recovery * MachineShare.LargestFactor,
         };
-        _journals = new JournalCheck(_outages, Findings);
+        _journals = new JournalCheck(_outages, _faultTimes, Findings);
         _reader = new LedgerReader(_book, _journals, Findings);
         _fleet = new SoakFleet(settings, _directory.Path, _reader);
-        _faults = new Faults(settings, _fleet, _outages, _recoveries, Findings);
+        _faults = new Faults(settings, _fleet, _outages, _faultTimes, _recoveries, Findings);
     }
 
     public Findings Findings { get; } = new();

@@ -43,7 +43,7 @@ internal static class GzipBytes
             int read;
             do
             {
-                read = gzip.Read(to.GetSpan(Step));
+                read = gzip.Read(to.GetSpan(Step)[..Step]);
                 to.Advance(read);
             }
             while (read > 0 && !(to.Length > limitBytes));

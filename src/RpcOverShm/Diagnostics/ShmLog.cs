@@ -64,8 +64,9 @@ internal static partial class ShmLog
     [LoggerMessage(
         105,
         LogLevel.Warning,
-        "Connection {ConnectionId}: a time-out found data that nobody was woken for. Please report this.")]
-    public static partial void LostWakeup(ILogger logger, Guid connectionId);
+        "Connection {ConnectionId} with {Peer}: a time-out found data that nobody was woken for. Please report this, "
+        + "unless the peer was stopped or had no processor just then.")]
+    public static partial void LostWakeup(ILogger logger, Guid connectionId, string peer);
 
     [LoggerMessage(
         107, LogLevel.Error, "The peer of connection {ConnectionId}, {Peer}, closed it and said why: {Reason}")]

@@ -12,10 +12,10 @@ internal sealed record CloseReason(CloseKind Kind, string Text, Exception? Excep
     public RefusalReason? Refusal { get; init; } = Kind == CloseKind.PeerViolation ? RefusalReason.Violation : null;
 
     /// <summary>Returns the reason of a close that the peer began.</summary>
-    /// <param name="peer">The peer.</param>
+    /// <param name="peer">The peer, in words.</param>
     /// <param name="isAnnounced">Whether it announced the close.</param>
     /// <param name="rejection">Why it does not take the connection; null if it did not say so.</param>
-    public static CloseReason OfPeer(PeerIdentity peer, bool isAnnounced, string? rejection) =>
+    public static CloseReason OfPeer(string peer, bool isAnnounced, string? rejection) =>
         isAnnounced
             ? new(CloseKind.PeerClosed, $"The peer, {peer}, closed the connection.")
             : rejection is not null

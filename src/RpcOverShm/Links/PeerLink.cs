@@ -213,7 +213,7 @@ internal sealed class PeerLink
         if (isLostWakeup)
         {
             Interlocked.Increment(ref _lostWakeups);
-            DeferredLog.Write(_logger, log => ShmLog.LostWakeup(log, ConnectionId));
+            DeferredLog.Write(_logger, log => ShmLog.LostWakeup(log, ConnectionId, Identity.ToString()));
         }
 
         try
@@ -279,7 +279,7 @@ internal sealed class PeerLink
         Close(new CloseReason(CloseKind.PeerViolation, exception.Message, exception));
 
     /// <summary>Closes the link after the peer has closed its end and all its records have been read.</summary>
-    public void CloseAfterPeer() => Close(CloseReason.OfPeer(Identity, IsPeerLeaving, _rejection));
+    public void CloseAfterPeer() => Close(CloseReason.OfPeer($"{Identity}", IsPeerLeaving, _rejection));
 
     /// <summary>
     /// Keeps the memory mapped until <see cref="Leave"/>. Returns false if it is unmapped or about to be: the caller

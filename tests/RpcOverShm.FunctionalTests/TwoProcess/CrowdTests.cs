@@ -7,6 +7,8 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 internal sealed class CrowdTests : PeerFixture
 {
     private const int Connections = 100;
+    private const int MostRuns = 5;
+    private const int MostByTheHost = 30;
     private const string TieredCompilation = "DOTNET_TieredCompilation";
 
     // Callers of a method that the runtime compiles anew wait for the runtime's lock, as if the method blocked. So the
@@ -17,22 +19,37 @@ internal sealed class CrowdTests : PeerFixture
     [TearDown]
     public void CompileInTiers() => Environment.SetEnvironmentVariable(TieredCompilation, null);
 
+    // The host of a virtual machine may take the processor away and so make a method long. Without the watchdog's
+    // period every eighth of the 3,000 calls would lose the role in each run.
     [TestCase(20)]
     [TestCase(200)]
+    [TestCase(450)]
     public async Task QuickMethods_OnAHundredConnections_LoseNoRole(int microseconds)
     {
         PeerProcess peer = await StartPeerAsync();
+        long takeOvers = 1;
+        for (int run = 0; run < MostRuns && takeOvers > 0; run++)
+        {
+            string counts = await peer.DoAsync($"crowd {Directory.Path} {Connections} {microseconds}");
 
-        string counts = await peer.DoAsync($"crowd {Directory.Path} {Connections} {microseconds}");
+            TestContext.Out.WriteLine($"take-overs, checks, milliseconds: {counts}");
+            long[] numbers = [.. counts.Split(' ').Select(long.Parse)];
+            takeOvers = numbers[0];
+            Assert.That(takeOvers, Is.LessThan(MostByTheHost));
 
-        TestContext.Out.WriteLine($"take-overs, checks, milliseconds: {counts}");
-        long[] numbers = [.. counts.Split(' ').Select(long.Parse)];
+            // Both ends of each connection are in the peer, and each may be checked once a millisecond.
+            Assert.That(numbers[1], Is.LessThan(2 * Connections * numbers[2]));
+        }
 
-        // None is the aim, and mostly the result. A virtual machine whose host takes the processor away counts that
-        // time as the method's, so a few of the 3,000 calls may lose the role; without the period, every eighth would.
-        Assert.That(numbers[0], Is.LessThan(30));
+        Assert.That(takeOvers, Is.Zero, "in one of the runs at least");
+    }
 
-        // Both ends of each connection are in the peer, and each may be checked once a millisecond.
-        Assert.That(numbers[1], Is.LessThan(2 * Connections * numbers[2]));
+    // In a process of its own, because a process has one watchdog.
+    [Test]
+    public async Task CallsWithoutAWatchdog_AreAnswered_AndItIsAskedForAgain()
+    {
+        PeerProcess peer = await StartPeerAsync();
+
+        Assert.That(await peer.DoAsync($"watchless {Directory.Path}"), Is.EqualTo("right"));
     }
 }

@@ -1,12 +1,13 @@
 using System.Diagnostics;
 using System.Globalization;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Testing;
 
 namespace RpcOverShm.TestPeer;
 
-/// <summary>A server with many connections of this process, to count what the watchdog does with them.</summary>
-internal static class CrowdCommands
+/// <summary>The watchdog of this process with many connections, and without a thread.</summary>
+internal static class WatchdogCommands
 {
     private const int RoundsToWarmUp = 10;
     private const int RoundsCounted = 30;
@@ -44,6 +45,52 @@ internal static class CrowdCommands
         }
 
         return reply;
+    }
+
+    /// <summary>
+    /// Makes calls while the system has no thread for the watchdog, and then while it has one again. The reply is
+    /// "right" if all calls are answered, the last ones beside a method that blocks.
+    /// </summary>
+    public static async Task<string> WithoutThreadAsync(string directory)
+    {
+        const string Address = "shm://watchless";
+        int refused = 0;
+        BackgroundThread.Refuses = name => name == "RpcOverShm watchdog" && Interlocked.Increment(ref refused) > 0;
+        using var mayEnd = new SemaphoreSlim(0);
+        await using var server = new ShmServer(Address, new ShmServerOptions { RuntimeDirectory = directory });
+        server.Services.Add(new Script
+        {
+            Unary = (request, _) => request.Text() == "quick" || mayEnd.Wait(Timeouts.Wait)
+                ? Task.FromResult(request)
+                : throw new TimeoutException("The method was not released."),
+        }.Build());
+        await server.StartAsync();
+        await using var channel = ShmChannel.ForAddress(
+            Address, new ShmChannelOptions { RuntimeDirectory = directory });
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        await client.UnaryAsync(Payloads.Of("quick")).ResponseAsync.Bounded();
+
+        // Nobody reads beside this method until it ends.
+        Task blocked = client.UnaryAsync(Payloads.Of("blocks")).ResponseAsync;
+        Task behind = client.UnaryAsync(Payloads.Of("quick")).ResponseAsync;
+        mayEnd.Release();
+        await Task.WhenAll(blocked, behind).Bounded();
+        bool wasWatched = Watchdog.Checks > 0;
+
+        BackgroundThread.Refuses = null;
+        while (Watchdog.Checks == 0)
+        {
+            await client.UnaryAsync(Payloads.Of("quick")).ResponseAsync.Bounded();
+        }
+
+        blocked = client.UnaryAsync(Payloads.Of("blocks")).ResponseAsync;
+        await client.UnaryAsync(Payloads.Of("quick")).ResponseAsync.Bounded();
+        bool isBlocked = !blocked.IsCompleted;
+        mayEnd.Release();
+        await blocked.Bounded();
+        return refused > 0 && !wasWatched && isBlocked
+            ? "right"
+            : $"refused {refused} times, was watched: {wasWatched}, is blocked: {isBlocked}";
     }
 
     private static async Task RunRoundsAsync(ScriptClient[] clients, int rounds)
