@@ -147,7 +147,7 @@ public class StatusMappingTests
             Does.Contain("within 3 s").And.Contain("RequestHeadTimeout"));
         Assert.That(
             StatusMapping.MetadataTooLarge("This", 5).Detail,
-            Is.EqualTo("This is larger than the 5 bytes that are allowed."));
+            Is.EqualTo("This is larger than the 5 bytes that are allowed (MaxMetadataSize)."));
         Assert.That(
             StatusMapping.CodecUnknown("x", ["proto", "y"]).Detail, Does.Contain("'x'").And.Contain("'proto', 'y'"));
     }
