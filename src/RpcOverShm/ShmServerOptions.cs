@@ -117,8 +117,8 @@ public sealed class ShmServerOptions
     /// hold up no other; the calls of a connection begin in the order of their arrival.
     /// </para>
     /// <para>
-    /// With this limit, the start and the end of each call take a lock of the server. At most, the running methods of
-    /// all connections together keep this number of requests.
+    /// With this limit, each call takes a lock of the server three times, at its start and its end. At most, the running
+    /// methods of all connections together keep this number of requests.
     /// </para>
     /// </remarks>
     public int? MaxConcurrentCalls { get; set; }
@@ -154,9 +154,9 @@ public sealed class ShmServerOptions
     /// <para>
     /// Defaults to null. If a request would exceed it, its call fails with
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. What counts is the array of a
-    /// request, up to twice its size, and its metadata. While answers of more than half of
-    /// it wait for the client, new calls of the connection wait too, as if too many ran. A streaming method waits for
-    /// its client in any case: see <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
+    /// request, up to twice its size, and its metadata. While answers of more than half of it wait for the client, new
+    /// calls of the connection wait too, as if too many ran. A streaming method waits for its client in any case: see
+    /// <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
     /// </para>
     /// <para>
     /// Not counted are the two rings, and the requests and answers that methods hold: lower
@@ -213,9 +213,9 @@ public sealed class ShmServerOptions
     /// <remarks>
     /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, a descriptor and a
     /// thread: with the defaults 1 MiB of the server's memory, 1 GiB in all, and up to 16 MiB of the client's, which
-    /// both map. The server refuses further clients, as it also
-    /// does when a sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each
-    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// both map. The server refuses further clients, as it also does when a sixteenth of <c>vm.max_map_count</c> is
+    /// reached or too few descriptors are free (64, and 2 for each connection): their attempts fail with
+    /// <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

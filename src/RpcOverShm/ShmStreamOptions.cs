@@ -100,8 +100,8 @@ public sealed class ShmStreamOptions
     /// <remarks>
     /// Defaults to 128. For a <see cref="ShmStreamListener"/>; without effect on a client. When that many wait and
     /// another client connects, those that have left meanwhile are dropped with what they wrote. If all are still
-    /// there, the new client is disconnected: its reads and writes throw <see cref="IOException"/>, which names this
-    /// option. Each one that waits costs what a connection costs.
+    /// there, the new client is disconnected: its reads and writes throw <see cref="IOException"/>, and that of a read
+    /// names this option. Each one that waits costs what a connection costs.
     /// </remarks>
     public int MaxWaitingStreams { get; set; } = ShmDefaults.MaxWaitingStreams;
 

@@ -40,7 +40,7 @@ internal static class LimitEvents
     public static void Waited(ILogger logger, string option, long limit, string effect) =>
         Report(logger, LogLevel.Information, option, limit, effect);
 
-    /// <summary>Counts and logs that a limit refused something.</summary>
+    /// <summary>Counts and logs that a limit refused something, or holds up a peer that does not read.</summary>
     /// <param name="logger">The logger of the server, channel or stream.</param>
     /// <param name="option">The name of the public option, or of the constant if there is no option.</param>
     /// <param name="limit">The value of the limit.</param>

@@ -51,6 +51,24 @@ internal sealed partial class CallQueue
     private void Refused(string option, long limit) => LimitEvents.Reached(
         _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: a call was refused.");
 
+    // A burst of calls is no cause for alarm; a client that does not read its answers may be one.
+    private void ReportWait(string option, long limit, bool isFullOfAnswers)
+    {
+        if (isFullOfAnswers)
+        {
+            LimitEvents.Reached(
+                _owner.Settings.Logger,
+                option,
+                limit,
+                $"{_owner.PeerName}: it does not read its answers, and calls wait for their turn.");
+        }
+        else
+        {
+            LimitEvents.Waited(
+                _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: its calls wait for their turn.");
+        }
+    }
+
     /// <summary>Takes a call off the count of unbegun ones: it has a place on the connection.</summary>
     private void SetPlaced(CallTurn turn)
     {

@@ -283,9 +283,7 @@ internal sealed partial class CallQueue
 
         if (_waiting.Count == 0)
         {
-            string why = isFullOfAnswers ? "it does not read its answers, and" : "its";
-            LimitEvents.Waited(
-                _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: {why} calls wait for their turn.");
+            ReportWait(option, limit, isFullOfAnswers);
         }
 
         _waiting.AddLast(turn.Node);

@@ -158,7 +158,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         await AssertServedAsync(rig);
         await StartWholeAsync(peer, Calls, Message("x"));
         await Timeouts.Eventually(() => served.Queue.Queued > 0, "the next call waits");
-        string logged = (await rig.Log.WaitForAsync(LimitReached)).Message;
+        LogEntry logged = await rig.Log.WaitForAsync(LimitReached);
         for (int i = 0; i <= Calls; i++)
         {
             await peer.ReceiveAsync(FrameKind.End);
@@ -166,7 +166,9 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
 
         Assert.That(meanwhile.IsFull);
         Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
-        Assert.That(logged, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+        Assert.That(
+            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+        Assert.That($"{logged.Level}", Is.EqualTo("Warning"));
         Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
         await AssertNothingKeptAsync(rig, budget);
     }

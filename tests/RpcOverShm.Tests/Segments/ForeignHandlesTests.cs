@@ -27,6 +27,7 @@ public class ForeignHandlesTests
         _handles.Close(new SlowHandle(this, isSlow: false));
 
         Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
+        Assert.That(_closedBy.Single(), Is.Not.SameAs(Thread.CurrentThread));
         Assert.That(_closedBy.Single().Name, Is.EqualTo("RpcOverShm closing"));
     }
 
@@ -38,6 +39,7 @@ public class ForeignHandlesTests
         _handles.Close(new SlowHandle(this, isSlow: false));
 
         Assert.That(() => _closedBy, Has.Count.EqualTo(1).After(20_000, 5));
+        Assert.That(_closedBy.Single(), Is.Not.SameAs(Thread.CurrentThread));
         Assert.That(_closedBy.Single().IsThreadPoolThread);
     }
 
