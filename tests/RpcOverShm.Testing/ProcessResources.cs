@@ -32,6 +32,14 @@ public static class ProcessResources
         return ThreadNames().Count(thread => thread.StartsWith(kept, StringComparison.Ordinal));
     }
 
+    /// <summary>Whether the threads whose name starts with this all sleep in the kernel.</summary>
+    public static bool AreThreadsAsleep(string name)
+    {
+        string kept = name.Length > ThreadNameLength ? name[..ThreadNameLength] : name;
+        return Directory.GetDirectories(Root(null) + "/task").All(
+            task => NameOf(task)?.StartsWith(kept, StringComparison.Ordinal) != true || IsAsleep(task));
+    }
+
     /// <summary>Returns the names of all threads, as the kernel truncates them.</summary>
     public static string[] ThreadNames(int? processId = null) =>
         [.. Directory.GetDirectories(Root(processId) + "/task").Select(NameOf).OfType<string>()];
@@ -49,6 +57,20 @@ public static class ProcessResources
         catch (IOException)
         {
             return null;
+        }
+    }
+
+    // The state follows the name, which is in parentheses (proc_pid_stat(5)).
+    private static bool IsAsleep(string task)
+    {
+        try
+        {
+            string stat = File.ReadAllText(Path.Combine(task, "stat"));
+            return stat[stat.LastIndexOf(')') + 2] == 'S';
+        }
+        catch (IOException)
+        {
+            return false;
         }
     }
 

@@ -11,10 +11,11 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>A connection that makes calls, and a server driven by hand.</summary>
 internal sealed class CallingRig : IDisposable
 {
-    public CallingRig()
+    public CallingRig(LinkPair? links = null, IncomingBounds? bounds = null)
     {
+        Links = links ?? new LinkPair();
         Peer = new RawPeer(Links.Server);
-        Connection = new Connection(Links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null);
+        Connection = new Connection(Links.Client, SchedulingMode.Adaptive, accept: null, onGoAway: null, bounds);
         Connection.Start();
     }
 
@@ -22,7 +23,7 @@ internal sealed class CallingRig : IDisposable
 
     public Connection Connection { get; }
 
-    public LinkPair Links { get; } = new();
+    public LinkPair Links { get; }
 
     /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
     public RecordingCall Start()

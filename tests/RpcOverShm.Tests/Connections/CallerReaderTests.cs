@@ -1,0 +1,161 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>Blocking callers: how soon they get the reader role, and how much they do for other calls.</summary>
+[NonParallelizable]
+public class CallerReaderTests
+{
+    [TearDown]
+    public void LetThreadsStart() => BackgroundThread.Refuses = null;
+
+    // A caller that holds the reader role, or for which the standby reader has given way, keeps everybody from reading
+    // while it sends. The budget counts each sent record of the upload under the sender's gate, on the thread that
+    // sends it. The ring has room for many records without the space waiter being woken.
+    [Test]
+    public void RunCall_BesideAnUploadOf64MiB_SendsAFewOfItsRecordsOnly()
+    {
+        const int Ring = 8 << 20;
+        const int Record = 32 << 10;
+        const int MostSent = 8; // two turns of four records
+        int room = ((int)RingLimits.SpaceWakeBytes(Ring) / Record) - 4;
+        int caller = Environment.CurrentManagedThreadId;
+        int sentByCaller = 0;
+        var budget = new BufferBudget("none", long.MaxValue)
+        {
+            OnAnswersSank = () => sentByCaller += Environment.CurrentManagedThreadId == caller ? 1 : 0,
+        };
+        using var rig = new CallingRig(
+            new LinkPair(clientRing: Ring, callWindow: 128 << 20), new IncomingBounds(budget, Timeouts.Wait));
+        Upload(rig, (64 << 20) / Record, Record);
+
+        for (int i = 0; i < 3; i++)
+        {
+            // A full ring, then some room that is too little for waking the space waiter.
+            Assert.That(
+                () => rig.Links.ClientSegment.Own.ParkedForSpace, Is.Not.Zero.After(20_000, 1), "The ring is full.");
+            for (int n = 0; n < room; n++)
+            {
+                Assert.That(rig.Peer.TryReceive()!.Kind, Is.EqualTo(FrameKind.Message));
+            }
+
+            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+            TestThread peer = TestThread.Start("peer", () => Answer(rig, call));
+            sentByCaller = 0;
+            rig.Connection.RunCall(call, FrameFlags.None, default, default, null);
+            peer.Join();
+
+            Assert.That(sentByCaller, Is.LessThanOrEqualTo(MostSent), $"in call {i}");
+            Assert.That(budget.AnswerBytes, Is.GreaterThan(Ring), "The call has ended long before the upload.");
+        }
+    }
+
+    // A wake-up that is late: the record is there, and the standby reader's sleep has timed out. A round in which that
+    // thread waited for a processor too long tells nothing, because it then does not wait for the wake-up.
+    [Test]
+    public void Enter_WhileTheStandbyReaderWaitsForALateWake_TakesTheRole()
+    {
+        using var rig = new ReadingRig();
+        bool isReadByCaller = false;
+        for (int round = 0; round < 5 && !isReadByCaller; round++)
+        {
+            int reader = 0;
+            var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread)
+            {
+                OnEvent = (_, _) => reader = Environment.CurrentManagedThreadId,
+            };
+            rig.Start(call);
+            rig.WaitUntilStandbySleeps();
+            long before = rig.Role.Word;
+            long lost = rig.Links.Client.LostWakeups;
+            PublishEndWithoutWake(rig.Peer, call);
+            Assert.That(
+                SpinWait.SpinUntil(() => rig.Role.Word != before && rig.Role.IsFree, Timeouts.Wait),
+                "The standby reader has seen the record, and has given the role back.");
+
+            CallerLease lease = rig.Callers.Enter();
+            rig.Callers.WaitUntilDone(call, ref lease);
+            rig.Callers.Leave(ref lease);
+
+            isReadByCaller = reader == Environment.CurrentManagedThreadId && rig.Links.Client.LostWakeups == lost;
+        }
+
+        Assert.That(isReadByCaller, "The caller has read its answer while the standby reader waited.");
+    }
+
+    // The latch stands for a caller that sleeps: no thread takes the signal from it.
+    [Test]
+    public void TakeOver_WithoutAThreadForASpare_HasWokenABlockedCallerBefore()
+    {
+        using var rig = new ReadingRig();
+        using var isAsked = new ManualResetEventSlim();
+        using var mayEnd = new ManualResetEventSlim();
+        var caller = new AutoResetLatch();
+        bool wasWoken = false;
+        BackgroundThread.Refuses = name =>
+        {
+            if (name == ReadingRig.ReaderThread && !isAsked.IsSet)
+            {
+                wasWoken = caller.IsSignalled;
+                isAsked.Set();
+            }
+
+            return name == ReadingRig.ReaderThread;
+        };
+        var call = new RecordingCall
+        {
+            OnEvent = (call, _) => call.AddUserCode(PendingUserCode.Complete),
+            OnWork = _ =>
+            {
+                rig.Coordinator.CountBlocked();
+                rig.Coordinator.SleepingCallers.Add(caller);
+                mayEnd.Wait(Timeouts.Wait);
+            },
+        };
+        rig.Start(call);
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+        bool wasTaken = isAsked.Wait(Timeouts.Wait);
+        rig.Coordinator.SleepingCallers.Remove(caller);
+        rig.Coordinator.UncountBlocked();
+        mayEnd.Set();
+
+        Assert.That(wasTaken, "The role was taken over, and a thread was asked for.");
+        Assert.That(wasWoken, "The caller was signalled before.");
+        Assert.That(rig.Coordinator.TakeOvers, Is.EqualTo(1));
+    }
+
+    private static void Upload(CallingRig rig, int messages, int bytes)
+    {
+        RecordingCall upload = rig.Start();
+        byte[] message = BytePattern.Of(bytes);
+        for (int i = 0; i < messages; i++)
+        {
+            var copy = new PooledBufferWriter();
+            copy.Write(message);
+            rig.Connection.SendMessage(upload, FrameFlags.None, copy);
+        }
+    }
+
+    private static void Answer(CallingRig rig, RecordingCall call)
+    {
+        Assert.That(SpinWait.SpinUntil(() => !call.Id.IsNone, Timeouts.Wait), "The call has begun.");
+        rig.Peer.ReceiveUntil(FrameKind.CallStart);
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+    }
+
+    private static void PublishEndWithoutWake(RawPeer peer, RecordingCall call)
+    {
+        Assert.That(peer.Link.Writer.TryClaim(0, isControl: true, out RingClaim claim));
+        peer.Link.Writer.Commit(claim, new RecordHeader(0, (byte)FrameKind.End, 0, 0, call.Id.Value, 0));
+        Assert.That(peer.Link.Writer.Publish(), "The standby reader is owed a wake-up.");
+    }
+}

@@ -1,0 +1,75 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>The reading parts of a connection that makes calls, and a server driven by hand.</summary>
+internal sealed class ReadingRig : IDisposable
+{
+    public const string ReaderThread = "RpcOverShm reader";
+
+    private readonly FrameReceiver _receiver;
+    private readonly ManualResetEventSlim _closed = new();
+
+    public ReadingRig()
+    {
+        Peer = new RawPeer(Links.Server);
+        Sender = new FrameSender(Links.Client, Role);
+        _receiver = new FrameReceiver(Links.Client, Sender, accept: null, onGoAway: () => { });
+        Coordinator = new ReaderCoordinator(Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive);
+        Callers = new CallerReader(Coordinator);
+        var standby = new StandbyReader(Coordinator, OnClosed);
+        Links.Client.Start(() =>
+        {
+            Coordinator.StandbyRequested.Signal();
+            standby.OnLinkEvent();
+        });
+        standby.Start();
+    }
+
+    public LinkPair Links { get; } = new();
+
+    public RawPeer Peer { get; }
+
+    public ReaderRole Role { get; } = new();
+
+    public FrameSender Sender { get; }
+
+    public ReaderCoordinator Coordinator { get; }
+
+    public CallerReader Callers { get; }
+
+    /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
+    public void Start(RecordingCall call)
+    {
+        Assert.That(Sender.Start(call, FrameFlags.None, default, default), Is.EqualTo(StartResult.Started));
+        Coordinator.FindReader();
+        Assert.That(Peer.Receive().Call, Is.EqualTo(call.Id));
+    }
+
+    /// <summary>Waits until the standby reader sleeps on the ring.</summary>
+    public void WaitUntilStandbySleeps() => Assert.That(
+        () => Coordinator.Standby == StandbyState.Armed && ProcessResources.AreThreadsAsleep(ReaderThread),
+        Is.True.After(20_000, 2));
+
+    public void Dispose()
+    {
+        Links.Client.Close(new CloseReason(CloseKind.Local, "The test is over."));
+        Assert.That(_closed.Wait(Timeouts.Wait), "The reading ends.");
+        Peer.Dispose();
+        Links.Dispose();
+        _closed.Dispose();
+    }
+
+    private void OnClosed()
+    {
+        Sender.Close();
+        _receiver.Close();
+        _closed.Set();
+    }
+}
