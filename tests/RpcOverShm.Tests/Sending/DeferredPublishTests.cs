@@ -1,5 +1,7 @@
+using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Tests.Sending;
 
@@ -10,6 +12,8 @@ namespace RpcOverShm.Tests.Sending;
 public class DeferredPublishTests
 {
     private const int MostFrames = 16;
+    private const int MostRecords = 16;
+    private const long MostNanoseconds = 20_000;
 
     private readonly SenderRig _rig = new();
     private RecordingCall _call = null!;
@@ -92,6 +96,131 @@ public class DeferredPublishTests
         peer.Join();
         Assert.That(isWoken, "The peer was woken, or saw the bytes before it slept.");
         Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public void Frame_OfQuickCode_WaitsForSixteenRecordsWithoutCodeAtMost()
+    {
+        InlineRunner runner = StartRunner();
+        Run(runner, Answering());
+        for (int records = 1; records <= MostRecords; records++)
+        {
+            runner.OnRecordWithoutCode();
+            Assert.That(_rig.Sender.HasDeferred, $"after {records}");
+        }
+
+        runner.OnRecordWithoutCode();
+
+        Assert.That(_rig.Sender.HasDeferred, Is.False);
+        Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
+    }
+
+    // The times of the records before a frame do not count against it.
+    [Test]
+    public void Frame_AfterManyRecordsWithoutCode_StillWaitsForSixteen()
+    {
+        InlineRunner runner = StartRunner();
+        Run(runner, Answering());
+        for (int records = 0; records < MostRecords; records++)
+        {
+            runner.OnRecordWithoutCode();
+        }
+
+        _rig.Sender.FlushDeferred();
+        Run(runner, Answering());
+        for (int records = 0; records < MostRecords; records++)
+        {
+            runner.OnRecordWithoutCode();
+        }
+
+        Assert.That(_rig.Sender.HasDeferred);
+    }
+
+    // The typical times of the user code that runs after a frame was deferred add up to 20 us at most, by the clock of
+    // the inline budget. The frame is published before the run that would exceed that.
+    [TestCase(2_000)]
+    [TestCase(3_000)]
+    [TestCase(7_000)]
+    [TestCase(15_000)]
+    public void Frames_OfCodeWithATypicalTime_WaitForTwentyMicrosecondsAtMost(int nanoseconds)
+    {
+        InlineRunner runner = StartRunner();
+        RecordingCall call = Answering();
+        MakeTypical(call, nanoseconds);
+        long owed = 0;
+        int published = 0;
+        for (int runs = 0; runs < 100; runs++)
+        {
+            bool wasOwed = _rig.Sender.HasDeferred;
+            bool isOwed = false;
+            long typical = call.Budget.TypicalNanoseconds;
+            call.OnWork = _ =>
+            {
+                isOwed = _rig.Sender.HasDeferred;
+                Send([1]);
+            };
+            Run(runner, call);
+
+            bool isDue = wasOwed && owed + typical > MostNanoseconds;
+            Assert.That(isOwed, Is.EqualTo(wasOwed && !isDue), $"run {runs}: {owed} and {typical} ns");
+            Assert.That(_rig.Sender.HasDeferred, $"run {runs} is quick.");
+            owed = wasOwed && !isDue ? owed + typical : typical;
+            published += isDue ? 1 : 0;
+            _rig.Peer.ReceiveAll();
+        }
+
+        Assert.That(published, Is.GreaterThan(2));
+    }
+
+    [Test]
+    public void Frame_BeforeCodeOfAKindThatIsNotQuick_IsPublishedBeforeItRuns()
+    {
+        InlineRunner runner = StartRunner();
+        RecordingCall slow = Answering();
+        MakeTypical(slow, (int)MostNanoseconds * 2);
+        bool isOwed = true;
+        slow.OnWork = _ =>
+        {
+            isOwed = _rig.Sender.HasDeferred;
+            Send([2]);
+        };
+
+        Run(runner, Answering());
+        Run(runner, slow);
+
+        Assert.That(isOwed, Is.False);
+        Assert.That(_rig.Sender.HasDeferred, Is.False, "Its own frame is published at once.");
+    }
+
+    // The test's thread is then between two runs of user code.
+    private InlineRunner StartRunner()
+    {
+        InlineThread me = InlineThread.Current!;
+        Assert.That(_rig.Role.TryReturn(ref me.Token));
+        me.IsInUserCode = false;
+        var receiver = new FrameReceiver(_rig.Links.Client, _rig.Sender, accept: null, onGoAway: () => { });
+        return new InlineRunner(new ReaderCoordinator(
+            _rig.Links.Client, _rig.Role, receiver, _rig.Sender, SchedulingMode.Inline)
+        {
+            BringSpare = () => { },
+        });
+    }
+
+    private static void Run(InlineRunner runner, RecordingCall call)
+    {
+        call.AddUserCode(PendingUserCode.Start);
+        Assert.That(runner.RunOrQueue(InlineThread.Current!, call), "The role was kept.");
+    }
+
+    // Its user code sends a frame, and took no time so far.
+    private RecordingCall Answering() => new() { OnWork = _ => Send([1]) };
+
+    // As a run does that was timed. The clock goes on meanwhile, so the typical time is a little longer.
+    private static void MakeTypical(RecordingCall call, int nanoseconds)
+    {
+        call.Budget.Begin();
+        call.Budget.End(ThreadClock.Now - nanoseconds, messages: 1, isAnyWaiting: false);
+        Assert.That(call.Budget.TypicalNanoseconds, Is.AtLeast(nanoseconds));
     }
 
     private void Send(byte[] body) => _rig.SendUnawaited(_call, body);
