@@ -117,8 +117,8 @@ public sealed class ShmServerOptions
     /// hold up no other; the calls of a connection begin in the order of their arrival.
     /// </para>
     /// <para>
-    /// With this limit, each call takes a lock of the server three times, at its start and its end. At most, the running
-    /// methods of all connections together keep this number of requests.
+    /// With this limit, each call takes a lock of the server three times, at its start and its end. At most, the
+    /// running methods of all connections together keep this number of requests.
     /// </para>
     /// </remarks>
     public int? MaxConcurrentCalls { get; set; }

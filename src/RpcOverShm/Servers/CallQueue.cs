@@ -1,7 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
-using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 

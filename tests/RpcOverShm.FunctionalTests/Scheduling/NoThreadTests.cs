@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
@@ -84,58 +83,6 @@ internal sealed class NoThreadTests() : RigFixture(RigKind.Shm)
 
         Assert.That(isStillBlocked);
         Assert.That(_refused, Is.Not.Empty);
-    }
-
-    // The thread that takes the blocked code's place is born only after the call has ended.
-    [Test]
-    public async Task CallerThatWaitsForTheRole_GetsItFromBlockedCodeBeforeAThreadIsBorn()
-    {
-        const int Attempts = 5;
-        TimeSpan most = WaitBounds.SafetyTimeout / 2; // after which the caller would look for itself
-        bool isWoken = false;
-        for (int attempt = 0; attempt < Attempts && !isWoken; attempt++)
-        {
-            var mayAnswer = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            using var mayEnd = new ManualResetEventSlim();
-            using var blocks = new ManualResetEventSlim();
-            using var hasAnswer = new ManualResetEventSlim();
-            ShmRig rig = await StartShmAsync(
-                new Script
-                {
-                    Unary = async (request, _) =>
-                    {
-                        await (request.Text() == "first" ? mayAnswer.Task : Task.CompletedTask);
-                        return request;
-                    },
-                },
-                new RigOptions { Scheduling = ShmSchedulingMode.Inline });
-            rig.Client.Unary(Payloads.Of("x"));
-            Task blocked = BlockAsync();
-            mayAnswer.SetResult();
-            blocks.Wait(Timeouts.Wait);
-            BackgroundThread.Refuses = name =>
-            {
-                isWoken |= name == Reader && hasAnswer.Wait(most);
-                return false;
-            };
-
-            await Timeouts.OnThread(() => rig.Client.Unary(Payloads.Of("x")));
-
-            hasAnswer.Set();
-            LetThreadsStart();
-            Assert.That(blocked.IsCompleted, Is.False);
-            mayEnd.Set();
-            await blocked.Bounded();
-
-            async Task BlockAsync()
-            {
-                await rig.Client.UnaryAsync(Payloads.Of("first")).ResponseAsync.ConfigureAwait(false);
-                blocks.Set();
-                mayEnd.Wait(Timeouts.Wait);
-            }
-        }
-
-        Assert.That(isWoken);
     }
 
     [Test]
