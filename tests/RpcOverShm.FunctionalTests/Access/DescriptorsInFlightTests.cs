@@ -1,3 +1,5 @@
+using RpcOverShm.FunctionalTests.Hostile;
+
 namespace RpcOverShm.FunctionalTests.Access;
 
 /// <summary>A client whose user has as many descriptors in flight as the kernel allows cannot send its hello.</summary>
@@ -23,6 +25,36 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
             + "their way through sockets as one of them may open (ETOOMANYREFS)."));
         await client.DoAsync("drop-descriptors");
         Assert.That(await CallUntilRightAsync(client), Is.EqualTo("right"));
+    }
+
+    // Newcomers of the same user are told at once, by the test above. All others are as before: the connection that the
+    // user has, an innocent client and newcomers of another user.
+    [Test]
+    [Category("Attack")]
+    public async Task AllDescriptorsOfAUserInFlight_HoldNoOtherUserUp()
+    {
+        MakeRunDirectory(0x1C9);
+        await ServeAsync("12350", "-");
+        PeerProcess standing = await StartPeerAsync(Guest);
+        await standing.DoAsync($"channel {Address} {RunDirectory} 12340");
+        Assert.That(await standing.DoAsync("echo 1"), Is.EqualTo("right"));
+        PeerProcess attacker = await StartPeerAsync(Guest with { MaxDescriptors = MaxDescriptors });
+        var meter = new FrontDoorMeter(Address, options =>
+        {
+            options.RuntimeDirectory = RunDirectory;
+            options.TrustedServerUsers.Add($"{Service.User}");
+        });
+
+        await meter.AssertHarmlessAsync(async over =>
+        {
+            await attacker.DoAsync("send-descriptors");
+            do
+            {
+                Assert.That(await standing.DoAsync("echo 1"), Is.EqualTo("right"));
+            }
+            while (!over.IsCompleted);
+            await attacker.DoAsync("drop-descriptors");
+        });
     }
 
     // The kernel frees what was in flight in its own time, and the channel pauses before it connects again.
