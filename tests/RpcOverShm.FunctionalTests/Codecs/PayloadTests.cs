@@ -58,6 +58,60 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => pool.Outstanding < 20, $"{pool} are given back");
     }
 
+    // The marshaller cancels its own call, so the payload has been read when the cancel wins. One thread makes all
+    // blocking calls, because a thread keeps the array of its heads for its next call.
+    [TestCase(MethodType.Unary, true, 200_000, false)]
+    [TestCase(MethodType.Unary, false, 200_000, false)]
+    [TestCase(MethodType.ClientStreaming, false, 200_000, false)]
+    [TestCase(MethodType.Unary, true, 10_000, true)]
+    [TestCase(MethodType.Unary, false, 10_000, true)]
+    [TestCase(MethodType.ClientStreaming, false, 10_000, true)]
+    public async Task Read_JustAsACancelWins_LeavesNothingRented(
+        MethodType shape, bool isBlocking, int bytes, bool isInPlace)
+    {
+        const int Calls = 100;
+        ShmRig rig = await StartShmAsync(
+            RigOptions.AnySize with { AllowInPlaceParsing = isInPlace }, s_echo.Build());
+        using ShmPayload request = ShmPayload.Wrap(new byte[bytes]);
+        var read = new List<ShmPayload>();
+        using var pool = new PoolWatch();
+
+        if (isBlocking)
+        {
+            await Timeouts.OnThread(() =>
+            {
+                for (int i = 0; i < Calls; i++)
+                {
+                    using var cancel = new CancellationTokenSource();
+                    Method<ShmPayload, ShmPayload> method = CancellingWhenRead(shape, read, cancel);
+                    var options = new CallOptions(cancellationToken: cancel.Token);
+                    Assert.That(
+                        () => rig.Invoker.BlockingUnaryCall(method, null, options, request),
+                        Throws.TypeOf<RpcException>().With.Property("StatusCode").EqualTo(StatusCode.Cancelled));
+                }
+            });
+        }
+
+        for (int i = 0; i < Calls && !isBlocking; i++)
+        {
+            using var cancel = new CancellationTokenSource();
+            Task call = AnyCall.CallAsync(
+                rig.Invoker,
+                CancellingWhenRead(shape, read, cancel),
+                request,
+                new CallOptions(cancellationToken: cancel.Token));
+            Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        }
+
+        Assert.That(read, Has.Count.EqualTo(Calls));
+        Assert.That(pool.RentedCount, Is.GreaterThan(Calls));
+        await Timeouts.Eventually(() => pool.Outstanding < 20, $"{pool} are given back");
+        foreach (ShmPayload payload in read)
+        {
+            Assert.That(() => payload.Length, Throws.TypeOf<ObjectDisposedException>());
+        }
+    }
+
     [Test]
     public async Task Returned_ByAMethod_IsDisposedByTheServer([Values] bool isTooLarge)
     {
@@ -234,6 +288,21 @@ internal sealed class PayloadTests() : RigFixture(RigKind.Shm)
         Assert.That(
             async () => await ShmPayload.ReadAsync(Stream.Null, 1, new CancellationToken(canceled: true)),
             Throws.InstanceOf<OperationCanceledException>());
+    }
+
+    private static Method<ShmPayload, ShmPayload> CancellingWhenRead(
+        MethodType shape, List<ShmPayload> read, CancellationTokenSource cancel)
+    {
+        Method<ShmPayload, ShmPayload> method = s_echo.Of(shape);
+        Marshaller<ShmPayload> responses = Marshallers.Create(
+            ShmPayload.Marshaller.ContextualSerializer,
+            context =>
+            {
+                read.Add(ShmPayload.Marshaller.ContextualDeserializer(context));
+                cancel.Cancel();
+                return read[^1];
+            });
+        return new(shape, method.ServiceName, method.Name, ShmPayload.Marshaller, responses);
     }
 
     private static byte[] Filled(int length, byte value)
