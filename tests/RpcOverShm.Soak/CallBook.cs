@@ -20,6 +20,9 @@ internal sealed class CallBook(int seed, Outages outages, Recoveries recoveries,
     /// <summary>The bound for the recovery from a fault.</summary>
     public TimeSpan Recovery { get; set; }
 
+    /// <summary>The longest time after an outage at which a call was asked that was answered Unavailable.</summary>
+    public TimeSpan LatestUnavailable { get; private set; }
+
     public IReadOnlyDictionary<(SoakShape Shape, StatusCode Status), long> Counts => _counts;
 
     /// <summary>The number of calls that ended with their client.</summary>
@@ -108,8 +111,10 @@ internal sealed class CallBook(int seed, Outages outages, Recoveries recoveries,
         }
         else if (status == StatusCode.Unavailable)
         {
+            TimeSpan? since = outages.SinceOutage(from.Instance, asked.Time, entry.Time);
+            LatestUnavailable = since > LatestUnavailable ? since.Value : LatestUnavailable;
             Check(
-                outages.Explains(from.Instance, asked.Time, entry.Time, Recovery),
+                since <= Recovery,
                 "unavailable without a fault",
                 id,
                 $"took {Stopwatch.GetElapsedTime(asked.Time, entry.Time).TotalMilliseconds:0} ms");

@@ -32,24 +32,32 @@ internal sealed class Outages
     }
 
     /// <summary>Whether an outage explains what was asked and ended at these times.</summary>
-    public bool Explains(int instance, long asked, long ended, TimeSpan recovery)
+    public bool Explains(int instance, long asked, long ended, TimeSpan recovery) =>
+        SinceOutage(instance, asked, ended) <= recovery;
+
+    /// <summary>
+    /// Returns the time from the end of the latest outage, before the end of what was asked and ended at these times,
+    /// until it was asked: zero if it lasted until then. Null if there was none.
+    /// </summary>
+    public TimeSpan? SinceOutage(int instance, long asked, long ended)
     {
-        long grace = (long)(recovery.TotalSeconds * Stopwatch.Frequency);
+        TimeSpan? least = null;
         lock (_gate)
         {
             // The newest are at the end.
-            for (int i = _outages.Count - 1; i >= 0; i--)
+            for (int i = _outages.Count - 1; i >= 0 && least != TimeSpan.Zero; i--)
             {
                 Outage outage = _outages[i];
-                bool isOverBefore = outage.End is { } end && end + grace < asked;
-                if (!isOverBefore && outage.Start <= ended && (outage.Instance ?? instance) == instance)
+                if (outage.Start <= ended && (outage.Instance ?? instance) == instance)
                 {
-                    return true;
+                    long end = Math.Min(outage.End ?? asked, asked);
+                    TimeSpan since = Stopwatch.GetElapsedTime(end, asked);
+                    least = least < since ? least : since;
                 }
             }
-
-            return false;
         }
+
+        return least;
     }
 }
 

@@ -43,6 +43,9 @@ internal static class SoakReport
             culture,
             $"first answer after a fault: worst {recoveries.Worst.TotalMilliseconds:0} ms, after "
             + $"{recoveries.WorstFault}, of {recoveries.Count:N0}");
+        text.AppendLine(
+            culture,
+            $"latest call that was unavailable: asked {book.LatestUnavailable.TotalMilliseconds:0} ms after an outage");
         foreach ((int id, int count) in journals.Logged.OrderBy(pair => pair.Key))
         {
             string sample = journals.Samples[id];
