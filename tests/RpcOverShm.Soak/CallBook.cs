@@ -6,11 +6,23 @@ namespace RpcOverShm.Soak;
 /// Matches the events of all ledgers: each call ends once at its client, and runs at most once on all servers; each
 /// one that was answered ran to its end. One thread uses it.
 /// </summary>
-internal sealed class CallBook(int seed, Outages outages, Recoveries recoveries, Findings findings)
+/// <param name="seed">The seed of the run.</param>
+/// <param name="outages">The faults that may end calls, by the client's number.</param>
+/// <param name="faults">All faults, by the process.</param>
+/// <param name="recoveries">Learns each first answer.</param>
+/// <param name="findings">What is wrong.</param>
+/// <param name="serverProcess">Returns the process id of the server.</param>
+internal sealed class CallBook(
+    int seed, Outages outages, Outages faults, Recoveries recoveries, Findings findings, Func<int> serverProcess)
 {
     public const string Lost = "lost";
     public const string Doubled = "doubled";
     public const string Misdelivered = "misdelivered";
+
+    private static readonly TimeSpan s_connectTimeout = new ShmStreamOptions().ConnectTimeout;
+
+    // What a connect may take while both sides run.
+    private static readonly TimeSpan s_mostForConnect = TimeSpan.FromSeconds(2);
 
     private readonly Dictionary<ulong, LedgerEntry> _open = [];
     private readonly Dictionary<ulong, StatusCode> _ended = [];
@@ -22,6 +34,9 @@ internal sealed class CallBook(int seed, Outages outages, Recoveries recoveries,
 
     /// <summary>The longest time after an outage at which a call was asked that was answered Unavailable.</summary>
     public TimeSpan LatestUnavailable { get; private set; }
+
+    /// <summary>The number of connects that timed out while a side was stopped or starved most of the time.</summary>
+    public long ConnectsStopped { get; private set; }
 
     public IReadOnlyDictionary<(SoakShape Shape, StatusCode Status), long> Counts => _counts;
 
@@ -111,17 +126,32 @@ internal sealed class CallBook(int seed, Outages outages, Recoveries recoveries,
         }
         else if (status == StatusCode.Unavailable)
         {
-            TimeSpan? since = outages.SinceOutage(from.Instance, asked.Time, entry.Time);
-            LatestUnavailable = since > LatestUnavailable ? since.Value : LatestUnavailable;
-            Check(
-                since <= Recovery,
-                "unavailable without a fault",
-                id,
-                $"took {Stopwatch.GetElapsedTime(asked.Time, entry.Time).TotalMilliseconds:0} ms");
+            CheckUnavailable(from, asked.Time, entry);
         }
 
         _ended.Add(id, status);
         TryForget(id);
+    }
+
+    private void CheckUnavailable(SoakProcess from, long asked, in LedgerEntry ended)
+    {
+        TimeSpan? since = outages.SinceOutage(from.Instance, asked, ended.Time);
+        LatestUnavailable = since > LatestUnavailable ? since.Value : LatestUnavailable;
+        if (since <= Recovery)
+        {
+            return;
+        }
+
+        // A stopped or starved process takes part in no handshake, whose time limit goes on.
+        TimeSpan took = Stopwatch.GetElapsedTime(asked, ended.Time);
+        TimeSpan running = faults.TimeRunning([from.Peer.Id, serverProcess()], asked, ended.Time);
+        bool isConnectStopped = took >= s_connectTimeout && running < s_mostForConnect;
+        ConnectsStopped += isConnectStopped ? 1 : 0;
+        Check(
+            isConnectStopped,
+            "unavailable without a fault",
+            ended.CallId,
+            $"took {took.TotalMilliseconds:0} ms; both sides ran for {running.TotalMilliseconds:0} of them");
     }
 
     private void OnReturned(SoakProcess from, in LedgerEntry entry)

@@ -59,6 +59,33 @@ internal sealed class Outages
 
         return least;
     }
+
+    /// <summary>
+    /// Returns the time between two times in which none of these was stopped or starved of the processor.
+    /// </summary>
+    public TimeSpan TimeRunning(ReadOnlySpan<int> instances, long from, long to)
+    {
+        long running = to - from;
+        lock (_gate)
+        {
+            long covered = from;
+            foreach (Outage outage in _outages)
+            {
+                // They are in the order of their starts.
+                long end = Math.Min(outage.End ?? to, to);
+                bool isStop = outage.Name is nameof(FaultKind.StopClient)
+                    or nameof(FaultKind.StopServer)
+                    or nameof(FaultKind.StarveProcessor);
+                if (isStop && outage.Instance is { } instance && instances.Contains(instance) && end > covered)
+                {
+                    running -= Math.Max(0, end - Math.Max(outage.Start, covered));
+                    covered = end;
+                }
+            }
+        }
+
+        return Stopwatch.GetElapsedTime(0, running);
+    }
 }
 
 /// <summary>One outage.</summary>

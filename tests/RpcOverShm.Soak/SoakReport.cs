@@ -46,6 +46,7 @@ internal static class SoakReport
         text.AppendLine(
             culture,
             $"latest call that was unavailable: asked {book.LatestUnavailable.TotalMilliseconds:0} ms after an outage");
+        text.AppendLine(culture, $"connects that timed out with one side stopped or starved: {book.ConnectsStopped}");
         foreach ((int id, int count) in journals.Logged.OrderBy(pair => pair.Key))
         {
             string sample = journals.Samples[id];

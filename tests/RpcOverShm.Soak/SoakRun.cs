@@ -27,7 +27,8 @@ internal sealed class SoakRun : IAsyncDisposable
     public SoakRun(SoakSettings settings)
     {
         _settings = settings;
-        _book = new CallBook(settings.Seed, _outages, _recoveries, Findings)
+        _book = new CallBook(
+            settings.Seed, _outages, _faultTimes, _recoveries, Findings, () => _fleet!.Server.Peer.Id)
         {
             Recovery = s_recovery * MachineShare.LargestFactor,
         };
