@@ -44,6 +44,13 @@ internal sealed class BadInputTests(Way way)
         Assert.That(way.FailureOf<Node>("a178"), Does.Contain("a map"));
     }
 
+    // Found by fuzzing: compiled code read the nil as a map, and refused that for the bytes that its surroundings lack.
+    [Test]
+    public void Wrapper_ThatIsNil_IsNotWhatIsRefused() => Assert.That(
+        way.FailureOf<Maps>(
+            "8113 de0013 d900 c0 c0 c0 ccc0 c0c0c0242424fbfbfbfbfbfbfb03e8fbfbfbfbfbfbfbfbfbc0c0c0c0c0c0c0"),
+        Does.Contain("uint 8 where str is expected").And.Contains("field 19 ('wrapped')").And.Contains("byte 11"));
+
     [Test]
     public void Field_InsideAMessage_IsNamedWithThatMessage()
     {

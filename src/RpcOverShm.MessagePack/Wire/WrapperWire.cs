@@ -22,9 +22,10 @@ internal static class WrapperWire<TWire, T>
         TWire.Write(ref writer, value);
     }
 
-    public static T Read(ref MessageReader reader) => Merge(ref reader, TWire.Default);
+    public static T Read(ref MessageReader reader) =>
+        reader.TryReadNil() ? TWire.Default : Merge(ref reader, TWire.Default);
 
-    /// <summary>Reads a wrapper over a value; its depth does not count, as in Protobuf.</summary>
+    /// <summary>Reads a wrapper that is not nil over a value; its depth does not count, as in Protobuf.</summary>
     public static T Merge(ref MessageReader reader, T value)
     {
         int around = reader.Field;
