@@ -5,6 +5,8 @@ namespace RpcOverShm.Soak;
 /// </summary>
 internal sealed class Outages
 {
+    private static readonly TimeSpan s_longest = TimeSpan.FromMinutes(1);
+
     private readonly Lock _gate = new();
     private readonly List<Outage> _outages = [];
 
@@ -13,13 +15,12 @@ internal sealed class Outages
     /// <param name="name">The name of the fault.</param>
     public Outage Begin(int? instance, string name)
     {
-        var outage = new Outage(instance, name, Stopwatch.GetTimestamp());
         lock (_gate)
         {
+            var outage = new Outage(instance, name, Stopwatch.GetTimestamp());
             _outages.Add(outage);
+            return outage;
         }
-
-        return outage;
     }
 
     /// <summary>Ends an outage; the channels then have the time to recover.</summary>
@@ -36,8 +37,8 @@ internal sealed class Outages
         SinceOutage(instance, asked, ended) <= recovery;
 
     /// <summary>
-    /// Returns the time from the end of the latest outage, before the end of what was asked and ended at these times,
-    /// until it was asked: zero if it lasted until then. Null if there was none.
+    /// Returns how long before something was asked the last outage had ended: zero if one lasted until then, or began
+    /// before it ended. Null if no outage began in the minute before; none lasts that long.
     /// </summary>
     public TimeSpan? SinceOutage(int instance, long asked, long ended)
     {
@@ -48,6 +49,11 @@ internal sealed class Outages
             for (int i = _outages.Count - 1; i >= 0 && least != TimeSpan.Zero; i--)
             {
                 Outage outage = _outages[i];
+                if (Stopwatch.GetElapsedTime(outage.Start, asked) > s_longest)
+                {
+                    break;
+                }
+
                 if (outage.Start <= ended && (outage.Instance ?? instance) == instance)
                 {
                     long end = Math.Min(outage.End ?? asked, asked);
