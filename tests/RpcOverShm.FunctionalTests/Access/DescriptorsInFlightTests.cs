@@ -2,7 +2,10 @@ using RpcOverShm.FunctionalTests.Hostile;
 
 namespace RpcOverShm.FunctionalTests.Access;
 
-/// <summary>A client whose user has as many descriptors in flight as the kernel allows cannot send its hello.</summary>
+/// <summary>
+/// A client whose user has as many descriptors in flight as the kernel allows cannot send its hello. It holds no other
+/// user up.
+/// </summary>
 [RootFixture]
 internal sealed class DescriptorsInFlightTests : OtherUserFixture
 {
@@ -48,6 +51,11 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
         await meter.AssertHarmlessAsync(async over =>
         {
             await attacker.DoAsync("send-descriptors");
+
+            // A channel of this run: an earlier one may have connected after the end of the run before.
+            await attacker.DoAsync($"channel {Address} {RunDirectory} 12340");
+            Assert.That(await attacker.DoAsync("echo 1"), Does.StartWith("Unavailable").And.Contain("ETOOMANYREFS"));
+            await attacker.DoAsync("close");
             do
             {
                 Assert.That(await standing.DoAsync("echo 1"), Is.EqualTo("right"));
