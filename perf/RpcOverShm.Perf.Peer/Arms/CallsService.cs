@@ -5,7 +5,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// </summary>
 internal abstract class CallsService
 {
-    /// <summary>Whether its messages are streamed too.</summary>
+    /// <summary>Whether the messages of the service are streamed too.</summary>
     public virtual bool HasStreams => false;
 
     /// <summary>The service, for a server that takes it bound.</summary>

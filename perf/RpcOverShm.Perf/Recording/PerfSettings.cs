@@ -38,7 +38,7 @@ internal sealed class PerfSettings
     /// <summary>The time on the clock for one arm in one round.</summary>
     public TimeSpan Slice { get; }
 
-    /// <summary>Whether to measure all sizes and counts, regardless of the time.</summary>
+    /// <summary>Whether the run measures all sizes and counts, regardless of the time.</summary>
     public static bool IsFull { get; } = IsSet(FullVariable);
 
     /// <summary>Whether a missed bar fails its test, instead of being reported only.</summary>
