@@ -26,7 +26,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private Connection? _connection;
     private volatile bool _isAnswered;
     private bool _isStartedAhead;
-    private bool _isOutcomeTaken;
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
@@ -322,9 +321,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         _isAnswered = false;
         ResetForReuse();
     }
-
-    /// <summary>Returns true to the first thread that asks: it alone processes the server outcome.</summary>
-    protected bool TryTakeServerOutcome() => !Interlocked.Exchange(ref _isOutcomeTaken, true);
 
     /// <summary>Returns true to the first thread that asks: it alone completes the user's task.</summary>
     protected bool TryComplete() => !Interlocked.Exchange(ref _isCompleted, true);

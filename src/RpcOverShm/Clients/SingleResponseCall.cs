@@ -24,6 +24,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private ReceivedMessage _message;      // a response in the End frame
     private InboundMessages? _inbound;  // a response in frames of its own
     private TResponse? _result;
+    private volatile Receipt _receipt;
 
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
@@ -73,6 +74,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             Reset();
             _result = null;
+            _receipt = Receipt.None;
             s_spare = this;
         }
 
@@ -166,14 +168,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
                 : ReceivedMessage.Of(message, HintOf<TResponse>());
         }
 
-        if (Waiter is null)
-        {
-            AddUserCode(PendingUserCode.Complete);
-        }
-        else
-        {
-            SetDone();
-        }
+        HandOver();
     }
 
     protected override void OnFinished()
@@ -182,26 +177,68 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound?.Abort();
     }
 
+    /// <summary>Hands the response that was stored to the user code or to the blocked thread.</summary>
+    private void HandOver()
+    {
+        if (Waiter is null)
+        {
+            _receipt = Receipt.Stored;
+            AddUserCode(PendingUserCode.Complete);
+            return;
+        }
+
+        if (IsPrivate)
+        {
+            _receipt = Receipt.Stored;
+        }
+        else
+        {
+            // A full fence (StoreLoad): this thread stores the receipt and then reads the outcome; a thread that ends
+            // the call stores the outcome, and then the blocked thread reads the receipt. So one of them releases.
+            Interlocked.Exchange(ref _receipt, Receipt.Stored);
+            if (IsFinished && TryTakeReceipt())
+            {
+                ReleaseResponse();
+            }
+        }
+
+        SetDone();
+    }
+
+    /// <summary>Returns true to the first thread that asks after the response was handed over.</summary>
+    private bool TryTakeReceipt() =>
+        Interlocked.CompareExchange(ref _receipt, Receipt.Taken, Receipt.Stored) == Receipt.Stored;
+
     private void TakeServerOutcome()
     {
-        // Only the blocked thread processes the end of a blocking call, so it does not have to race for that.
-        if (ServerOutcome is not { } end || (Waiter is null && !TryTakeServerOutcome()))
+        // The call may have ended for its user while another thread is still storing the response.
+        if (IsPrivate ? _receipt != Receipt.Stored : !TryTakeReceipt())
         {
             return;
         }
 
+        CallOutcome end = ServerOutcome!;
         if (end.IsOk && !IsFinished && ReadResponse() is { } problem)
         {
             end = end.With(problem);
         }
 
-        _message.Release();
-        if (!TrySettle(end, isCancel: false))
+        if (TrySettle(end, isCancel: false))
         {
-            // The call was cancelled while the response was read: the user never gets it, so its memory goes back here.
-            (_result as IPooledMessage)?.Dispose();
-            _result = null;
+            _message.Release();
         }
+        else
+        {
+            // The call was cancelled before or while the response was read: the user never gets it.
+            ReleaseResponse();
+        }
+    }
+
+    private void ReleaseResponse()
+    {
+        _message.Release();
+        (_result as IPooledMessage)?.Dispose();
+        _result = null;
     }
 
     private void ParseInPlace(ReadOnlySpan<byte> message)
@@ -252,4 +289,15 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
     private static Status? Missing(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
+
+    /// <summary>
+    /// The state of the server's end. The holder of the reader role stores the end and its response; one thread takes
+    /// both, and it alone settles the outcome or releases the response.
+    /// </summary>
+    private enum Receipt : byte
+    {
+        None,
+        Stored,
+        Taken,
+    }
 }

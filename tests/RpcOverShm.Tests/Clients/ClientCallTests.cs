@@ -80,6 +80,63 @@ internal sealed class ClientCallTests
     }
 
     [Test]
+    public async Task Response_StoredAfterItsCallWasSettled_IsReleased([Values] bool isBlocking)
+    {
+        ShmPayload? read = null;
+        SingleResponseCall<ShmPayload> call = null!;
+        var method = new PayloadsInPlace(context =>
+        {
+            call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+            AssertFailed(Settle(call), StatusMapping.ClientCancelled);
+            return read = ShmPayload.Marshaller.ContextualDeserializer(context);
+        });
+        call = _rig.Start(
+            new SingleResponseCall<ShmPayload>(method, isBlocking ? new AutoResetLatch() : null), Cancellable);
+
+        call.EndByServer(Status.DefaultSuccess, "response");
+        call.RunUserCode();
+
+        await Timeouts.Eventually(() => IsDisposed(read!), "the response is given back");
+    }
+
+    [Test]
+    public void Response_OfABlockingCallThatIsCancelledAtOnce_IsTheCallersOrReleased()
+    {
+        ShmPayload? read = null;
+        ShmPayload? taken = null;
+        int lost = 0;
+        SingleResponseCall<ShmPayload> call = null!;
+        var method = new PayloadsInPlace(context => read = ShmPayload.Marshaller.ContextualDeserializer(context));
+        var race = new TwoThreadRace(10_000)
+        {
+            Prepare = () =>
+            {
+                lost += read is not null && IsDisposed(read) != taken is null ? 1 : 0;
+                taken?.Dispose();
+                read = taken = null;
+                call = new SingleResponseCall<ShmPayload>(method, new AutoResetLatch());
+                call.TryArm(Cancellable);
+                call.TryAttach(_rig.Connection);
+            },
+            Left = () =>
+            {
+                call.EndByServer(Status.DefaultSuccess, "response");
+                return true;
+            },
+            Right = () =>
+            {
+                call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+                taken = Settle(call) is { IsCompletedSuccessfully: true } success ? success.Result : null;
+                return true;
+            },
+        };
+
+        race.Run();
+
+        Assert.That(lost, Is.Zero);
+    }
+
+    [Test]
     public void Cancel_BetweenTheConnectionAndTheStart_LeavesNothingOfTheCall()
     {
         SingleResponseCall<string> attached = Unary(isBlocking: false);
@@ -191,7 +248,8 @@ internal sealed class ClientCallTests
     }
 
     /// <summary>Lets the call's own thread or the pending user code take the outcome.</summary>
-    private static Task<string> Settle(SingleResponseCall<string> call)
+    private static Task<T> Settle<T>(SingleResponseCall<T> call)
+        where T : class
     {
         if (call.Waiter is null)
         {
@@ -205,9 +263,31 @@ internal sealed class ClientCallTests
         }
         catch (RpcException exception)
         {
-            return Task.FromException<string>(exception);
+            return Task.FromException<T>(exception);
+        }
+    }
+
+    private static bool IsDisposed(ShmPayload payload)
+    {
+        try
+        {
+            return payload.Length < 0;
+        }
+        catch (ObjectDisposedException)
+        {
+            return true;
         }
     }
 
     private SingleResponseCall<string> Unary(bool isBlocking) => new(_method, isBlocking ? new AutoResetLatch() : null);
+
+    private sealed class PayloadsInPlace(Func<DeserializationContext, ShmPayload> read)
+        : AnsweredMethod<ShmPayload>(
+            LooseMethod.SettingsWith(new LogGuard()) with { AllowInPlaceParsing = true },
+            "/loose/in-place",
+            Marshallers.Create((_, _) => throw new InvalidOperationException("Nothing is sent."), read))
+    {
+        public override void Start(ClientCall call, object snapshot) =>
+            throw new InvalidOperationException("A call of no channel can't be started.");
+    }
 }
