@@ -1,7 +1,8 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The product, with default options but for a codec, parsing in place, or all user code on the thread pool.
+/// The product, with default options but for any number of connections, a codec, parsing in place, or all user code on
+/// the thread pool.
 /// </summary>
 internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false)
     : CallsTransport
@@ -14,6 +15,8 @@ internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? for
         var options = new ShmServerOptions
         {
             MaxReceiveMessageSize = null,
+            MaxConnections = null,
+            MaxConnectionsPerProcess = null,
             AllowInPlaceParsing = parsesInPlace,
             Scheduling = _scheduling,
         };

@@ -6,15 +6,9 @@ namespace RpcOverShm.Perf.Peer.Control;
 /// </summary>
 internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, IArm> find)
 {
-    private const int CallBytes = 100;
-    private const int CallsEach = 100;
-    private static readonly TimeSpan s_longest = TimeSpan.FromSeconds(5);
-
     private readonly StreamReader _requests = new(requests);
     private readonly StreamWriter _replies = new(replies) { AutoFlush = true };
-    private readonly List<LoadRunner> _further = [];
     private LoadRunner? _loads;
-    private Func<LoadRunner>? _makeFurther;
 
     /// <summary>Reports that the process has started, and serves requests until there are no more.</summary>
     public void Run()
@@ -53,15 +47,14 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
             case PeerVerbs.Connect:
                 IArm arm = find(request.NextText());
                 string place = request.NextText();
-                _loads = new LoadRunner(arm.MakeClient(place));
-                _makeFurther = () => new LoadRunner(arm.MakeClient(place));
+                _loads = new LoadRunner(() => arm.MakeClient(place));
                 break;
             case PeerVerbs.Call:
                 IArm called = find(request.NextText());
                 Call(called.MakeClient(request.NextText()), request.NextNumber(), answer);
                 break;
-            case PeerVerbs.Widen when _makeFurther is not null:
-                Widen(request.NextNumber(), _makeFurther);
+            case PeerVerbs.Widen when _loads is not null:
+                answer.Add(_loads.Widen(request.NextNumber(), request.NextNumber()));
                 break;
             case PeerVerbs.Footprint:
                 FootprintSample.Take().Write(answer);
@@ -86,29 +79,7 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
         IEcho echo = client.OpenEchoAsync(CallerKind.Blocking).GetAwaiter().GetResult();
         for (long i = 0; i < calls; i++)
         {
-            PayloadPattern.Fill(echo.Prepare(new ExchangeSize(CallBytes, LoadOrder.SameAsRequest)).Span, i);
-            echo.Seal();
-            echo.Call();
-            answer.Add(Stopwatch.GetTimestamp());
-            if (PayloadPattern.CountWrong(echo.Reply, i, CallBytes) != 0)
-            {
-                throw new InvalidDataException($"Answer {i} is wrong.");
-            }
-        }
-    }
-
-    private void Widen(long connections, Func<LoadRunner> makeFurther)
-    {
-        var order = new LoadOrder(LoadShape.Echo, CallerKind.Async, CallBytes)
-        {
-            Calls = CallsEach,
-            Duration = s_longest,
-        };
-        for (long i = 0; i < connections; i++)
-        {
-            LoadRunner loads = makeFurther();
-            loads.Run(order);
-            _further.Add(loads);
+            answer.Add(LoadRunner.CallOnce(echo, i, echo.Call));
         }
     }
 }

@@ -21,7 +21,10 @@ internal static class PeerVerbs
     /// <summary>Report the resources used and messages served by this process so far.</summary>
     public const string Sample = "sample";
 
-    /// <summary>Open further connections, each with calls on it, and keep them: "widen COUNT".</summary>
+    /// <summary>
+    /// Open further connections one after another, each with calls on it, and keep them: "widen COUNT CALLS". The
+    /// answer is the time in ticks.
+    /// </summary>
     public const string Widen = "widen";
 
     /// <summary>Report the memory and the threads of this process.</summary>

@@ -1,11 +1,14 @@
 namespace RpcOverShm.Perf.Peer.Loads;
 
 /// <summary>
-/// One caller that sends a request when the last one has come back, or when it is due on the schedule. The clock of a
-/// call starts when its bytes are in place and stops before they are checked. One thread at a time.
+/// One caller that sends a request when the last one has come back, or when it is due on the schedule, over each of its
+/// connections in turn. The clock of a call starts when its bytes are in place and stops before they are checked. One
+/// thread at a time.
 /// </summary>
-internal sealed class EchoCaller(IEcho echo, int index)
+internal sealed class EchoCaller(IReadOnlyList<IEcho> echoes, int index)
 {
+    private IEcho _echo = echoes[0];
+    private int _turn;
     private long _sequence;
     private long _number;
     private EchoPace? _pace;
@@ -51,7 +54,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
         {
             _pace?.Wait();
             long start = Start();
-            echo.Call();
+            _echo.Call();
             Finish(start);
         }
     }
@@ -66,7 +69,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
             }
 
             long start = Start();
-            await echo.CallAsync();
+            await _echo.CallAsync();
             Finish(start);
         }
     }
@@ -86,11 +89,13 @@ internal sealed class EchoCaller(IEcho echo, int index)
             _size = ExchangeMix.At(Times.Count);
         }
 
+        _echo = echoes[_turn];
+        _turn = _turn + 1 < echoes.Count ? _turn + 1 : 0;
         _number = EchoNumber.Make(index, _size.ReplyBytes, _sequence++);
-        Span<byte> pattern = echo.Prepare(_size).Span;
+        Span<byte> pattern = _echo.Prepare(_size).Span;
         _patternBytes = pattern.Length;
         PayloadPattern.Fill(pattern, _number);
-        echo.Seal();
+        _echo.Seal();
         return true;
     }
 
@@ -125,7 +130,7 @@ internal sealed class EchoCaller(IEcho echo, int index)
         // For a message with fields these are the bytes that its fields were made from.
         bool isOtherSize = _size.ReplyBytes != LoadOrder.SameAsRequest;
         WrongBytes += PayloadPattern.CountWrong(
-            echo.Reply, ReplyNumber(), isOtherSize ? _size.ReplyExpected : _patternBytes);
+            _echo.Reply, ReplyNumber(), isOtherSize ? _size.ReplyExpected : _patternBytes);
         Calls++;
     }
 

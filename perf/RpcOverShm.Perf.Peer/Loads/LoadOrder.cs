@@ -14,6 +14,9 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
     /// <summary>Callers at a time.</summary>
     public int Callers { get; init; } = 1;
 
+    /// <summary>Echo: the connections that the callers take in turn; 1 is the first one alone.</summary>
+    public int Connections { get; init; } = 1;
+
     /// <summary>Echo and batch: the size of each answer.</summary>
     public int ReplyBytes { get; init; } = SameAsRequest;
 
@@ -59,6 +62,7 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
             LeadInMessages = line.NextNumber(),
             Messages = line.NextNumber(),
             Group = (int)line.NextNumber(),
+            Connections = (int)line.NextNumber(),
         };
 
     public void Write(LineWriter line) => line
@@ -74,7 +78,8 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add(Duration.Ticks)
         .Add(LeadInMessages)
         .Add(Messages)
-        .Add(Group);
+        .Add(Group)
+        .Add(Connections);
 }
 
 /// <summary>The kind of load that a client puts on its server.</summary>

@@ -14,6 +14,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     private static readonly TimeSpan s_betweenBursts = TimeSpan.FromMilliseconds(150);
 
     private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(30);
+    private static readonly TimeSpan s_wideningDeadline = TimeSpan.FromMinutes(3);
 
     private PeerProcess? _server;
     private List<PeerProcess> _clients = [];
@@ -25,6 +26,9 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     public string Label => label;
 
     public IArm Arm => arm;
+
+    /// <summary>The number of its client processes.</summary>
+    public int Clients => clients;
 
     public bool IsRunning => _server is not null && _clients.Count == clients;
 
@@ -101,9 +105,16 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
         return used;
     }
 
-    /// <summary>Orders a client to open further connections of its own, each with a call on it.</summary>
-    public Task WidenAsync(int connections) =>
-        _clients[0].AskAsync(new LineWriter(PeerVerbs.Widen).Add(connections), s_deadline);
+    /// <summary>
+    /// Orders each client to open further connections, one after another, with calls on each. Returns the time of the
+    /// slowest client.
+    /// </summary>
+    public async Task<TimeSpan> WidenAsync(int connections, int callsEach)
+    {
+        LineWriter request = new LineWriter(PeerVerbs.Widen).Add(connections).Add(callsEach);
+        LineReader[] done = await Task.WhenAll(_clients.Select(client => client.AskAsync(request, s_wideningDeadline)));
+        return Stopwatch.GetElapsedTime(0, done.Max(answer => answer.NextNumber()));
+    }
 
     /// <summary>The memory and the threads of server and first client.</summary>
     public async Task<(FootprintSample Server, FootprintSample Client)> FootprintAsync() => (

@@ -132,15 +132,27 @@ public sealed class ArmPairTests
         Assert.That((counted.Messages, counted.WrongBytes), Is.EqualTo((2L, 0L)));
     }
 
-    [Test]
-    public async Task WidenAsync_FurtherConnections_AreCounted()
+    [TestCase("shm-protobuf")]
+    [TestCase("uds")]
+    [TestCase("grpc-dotnet-uds")]
+    public async Task WidenAsync_FurtherConnections_AreUsedInTurn(string arm)
     {
-        await using ArmPair pair = await StartAsync("wide.quick", "shm-protobuf");
-        (FootprintSample before, _) = await pair.FootprintAsync();
-        await pair.WidenAsync(5);
-        (FootprintSample after, _) = await pair.FootprintAsync();
-        Assert.That(after.Threads, Is.GreaterThanOrEqualTo(before.Threads));
-        Assert.That(after.PssBytes, Is.Positive);
+        await using ArmPair pair = await StartAsync($"{arm}.wide.quick", arm);
+        TimeSpan time = await pair.WidenAsync(5, callsEach: 3);
+        (FootprintSample server, FootprintSample client) = await pair.FootprintAsync();
+        Assert.That((time > TimeSpan.Zero, server.PssBytes > 0, client.Threads > 0), Is.EqualTo((true, true, true)));
+        foreach (CallerKind caller in Enum.GetValues<CallerKind>())
+        {
+            foreach (int callers in (int[])[1, 4, 16])
+            {
+                LoadOrder order = Order(LoadShape.Echo, caller, 100) with { Callers = callers, Connections = 6 };
+                await RunAsync(pair, order);
+            }
+        }
+
+        LoadOrder tooMany = Order(LoadShape.Echo, CallerKind.Async, 100) with { Connections = 7 };
+        Assert.That(
+            () => pair.RunAsync(tooMany), Throws.TypeOf<PeerException>().With.Message.Contains("6 connections, not 7"));
     }
 
     [Test]

@@ -17,6 +17,7 @@ public sealed class Idle
     private static readonly TimeSpan s_mostCpu = TimeSpan.FromMilliseconds(10);
 
     private const int Connections = 100;
+    private const int CallsEach = 100;
     private const int MostRepeats = 2;
     private const double Mebibyte = 1 << 20;
 
@@ -67,10 +68,10 @@ public sealed class Idle
         await run.LearnFactsAsync(pair);
 
         // The first connection's cost is mostly that of the runtime.
-        await pair.WidenAsync(1);
+        await pair.WidenAsync(1, CallsEach);
         await Task.Delay(s_settling);
         (FootprintSample Server, FootprintSample Client) before = await pair.FootprintAsync();
-        await pair.WidenAsync(Connections - 1);
+        await pair.WidenAsync(Connections - 1, CallsEach);
         await Task.Delay(s_settlingOfMany);
         (FootprintSample Server, FootprintSample Client) after = await pair.FootprintAsync();
 
