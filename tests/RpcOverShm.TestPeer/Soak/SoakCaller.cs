@@ -245,12 +245,16 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
             cancellation.CancelAfter(plan.InterruptionMilliseconds);
         }
 
+        // Before the call: in a starved process a timer may throw, and nobody would then await the end of the call.
+        Task? pause = plan.Interruption == SoakInterruption.Dispose
+            ? Task.Delay(plan.InterruptionMilliseconds)
+            : null;
         (IDisposable call, Task end) = start(cancellation.Token);
         using (call)
         {
-            if (plan.Interruption == SoakInterruption.Dispose)
+            if (pause is not null)
             {
-                await Task.WhenAny(end, Task.Delay(plan.InterruptionMilliseconds));
+                await Task.WhenAny(end, pause);
                 call.Dispose();
             }
 
