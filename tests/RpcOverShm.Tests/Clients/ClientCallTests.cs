@@ -105,14 +105,14 @@ internal sealed class ClientCallTests
         ShmPayload? read = null;
         ShmPayload? taken = null;
         int lost = 0;
+        int released = 0;
         SingleResponseCall<ShmPayload> call = null!;
         var method = new PayloadsInPlace(context => read = ShmPayload.Marshaller.ContextualDeserializer(context));
         var race = new TwoThreadRace(10_000)
         {
             Prepare = () =>
             {
-                lost += read is not null && IsDisposed(read) != taken is null ? 1 : 0;
-                taken?.Dispose();
+                CountLast();
                 read = taken = null;
                 call = new SingleResponseCall<ShmPayload>(method, new AutoResetLatch());
                 call.TryArm(Cancellable);
@@ -125,15 +125,29 @@ internal sealed class ClientCallTests
             },
             Right = () =>
             {
-                call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+                if (!call.IsDone)
+                {
+                    call.Finish(StatusMapping.ClientCancelled, isCancel: true);
+                }
+
                 taken = Settle(call) is { IsCompletedSuccessfully: true } success ? success.Result : null;
-                return true;
+                return taken is not null;
             },
         };
 
         race.Run();
+        CountLast();
 
-        Assert.That(lost, Is.Zero);
+        Assert.That(lost, Is.Zero, race.ToString());
+        Assert.That(new[] { released, race.BothSaw }, Is.All.Positive, "Both ends came about.");
+
+        void CountLast()
+        {
+            bool isReleased = read is not null && IsDisposed(read);
+            lost += read is not null && isReleased == taken is not null ? 1 : 0;
+            released += isReleased ? 1 : 0;
+            taken?.Dispose();
+        }
     }
 
     [Test]
