@@ -137,7 +137,11 @@ internal sealed class ByteReceiver
     /// <summary>Returns false if there is nothing to read yet.</summary>
     private bool TryRead(Span<byte> buffer, out int count)
     {
-        ThrowIfLocallyClosed();
+        if (_isLeft || _link.CloseReason is { Kind: CloseKind.Local })
+        {
+            throw Broken();
+        }
+
         bool isPeerGone = _link.SealIfPeerGone();
         count = CopyAvailable(buffer);
         if (count > 0 || _isEnded || (buffer.IsEmpty && _hasRecord))
@@ -150,7 +154,7 @@ internal sealed class ByteReceiver
             _link.CloseAfterPeer();
         }
 
-        return _link.CloseReason is { } reason ? throw new IOException(reason.Text, reason.Exception) : false;
+        return _link.IsClosed ? throw Broken() : false;
     }
 
     private int CopyAvailable(Span<byte> buffer)
@@ -215,8 +219,14 @@ internal sealed class ByteReceiver
         }
     }
 
-    private void ThrowIfLocallyClosed() =>
-        ObjectDisposedException.ThrowIf(_isLeft || _link.CloseReason is { Kind: CloseKind.Local }, typeof(Stream));
+    // The caller has seen that the link is closed, or left; this side's own close may have come since its last look.
+    private Exception Broken()
+    {
+        CloseReason reason = _link.CloseReason!;
+        return _isLeft || reason.Kind == CloseKind.Local
+            ? new ObjectDisposedException(nameof(Stream))
+            : new IOException(reason.Text, reason.Exception);
+    }
 
     private readonly struct DataCondition(RingReader ring, PeerLink link) : ISpinCondition
     {

@@ -95,6 +95,29 @@ public class DuplexBytesEndTests
     }
 
     [Test]
+    public void Close_AsAReadBegins_EndsTheReadAsDisposed()
+    {
+        for (int round = 0; round < 300; round++)
+        {
+            using StreamPair streams = new();
+            using Barrier start = new(2);
+            Task read = Timeouts.OnThread(() =>
+            {
+                start.SignalAndWait();
+                _ = streams.Other.Read(_buffer);
+            });
+            TestThread closer = TestThread.Start("closer", () =>
+            {
+                start.SignalAndWait();
+                streams.Other.Close();
+            });
+            closer.Join();
+
+            Assert.That(async () => await read.Bounded(), Throws.InstanceOf<ObjectDisposedException>(), $"{round}");
+        }
+    }
+
+    [Test]
     public void Close_Afterwards_NothingIsReadOrWrittenHere()
     {
         Other.Close();
