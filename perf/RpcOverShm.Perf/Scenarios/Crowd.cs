@@ -17,6 +17,9 @@ public sealed class Crowd
     private const int ManyProcesses = 8;
     private const int WarmUps = 2;
 
+    // With a slice of the usual length, few of a thousand connections would be used more than once.
+    private const int SlicesEach = 4;
+
     // The bars are for these numbers of connections from one process.
     private const int Hundred = 100;
     private const int Thousand = 1000;
@@ -160,16 +163,17 @@ public sealed class Crowd
         pairs = [.. pairs];
         var turns = new Random(settings.Seed);
         var found = pairs.ToDictionary(pair => pair.Label, _ => new List<SliceResult>());
-        order = order with { LeadIn = settings.Slice * PerfSettings.LeadInShare, Duration = settings.Slice };
+        TimeSpan slice = order.Connections < Hundred ? settings.Slice : settings.Slice * SlicesEach;
+        order = order with { LeadIn = slice * PerfSettings.LeadInShare, Duration = slice };
         for (int round = -WarmUps; round < settings.Rounds; round++)
         {
             turns.Shuffle(pairs);
             foreach (ArmPair pair in pairs)
             {
-                SliceResult slice = await RunAsync(pair, order, processes);
+                SliceResult result = await RunAsync(pair, order, processes);
                 if (round >= 0)
                 {
-                    found[pair.Label].Add(slice);
+                    found[pair.Label].Add(result);
                 }
             }
         }
