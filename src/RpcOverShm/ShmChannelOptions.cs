@@ -53,11 +53,14 @@ public sealed class ShmChannelOptions
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// Gets or sets the size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
+    /// Gets or sets the size, in bytes, to which the ring that this side writes can grow: a power of two from 64 KiB to
+    /// 1 GiB.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. A larger ring costs memory, and more time
-    /// to connect, for each connection.
+    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. The ring of a connection begins with
+    /// 64 KiB. When that is full while the server reads, or when a message has more than 8 KiB, the ring grows to this
+    /// size and stays so until the connection ends; the first 64 KiB are kept too. On Linux before 5.14 it has all its
+    /// memory at once.
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 

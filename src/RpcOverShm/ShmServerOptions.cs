@@ -59,12 +59,13 @@ public sealed class ShmServerOptions
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
     /// <summary>
-    /// Gets or sets the size, in bytes, of the ring that the server writes for each client: a power of two from 64 KiB
-    /// to 1 GiB.
+    /// Gets or sets the size, in bytes, to which the ring that the server writes for each client can grow: a power of
+    /// two from 64 KiB to 1 GiB.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. A larger ring costs memory, and more time
-    /// to connect.
+    /// Defaults to 1 MiB, which fits into the L2 cache of current processors. Each ring begins with 64 KiB. When that
+    /// is full while the client reads, or when a message has more than 8 KiB, the ring grows to this size and stays so
+    /// until the connection ends; the first 64 KiB are kept too. On Linux before 5.14 it has all its memory at once.
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
@@ -211,11 +212,11 @@ public sealed class ShmServerOptions
     /// <para>Null means only as many as the system allows.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, a descriptor and a
-    /// thread: with the defaults 1 MiB of the server's memory, 1 GiB in all, and up to 16 MiB of the client's, which
-    /// both map. The server refuses further clients, as it also does when a sixteenth of <c>vm.max_map_count</c> is
-    /// reached or too few descriptors are free (64, and 2 for each connection): their attempts fail with
-    /// <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings, two descriptors and
+    /// a thread: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large messages, 1.1 GiB in all, and
+    /// up to 16 MiB of the client's, which both map. The server refuses further clients, as it also does when a
+    /// sixteenth of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each connection):
+    /// their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

@@ -23,11 +23,13 @@ public sealed class ShmStreamOptions
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>
-    /// Gets or sets the size, in bytes, of the ring that this side writes: a power of two from 64 KiB to 1 GiB.
+    /// Gets or sets the size, in bytes, to which the ring that this side writes can grow: a power of two from 64 KiB to
+    /// 1 GiB.
     /// </summary>
     /// <remarks>
     /// Defaults to 1 MiB. The ring is the stream's buffer: a write waits while the peer has left this many bytes
-    /// unread.
+    /// unread. It begins with 64 KiB, and grows when that is full for the second time while the peer reads; the first
+    /// 64 KiB are kept too. On Linux before 5.14 it has all its memory at once.
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 
@@ -64,12 +66,12 @@ public sealed class ShmStreamOptions
     /// <para>Null means only as many as the system allows.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to 1000. Accepted streams and those that wait to be accepted count. Each connection costs both rings, a
-    /// descriptor and a thread: with the defaults 1 MiB of the listener's memory, 1 GiB in all, and up to 16 MiB of the
-    /// client's, which both map. For a <see cref="ShmStreamListener"/>; without effect on a client. The listener
-    /// refuses further clients, as it also does when a sixteenth of <c>vm.max_map_count</c> is reached or too few
-    /// descriptors are free (64, and 2 for each connection): their attempts fail with
-    /// <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// Defaults to 1000. Accepted streams and those that wait to be accepted count. Each connection costs both rings,
+    /// two descriptors and a thread: with the defaults 64 KiB of the listener's memory, or 1.1 MiB after its ring was
+    /// full, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. For a <see cref="ShmStreamListener"/>;
+    /// without effect on a client. The listener refuses further clients, as it also does when a sixteenth of
+    /// <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and 2 for each connection): their
+    /// attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

@@ -53,6 +53,13 @@ internal static class Lies
             : [];
     }
 
+    /// <summary>Lies of process A that has a second ring: its tail, and moves at any place, with any payload.</summary>
+    public static IEnumerable<long> OfMover(int location, long present) =>
+        location == MemoryMap.Word(0, MemoryMap.Tail) ? Positions(present)
+            : MemoryMap.IsData(location) && present != 0
+                ? [(long)RecordHeader.MovedKind << 32, 16 | ((long)RecordHeader.MovedKind << 32)]
+                : [];
+
     private static IEnumerable<long> Positions(long present) =>
     [
         0, -1, -16, 1, present + 1, present - 16, present + 8, present + 16, present + 64, present + 256, present + Far,
@@ -61,6 +68,6 @@ internal static class Lies
 
     private static IEnumerable<long> Headers() =>
         from length in s_lengths
-        from kind in new byte[] { 0, 1, RecordHeader.PaddingKind }
+        from kind in new byte[] { 0, 1, RecordHeader.MovedKind, RecordHeader.PaddingKind }
         select length | ((long)kind << 32);
 }

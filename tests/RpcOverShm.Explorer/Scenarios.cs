@@ -1,5 +1,6 @@
 using RpcOverShm.Explorer.Model;
 using RpcOverShm.Explorer.Roles;
+using RpcOverShm.Rings;
 
 namespace RpcOverShm.Explorer;
 
@@ -30,6 +31,8 @@ internal static class Scenarios
         yield return Records("space", RecordRoles.FilledWriter("1111111", "1", "1"), 9);
         yield return Records("space, padding", RecordRoles.FilledWriter("0111111", "11"), 9);
         yield return Records("space, twice", RecordRoles.FilledWriter("000", "000"), 6) with { Capacity = 64 };
+        yield return Growth("growth", "11", ["1", "11"], 512) with { Capacity = 256 };
+        yield return Growth("growth, second ring full", "00", ["000", "0"], 64) with { Capacity = 64 };
         yield return Records("space, bells", RecordRoles.FilledWriter("0000000", "0"), 8) with
         {
             Capacity = 128,
@@ -117,6 +120,13 @@ internal static class Scenarios
             Pokes = 2,
             Lies = Lies.OfWholeRing,
         };
+        yield return HostileWriter("hostile move", "00", "0", VictimRoles.Reader(0, 3)) with
+        {
+            Capacity = 128,
+            SecondCapacity = 256,
+            Pokes = 2,
+            Lies = Lies.OfMover,
+        };
         yield return new Scenario("hostile head", 128, new RoleSpec("A.writer", 0, VictimRoles.Writer(8, 2)))
         {
             Pokes = 2,
@@ -142,6 +152,19 @@ internal static class Scenarios
     {
         AtEnd = final => Unparked(final, 0, 1),
     };
+
+    private static Scenario Growth(string name, string first, string[] second, int secondCapacity)
+    {
+        string all = first + string.Concat(second);
+        long bytes = all.Sum(size => RecordHeader.RecordLength((size - '0') * sizeof(long)));
+        return Records(name, RecordRoles.GrowingWriter(first, second), all.Length) with
+        {
+            SecondCapacity = secondCapacity,
+            AtEnd = final => final.Word(0, MemoryMap.Tail) == bytes + RecordHeader.SizeBytes
+                ? Unparked(final, 0, 1)
+                : "The writer did not move once.",
+        };
+    }
 
     private static Scenario Both(
         string name, Action<RoleContext> ofA, int toA, Action<RoleContext> ofB, int toB)

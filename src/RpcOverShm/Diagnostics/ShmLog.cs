@@ -88,6 +88,15 @@ internal static partial class ShmLog
         115, LogLevel.Debug, "Connection {ConnectionId}: the process of {Peer} is not watched, because {Reason}.")]
     public static partial void ProcessNotWatched(ILogger logger, Guid connectionId, string peer, string reason);
 
+    /// <summary>Logs that a ring stays small, because the system has no memory for a larger one.</summary>
+    [LoggerMessage(
+        116,
+        LogLevel.Warning,
+        "Connection {ConnectionId} with {Peer}: the ring stays at {Capacity} bytes and does not grow to {Wanted}: "
+        + "{Reason}. Only throughput suffers. Free memory, or lower RingCapacity.")]
+    public static partial void RingNotGrown(
+        ILogger logger, Guid connectionId, string peer, long capacity, long wanted, string reason);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 

@@ -266,6 +266,6 @@ internal static class ClientHandshake
 
         return Handshake.CheckPeerRing(hello, settings, "server") is { } excess
             ? throw new ConnectException(ConnectFailure.Refused, $"Cannot connect to {address.Name}: {excess}")
-            : SharedSegment.Open(answer.Descriptor!, hello.Limits.RingCapacity);
+            : answer.OpenSegment();
     }
 }

@@ -54,12 +54,15 @@ internal static class Handshake
         using var receiver = new HelloReceiver(socket, mostDescriptors);
         while (!receiver.TryReceive())
         {
-            // The zero-byte receive completes when the socket is readable, and consumes nothing.
-            await socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken).ConfigureAwait(false);
+            await WaitAsync(socket, cancellationToken).ConfigureAwait(false);
         }
 
         return Take(receiver);
     }
+
+    /// <summary>Waits until a socket is readable, and consumes nothing: a receive of zero bytes.</summary>
+    public static ValueTask<int> WaitAsync(Socket socket, CancellationToken cancellationToken) =>
+        socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
 
     /// <summary>Takes the complete message of a receiver; null if the peer has closed before the first byte.</summary>
     public static ReceivedHello? Take(HelloReceiver receiver) =>
@@ -100,14 +103,27 @@ internal static class Handshake
     }
 
     /// <summary>
-    /// A message of the peer with its descriptor. Disposing it leaves the descriptor to <see cref="ForeignHandles"/>;
-    /// a mapped segment has closed it before.
+    /// A message of the peer with its descriptor. Disposing it leaves the descriptor to <see cref="ForeignHandles"/>,
+    /// unless a segment was opened with it.
     /// </summary>
-    internal sealed record ReceivedHello(Hello Hello, SafeFileHandle? Descriptor) : IDisposable
+    internal sealed class ReceivedHello(Hello hello, SafeFileHandle? descriptor) : IDisposable
     {
+        public Hello Hello => hello;
+
+        public SafeFileHandle? Descriptor { get; private set; } = descriptor;
+
+        /// <summary>Maps the peer's segment, to whose descriptor it then belongs. Called once, for a hello.</summary>
+        /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
+        public SharedSegment OpenSegment()
+        {
+            SafeFileHandle passed = Descriptor!;
+            Descriptor = null;
+            return SharedSegment.Open(passed, hello.Limits.RingCapacity);
+        }
+
         public void Dispose()
         {
-            if (Descriptor is { IsClosed: false })
+            if (Descriptor is not null)
             {
                 ForeignHandles.Shared.Close(Descriptor);
             }

@@ -20,7 +20,7 @@ namespace RpcOverShm.Links;
 /// touches shared memory does so between <see cref="TryEnter"/> and <see cref="Leave"/>.
 /// </para>
 /// </summary>
-internal sealed class PeerLink
+internal sealed partial class PeerLink
 {
     private readonly Socket _socket;
     private readonly SharedSegment _own;
@@ -56,7 +56,7 @@ internal sealed class PeerLink
         OwnLimits = settings.Limits;
         PeerLimits = peerLimits;
         IsAcceptor = isAcceptor;
-        Writer = new RingWriter(own, peer);
+        Writer = new RingWriter(own, peer) { OnGrowthWanted = BeginGrowth };
         Reader = new RingReader(own, peer);
     }
 

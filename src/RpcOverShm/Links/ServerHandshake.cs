@@ -105,7 +105,7 @@ internal static class ServerHandshake
         ushort version)
     {
         Hello hello = received.Hello;
-        SharedSegment peer = SharedSegment.Open(received.Descriptor!, hello.Limits.RingCapacity);
+        SharedSegment peer = received.OpenSegment();
         SharedSegment? own = null;
         PeerLink? link = null;
         try

@@ -12,7 +12,7 @@ namespace RpcOverShm.Rings;
 ///  +---------------+---+---+-------+---------------+---------------+----
 ///    K: Kind, 0 is never valid (a hole punched into the file reads as zeros)   F: Flags
 /// </code>
-/// The ring interprets the length and the padding kind only; the protocol defines the other fields.
+/// The ring interprets the length and its own two kinds only; the protocol defines the other fields.
 /// </summary>
 [StructLayout(LayoutKind.Sequential, Pack = 4, Size = SizeBytes)]
 internal readonly struct RecordHeader(
@@ -22,6 +22,9 @@ internal readonly struct RecordHeader(
 
     /// <summary>The kind that fills the end of the ring data if a record does not fit there.</summary>
     public const byte PaddingKind = 0xFF;
+
+    /// <summary>The kind that says that all later records are in the second ring. It has no payload.</summary>
+    public const byte MovedKind = 0xFE;
 
     /// <summary>Bytes that follow the header, without the fill to the next multiple of 16.</summary>
     public readonly uint PayloadLength = payloadLength;

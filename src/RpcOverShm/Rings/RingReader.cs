@@ -12,15 +12,19 @@ namespace RpcOverShm.Rings;
 /// </summary>
 internal sealed unsafe class RingReader
 {
-    private readonly byte* _data;
+    private readonly SharedSegment _peer;
     private long* _peerTailWord;  // in the peer's segment; after SealTail, the private copy below
     private long[]? _sealedTail;
     private readonly long* _peerParkedForSpaceWord;
     private readonly long* _headWord;
     private readonly long* _parkedForDataWord;
-    private readonly long _capacity;
-    private readonly long _lazyHeadBytes;
-    private readonly uint _maxPayload;
+
+    private byte* _data;          // of the ring in which the reader is
+    private long _capacity;
+    private long _lazyHeadBytes;
+    private uint _maxPayload;
+    private long _mostAvailable;  // bytes that an honest peer can have written beyond the head
+    private bool _canMove;
 
     private long _head;           // the position of the next record to read
     private long _next;           // the position after the record that is being read
@@ -32,14 +36,14 @@ internal sealed unsafe class RingReader
 
     public RingReader(SharedSegment own, SharedSegment peer)
     {
-        _data = peer.Data;
+        _peer = peer;
         _peerTailWord = (long*)Unsafe.AsPointer(ref peer.Tail);
         _peerParkedForSpaceWord = (long*)Unsafe.AsPointer(ref peer.ParkedForSpace);
         _headWord = (long*)Unsafe.AsPointer(ref own.Head);
         _parkedForDataWord = (long*)Unsafe.AsPointer(ref own.ParkedForData);
-        _capacity = peer.RingCapacity;
-        _lazyHeadBytes = RingLimits.LazyHeadBytes(_capacity);
-        _maxPayload = (uint)RingLimits.MaxPayloadBytes(_capacity);
+        Use(peer.Data, peer.FirstCapacity);
+        _canMove = peer.SecondCapacity > 0;
+        _mostAvailable = _capacity + peer.SecondCapacity;
     }
 
     /// <summary>Whether the peer has published data that was not read yet. A hint: nothing is validated.</summary>
@@ -69,7 +73,7 @@ internal sealed unsafe class RingReader
                 throw Corrupted($"a record of {header.PayloadLength} bytes does not fit where it stands");
             }
 
-            if (header.Kind != RecordHeader.PaddingKind)
+            if (header.Kind < RecordHeader.MovedKind)
             {
                 if (header.PayloadLength > _maxPayload)
                 {
@@ -80,6 +84,12 @@ internal sealed unsafe class RingReader
                 _currentLength = (int)header.PayloadLength;
                 payload = new ReadOnlySpan<byte>(_data + index + RecordHeader.SizeBytes, (int)header.PayloadLength);
                 return true;
+            }
+
+            if (header.Kind == RecordHeader.MovedKind)
+            {
+                Move(header);
+                continue;
             }
 
             // Every record fits at index 0, so no writer pads there. Without this check a peer could keep this loop
@@ -232,13 +242,49 @@ internal sealed unsafe class RingReader
         // SYNC ring-tail: the records before the tail are complete and visible after this load.
         long tail = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord);
         long available = tail - _head;
-        if (tail < _tail || available > _capacity || (tail & 15) != 0)
+        if (tail < _tail || available > _mostAvailable || (tail & 15) != 0)
         {
             throw Corrupted($"its tail is {tail}, after {_tail}");
         }
 
         _tail = tail;
         return available > 0;
+    }
+
+    private void Use(byte* data, long capacity)
+    {
+        _data = data;
+        _capacity = capacity;
+        _lazyHeadBytes = RingLimits.LazyHeadBytes(capacity);
+        _maxPayload = (uint)RingLimits.MaxPayloadBytes(capacity);
+    }
+
+    // The writer goes on in the second ring, at the position after this record. A thread without the reader role that
+    // looks meanwhile may take the data of one ring with the capacity of the other; that too is inside of the segment.
+    private void Move(in RecordHeader header)
+    {
+        if (!_canMove || header.PayloadLength != 0)
+        {
+            throw Corrupted(_canMove ? "a move has a payload" : "its writer moves, but there is no ring to move to");
+        }
+
+        try
+        {
+            _peer.CheckSecond();
+        }
+        catch (SegmentException exception)
+        {
+            throw Corrupted(exception.Message);
+        }
+
+        _canMove = false;
+        _head += RecordHeader.SizeBytes;
+        Use(_peer.SecondData, _peer.SecondCapacity);
+        _mostAvailable = _capacity;
+        if (_tail - _head > _capacity)
+        {
+            throw Corrupted("more was written than fits into its second ring");
+        }
     }
 
     // Two loads copy the header into private memory. A check in place would be a TOCTOU: the peer can change it.

@@ -37,6 +37,7 @@ internal static unsafe partial class LinuxNative
     public const int MapPopulate = 0x8000;
     public const int MadvDontfork = 10;
     public const int MadvDontdump = 16;
+    public const int MadvPopulateWrite = 23;
 
     public const int LockExclusiveNonBlocking = 2 | 4;
 

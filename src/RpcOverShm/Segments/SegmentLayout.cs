@@ -15,8 +15,11 @@ namespace RpcOverShm.Segments;
 ///    256     8  ParkedForSpace    owner         peer: whether the owner sleeps until its ring has space
 ///    384     8  Head              owner         peer: position up to which the owner has read the peer's ring
 ///    512     8  ParkedForData     owner         peer: whether the owner sleeps until the peer's ring has data
-///   4096     n  ring data         owner         peer
+///   4096     n  first ring        owner         peer
+/// 4096+n     m  second ring       owner         peer, after the record that says that the owner has moved there
 /// </code>
+/// A segment with a capacity of 64 KiB or less has one ring of that size. A larger one has a first ring of 64 KiB, and
+/// a second one of its capacity, which has no memory until the owner needs it.
 /// The first four fields are for diagnosis only: the handshake agrees on capacity and version, which each process keeps
 /// in private memory. Hot words are 128 bytes apart, because x64 prefetches cache lines in pairs and some arm64
 /// processors have 128-byte lines.
@@ -33,7 +36,10 @@ internal struct SegmentLayout
     /// <summary>The bytes "RPCOSHM" and the layout's number, in memory order.</summary>
     public const ulong MagicValue = 0x01_4D_48_53_4F_43_50_52;
 
-    public const long MinRingCapacityBytes = 64L << 10;
+    /// <summary>The size of the first ring, which is all that most connections ever use.</summary>
+    public const long FirstRingBytes = 64L << 10;
+
+    public const long MinRingCapacityBytes = FirstRingBytes;
 
     public const long MaxRingCapacityBytes = 1L << 30;
 
@@ -61,8 +67,18 @@ internal struct SegmentLayout
     [FieldOffset(512)]
     public long ParkedForData;
 
+    /// <summary>Returns the size of the ring with which a segment of this capacity begins.</summary>
+    public static long FirstRingCapacity(long ringCapacity) => Math.Min(ringCapacity, FirstRingBytes);
+
+    /// <summary>Returns the size of the ring to which its owner may move; 0 if there is none.</summary>
+    public static long SecondRingCapacity(long ringCapacity) => ringCapacity > FirstRingBytes ? ringCapacity : 0;
+
+    /// <summary>Returns the bytes that have memory from the beginning: the header and the first ring.</summary>
+    public static long FirstSizeBytes(long ringCapacity) => HeaderSizeBytes + FirstRingCapacity(ringCapacity);
+
     /// <summary>Returns the size of the whole segment.</summary>
-    public static long SizeBytes(long ringCapacity) => HeaderSizeBytes + ringCapacity;
+    public static long SizeBytes(long ringCapacity) =>
+        FirstSizeBytes(ringCapacity) + SecondRingCapacity(ringCapacity);
 
     /// <summary>Returns whether the capacity is a power of two within the limits.</summary>
     public static bool IsValidRingCapacity(long bytes) =>

@@ -15,18 +15,25 @@ internal static unsafe class SegmentMemory
     private const int SealGrow = 0x4;
     private const int SealFutureWrite = 0x10;
 
-    private const int FutureWriteUnknown = 0;
-    private const int FutureWriteKnown = 1;
-    private const int FutureWriteMissing = 2;
-
     // Without these seals a peer could truncate the file, and an access to a missing page kills this process (SIGBUS).
     private const int RequiredSeals = SealSeal | SealShrink | SealGrow;
 
-    // Whether this kernel has the seal against future writers (Linux 5.1), once that is known.
-    private static volatile int s_futureWrite;
+    // The seal against future writers (Linux 5.1).
+    private static readonly Lazy<bool> s_hasFutureWriteSeal = new(HasFutureWriteSeal);
 
-    /// <summary>Creates a memory file with all its pages allocated. The file is not sealed yet.</summary>
-    public static SafeFileHandle Create(long sizeBytes)
+    private static readonly Lazy<bool> s_canAllocateMapped = new(ProbePopulateWrite);
+
+    /// <summary>
+    /// Whether a mapping can be given its memory later (Linux 5.14). The other ways are no ways once the peer has the
+    /// descriptor: fallocate waits for a lock of the file that the peer can hold for as long as it likes, and a plain
+    /// store kills the process if there is no memory.
+    /// </summary>
+    public static bool CanAllocateMapped => s_canAllocateMapped.Value;
+
+    /// <summary>Creates a memory file whose first pages are allocated. The file is not sealed yet.</summary>
+    /// <param name="sizeBytes">The size of the file.</param>
+    /// <param name="allocatedBytes">The bytes from its start that have pages.</param>
+    public static SafeFileHandle Create(long sizeBytes, long allocatedBytes)
     {
         if (!OperatingSystem.IsLinux() || !SystemCallNumbers.AreKnown)
         {
@@ -39,10 +46,10 @@ internal static unsafe class SegmentMemory
         {
             // Allocating the pages here turns a shortage of memory into an error code. Later it would be a SIGBUS.
             if (LinuxNative.FTruncate(descriptor, sizeBytes) != 0
-                || LinuxNative.FAllocate(descriptor, 0, 0, sizeBytes) != 0)
+                || LinuxNative.FAllocate(descriptor, 0, 0, allocatedBytes) != 0)
             {
                 throw new SegmentException(
-                    $"Cannot reserve {sizeBytes} bytes of shared memory: {LinuxNative.LastErrorText()}.");
+                    $"Cannot reserve {allocatedBytes} bytes of shared memory: {LinuxNative.LastErrorText()}.");
             }
 
             return descriptor;
@@ -55,8 +62,27 @@ internal static unsafe class SegmentMemory
     }
 
     /// <summary>Maps a segment of this process for writing.</summary>
-    public static nint MapWritable(SafeFileHandle descriptor, long sizeBytes) =>
-        Map(descriptor, sizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite, isPopulated: true);
+    public static nint MapWritable(SafeFileHandle descriptor, long sizeBytes, long allocatedBytes)
+    {
+        bool isWhole = sizeBytes == allocatedBytes;
+        nint address = Map(descriptor, sizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite, isWhole);
+        if (!isWhole)
+        {
+            // Only faster than a fault for each page: the file has them already.
+            _ = LinuxNative.MAdvise(address, (nuint)allocatedBytes, LinuxNative.MadvPopulateWrite);
+        }
+
+        return address;
+    }
+
+    /// <summary>
+    /// Gives pages of this process's mapping their memory. Returns null on success, else the system's reason. Needs
+    /// <see cref="CanAllocateMapped"/>; waits for no lock that the peer can hold.
+    /// </summary>
+    public static string? TryAllocate(nint address, long sizeBytes) =>
+        LinuxNative.MAdvise(address, (nuint)sizeBytes, LinuxNative.MadvPopulateWrite) == 0
+            ? null
+            : LinuxNative.LastErrorText();
 
     /// <summary>
     /// Seals a segment after its owner has mapped it: its size is fixed, and it cannot be mapped writable again.
@@ -80,14 +106,15 @@ internal static unsafe class SegmentMemory
     /// <summary>
     /// Checks a descriptor that the peer passed and maps it read-only. The descriptor is not trusted: it must be a
     /// memory file, sealed against size changes and, if this kernel has that seal, against future writers; it must be
-    /// exactly as large as the peer announced, and all of it must be allocated.
+    /// exactly as large as the peer announced, and have as much memory as it needs from the beginning.
     /// </summary>
-    public static nint CheckAndMapReadOnly(SafeFileHandle descriptor, long announcedSizeBytes) =>
-        CheckAndMapReadOnly(descriptor, announcedSizeBytes, HasFutureWriteSeal());
+    public static nint CheckAndMapReadOnly(
+        SafeFileHandle descriptor, long announcedSizeBytes, long allocatedBytes) =>
+        CheckAndMapReadOnly(descriptor, announcedSizeBytes, allocatedBytes, s_hasFutureWriteSeal.Value);
 
     /// <summary>Does the same on a kernel with or without the seal against future writers.</summary>
     public static nint CheckAndMapReadOnly(
-        SafeFileHandle descriptor, long announcedSizeBytes, bool isFutureWriteRequired)
+        SafeFileHandle descriptor, long announcedSizeBytes, long allocatedBytes, bool isFutureWriteRequired)
     {
         // The seals come first: a file of FUSE has none, and a query of its facts may last as long as its owner likes.
         int required = RequiredSeals | (isFutureWriteRequired ? SealFutureWrite : 0);
@@ -111,16 +138,16 @@ internal static unsafe class SegmentMemory
                 $"The peer's memory file has {facts.SizeBytes} bytes; it announced {announcedSizeBytes}.");
         }
 
-        // The process that first touches a missing page pays for it, even through a read-only mapping.
-        if (facts.AllocatedBytes < facts.SizeBytes)
-        {
-            throw new SegmentException(
-                $"The peer's memory file has holes: {facts.AllocatedBytes} of its {facts.SizeBytes} bytes are "
-                + "allocated. Its owner must allocate all of them (fallocate).");
-        }
+        CheckAllocated(facts, allocatedBytes);
+        return Map(descriptor, facts.SizeBytes, LinuxNative.ProtRead, isPopulated: false);
+    }
 
-        // Without the seal, the owner could make holes after the check, which populating would fill.
-        return Map(descriptor, facts.SizeBytes, LinuxNative.ProtRead, isFutureWriteRequired);
+    /// <summary>Checks that all pages of the peer's memory file are allocated.</summary>
+    /// <exception cref="SegmentException">The file has holes.</exception>
+    public static void CheckAllAllocated(SafeFileHandle descriptor)
+    {
+        FileFacts facts = FileFacts.OfDescriptor(descriptor);
+        CheckAllocated(facts, facts.SizeBytes);
     }
 
     public static void Unmap(nint address, long sizeBytes) => _ = LinuxNative.MUnmap(address, (nuint)sizeBytes);
@@ -148,14 +175,25 @@ internal static unsafe class SegmentMemory
 
     private static bool HasFutureWriteSeal()
     {
-        if (s_futureWrite == FutureWriteUnknown)
-        {
-            using SafeFileHandle probe = CreateEmpty();
-            bool isKnown = LinuxNative.FCntl(probe, LinuxNative.FAddSeals, SealFutureWrite) == 0;
-            s_futureWrite = isKnown ? FutureWriteKnown : FutureWriteMissing;
-        }
+        using SafeFileHandle probe = CreateEmpty();
+        return LinuxNative.FCntl(probe, LinuxNative.FAddSeals, SealFutureWrite) == 0;
+    }
 
-        return s_futureWrite == FutureWriteKnown;
+    private static bool ProbePopulateWrite()
+    {
+        // An older kernel does not know the advice and refuses it, whatever the range.
+        return LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
+    }
+
+    // The process that first touches a missing page pays for it, even through a read-only mapping.
+    private static void CheckAllocated(in FileFacts facts, long neededBytes)
+    {
+        if (facts.AllocatedBytes < neededBytes)
+        {
+            throw new SegmentException(
+                $"The peer's memory file has holes: {facts.AllocatedBytes} of its {facts.SizeBytes} bytes are "
+                + $"allocated, and {neededBytes} are needed. Its owner must allocate them (fallocate).");
+        }
     }
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)

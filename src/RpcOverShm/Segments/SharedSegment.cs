@@ -7,12 +7,12 @@ namespace RpcOverShm.Segments;
 /// <summary>
 /// One mapped segment, the sole owner of its address. The link counts the users of the memory and disposes the segment
 /// after the last one has left. An access after that faults; this class cannot prevent it. The class does not know
-/// rings: it exposes words and the start of the ring data.
+/// rings: it exposes words and the places of the ring data, and gives the second of them its memory.
 /// </summary>
 internal sealed unsafe class SharedSegment : IDisposable
 {
     private readonly long _sizeBytes;
-    private SafeFileHandle? _descriptor;
+    private SafeFileHandle? _descriptor; // the owner's until it is passed, the peer's until the second ring is checked
     private nint _address;
 
     private SharedSegment(nint address, long ringCapacity, SafeFileHandle? descriptor)
@@ -23,8 +23,14 @@ internal sealed unsafe class SharedSegment : IDisposable
         RingCapacity = ringCapacity;
     }
 
-    /// <summary>Bytes of ring data: a private copy of the agreed value, never read back from the mapping.</summary>
+    /// <summary>The agreed capacity: a private copy, never read back from the mapping.</summary>
     public long RingCapacity { get; }
+
+    /// <summary>Bytes of the first ring.</summary>
+    public long FirstCapacity => SegmentLayout.FirstRingCapacity(RingCapacity);
+
+    /// <summary>Bytes of the second ring; 0 if there is none.</summary>
+    public long SecondCapacity => SegmentLayout.SecondRingCapacity(RingCapacity);
 
     /// <summary>The position up to which the owner has written its ring. Only the owner writes it.</summary>
     public ref long Tail => ref Header->Tail;
@@ -41,8 +47,11 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// </summary>
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
-    /// <summary>The first byte of the ring data.</summary>
+    /// <summary>The first byte of the first ring.</summary>
     public byte* Data => (byte*)_address + SegmentLayout.HeaderSizeBytes;
+
+    /// <summary>The first byte of the second ring. It has no memory before its owner's part of the move.</summary>
+    public byte* SecondData => (byte*)_address + SegmentLayout.FirstSizeBytes(RingCapacity);
 
     private SegmentLayout* Header
     {
@@ -53,18 +62,22 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>Creates a segment of this process: sized, with all pages allocated, mapped and sealed.</summary>
+    /// <summary>
+    /// Creates a segment of this process: sized, mapped and sealed, with memory for its header and first ring. The
+    /// second ring has memory too if this kernel could not give it any later.
+    /// </summary>
     /// <exception cref="SegmentException">A system call failed.</exception>
     public static SharedSegment Create(long ringCapacity, Guid connectionId)
     {
         // Any power of two works here, even below the minimum. The options enforce the limits.
         Debug.Assert(BitOperations.IsPow2(ringCapacity), "Positions are masked into the ring.");
         long sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
-        SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes);
+        long allocatedBytes = SegmentMemory.CanAllocateMapped ? SegmentLayout.FirstSizeBytes(ringCapacity) : sizeBytes;
+        SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes, allocatedBytes);
         nint address = 0;
         try
         {
-            address = SegmentMemory.MapWritable(descriptor, sizeBytes);
+            address = SegmentMemory.MapWritable(descriptor, sizeBytes, allocatedBytes);
             SegmentMemory.Seal(descriptor);
             var header = (SegmentLayout*)address;
             header->Magic = SegmentLayout.MagicValue;
@@ -85,14 +98,18 @@ internal sealed unsafe class SharedSegment : IDisposable
         }
     }
 
-    /// <summary>Checks a descriptor of the peer, maps its segment read-only, and closes the descriptor.</summary>
+    /// <summary>
+    /// Checks a descriptor of the peer and maps its segment read-only. Closes the descriptor, unless the segment has a
+    /// second ring: then it is needed for <see cref="CheckSecond"/>.
+    /// </summary>
     /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
     public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity)
     {
         nint address;
         try
         {
-            address = SegmentMemory.CheckAndMapReadOnly(descriptor, SegmentLayout.SizeBytes(ringCapacity));
+            address = SegmentMemory.CheckAndMapReadOnly(
+                descriptor, SegmentLayout.SizeBytes(ringCapacity), SegmentLayout.FirstSizeBytes(ringCapacity));
         }
         catch
         {
@@ -101,13 +118,37 @@ internal sealed unsafe class SharedSegment : IDisposable
             throw;
         }
 
-        descriptor.Dispose();
-        return new SharedSegment(address, ringCapacity, descriptor: null);
+        var segment = new SharedSegment(address, ringCapacity, descriptor);
+        if (segment.SecondCapacity == 0)
+        {
+            segment.ReleaseDescriptor();
+        }
+
+        return segment;
     }
 
-    /// <summary>The descriptor to pass to the peer. A segment of this process has it until it is released.</summary>
+    /// <summary>Gives this process's second ring its memory. Returns null on success, else the reason.</summary>
+    public string? TryAllocateSecond() => SegmentMemory.CanAllocateMapped
+        ? SegmentMemory.TryAllocate((nint)SecondData, SecondCapacity)
+        : null;
+
+    /// <summary>
+    /// Checks that the peer has given its second ring memory, before that is read. Closes the descriptor after the
+    /// first check: memory that is there stays.
+    /// </summary>
+    /// <exception cref="SegmentException">The segment has holes.</exception>
+    public void CheckSecond()
+    {
+        if (_descriptor is not null)
+        {
+            SegmentMemory.CheckAllAllocated(_descriptor);
+            ReleaseDescriptor();
+        }
+    }
+
+    /// <summary>The descriptor of the memory, until it is released.</summary>
     public SafeFileHandle Descriptor =>
-        _descriptor ?? throw new InvalidOperationException("The descriptor was passed and released, or is the peer's.");
+        _descriptor ?? throw new InvalidOperationException("The descriptor was passed and released.");
 
     /// <summary>Closes the descriptor; the mapping remains.</summary>
     public void ReleaseDescriptor()

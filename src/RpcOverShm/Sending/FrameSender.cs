@@ -35,7 +35,6 @@ internal sealed class FrameSender
         _publisher = new FramePublisher(link, role, _writer);
         _pump = new OutboundPump(link, _publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);
-        InlineBytes = Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
     }
 
     /// <summary>The calls that this side has started.</summary>
@@ -44,8 +43,10 @@ internal sealed class FrameSender
     /// <summary>The calls that the peer has started.</summary>
     public IncomingCalls Incoming { get; }
 
-    /// <summary>The maximum total bytes of head and message in the first or last frame of a call.</summary>
-    public int InlineBytes { get; }
+    /// <summary>
+    /// The maximum total bytes of head and message in the first or last frame of a call. It can only grow.
+    /// </summary>
+    public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
 
     /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
     public MessageSender Messages { get; }

@@ -218,7 +218,13 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// <summary>Returns a message's bytes for one record; -1 if credit must come first. Single costs none.</summary>
     private int RoomInMessageRecord(ConnectionCall call, FrameFlags flags, int length)
     {
-        int most = Math.Min(length, Math.Min(ChunkBytes, _ring.MaxPayloadBytes));
+        int most = Math.Min(length, ChunkBytes);
+        if (most > _ring.MaxPayloadBytes)
+        {
+            _ring.WantGrowth();
+            most = _ring.MaxPayloadBytes;
+        }
+
         if ((flags & FrameFlags.Single) != 0)
         {
             return most;

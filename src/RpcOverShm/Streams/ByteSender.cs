@@ -21,7 +21,6 @@ internal sealed class ByteSender : IValueTaskSource
     private readonly SpaceWaiter _spaceWaiter;
     private readonly SpinBudget _spin = new();
     private readonly object _gate = new(); // guards the ring
-    private readonly int _recordBytes;
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
     private ReadOnlyMemory<byte> _rest;    // of the write that the space waiter continues
     private bool _hasRest;
@@ -32,7 +31,6 @@ internal sealed class ByteSender : IValueTaskSource
     {
         _link = link;
         _ring = link.Writer;
-        _recordBytes = Math.Min(RecordBytes, _ring.MaxPayloadBytes);
         _spaceWaiter = new SpaceWaiter(link, WriteRestOrPark, Unpark);
     }
 
@@ -174,7 +172,7 @@ internal sealed class ByteSender : IValueTaskSource
         {
             while (written < bytes.Length)
             {
-                int length = Math.Min(bytes.Length - written, _recordBytes);
+                int length = Math.Min(bytes.Length - written, Math.Min(RecordBytes, _ring.MaxPayloadBytes));
                 if (!_ring.TryClaim(length, isControl: false, out RingClaim claim) && !WaitForRoom(length, out claim))
                 {
                     break;

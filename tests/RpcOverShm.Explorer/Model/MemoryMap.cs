@@ -2,9 +2,10 @@ namespace RpcOverShm.Explorer.Model;
 
 /// <summary>
 /// The locations of the model memory, one 64-bit value each: the four words of each process's segment, a few private
-/// words of each process, and the ring data of both segments in pieces of eight bytes. Process 0 owns segment 0.
+/// words of each process, and the data of the rings of both segments in pieces of eight bytes. Process 0 owns segment
+/// 0.
 /// </summary>
-internal sealed class MemoryMap(int capacity)
+internal sealed class MemoryMap(int capacity, int secondCapacity = 0)
 {
     public const int Tail = 0;
     public const int ParkedForSpace = 1;
@@ -25,7 +26,9 @@ internal sealed class MemoryMap(int capacity)
 
     public int Capacity => capacity;
 
-    public int Pieces => capacity / sizeof(long);
+    public int SecondCapacity => secondCapacity;
+
+    public int Pieces => (capacity + secondCapacity) / sizeof(long);
 
     public int Size => FirstData + (2 * Pieces);
 

@@ -11,9 +11,9 @@ internal sealed unsafe class RoleContext(RoleRun run)
     private readonly bool _hasEvents = run.HasEvents;
     private PeerLink? _link;
 
-    public SharedSegment Own { get; } = new(run.AddressOf(isOwn: true), run.Map.Capacity);
+    public SharedSegment Own { get; } = new(run.AddressOf(isOwn: true), run.Map);
 
-    public SharedSegment Peer { get; } = new(run.AddressOf(isOwn: false), run.Map.Capacity);
+    public SharedSegment Peer { get; } = new(run.AddressOf(isOwn: false), run.Map);
 
     public PeerLink Link => _link ??= new PeerLink(Own, Peer, run);
 
@@ -71,14 +71,15 @@ internal sealed unsafe class RoleContext(RoleRun run)
         }
     }
 
-    /// <summary>Fails if the payload is not inside the peer's ring.</summary>
+    /// <summary>Fails if the payload is not inside one of the peer's rings.</summary>
     public void RequireInside(ReadOnlySpan<byte> payload)
     {
         fixed (byte* start = payload)
         {
             long offset = start - Peer.Data;
+            long end = offset < Peer.FirstCapacity ? Peer.FirstCapacity : Peer.FirstCapacity + Peer.SecondCapacity;
             Require(
-                payload.IsEmpty || (offset >= 0 && offset + payload.Length <= run.Map.Capacity),
+                payload.IsEmpty || (offset >= 0 && offset + payload.Length <= end),
                 $"A payload of {payload.Length} bytes at {offset} leaves the ring.");
         }
     }
@@ -108,6 +109,7 @@ internal sealed unsafe class RoleContext(RoleRun run)
             .Where(field => field.FieldType == typeof(long)
                 || field.FieldType == typeof(int)
                 || field.FieldType == typeof(bool)
+                || field.FieldType.IsEnum
                 || field.FieldType == typeof(long[])),
     ];
 
@@ -118,6 +120,7 @@ internal sealed unsafe class RoleContext(RoleRun run)
         long number => number,
         int number => number,
         bool flag => flag ? 1 : 0,
+        Enum member => Convert.ToInt64(member),
         _ => throw new InvalidOperationException("Not a number."),
     };
 }

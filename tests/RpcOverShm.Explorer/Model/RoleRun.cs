@@ -34,8 +34,8 @@ internal sealed unsafe class RoleRun : IDisposable
     public RoleRun(Scenario scenario)
     {
         _scenario = scenario;
-        _map = new MemoryMap(scenario.Capacity);
-        _stride = SharedSegment.HeaderBytes + scenario.Capacity + Guard;
+        _map = new MemoryMap(scenario.Capacity, scenario.SecondCapacity);
+        _stride = SharedSegment.HeaderBytes + scenario.Capacity + scenario.SecondCapacity + Guard;
         _block = (byte*)NativeMemory.AlignedAlloc((nuint)(2 * _stride), Guard);
         _shadow = new long[_map.Pieces];
     }

@@ -6,6 +6,9 @@ namespace RpcOverShm.Explorer.Model;
 /// </summary>
 internal sealed record Scenario(string Name, int Capacity, params RoleSpec[] Roles)
 {
+    /// <summary>Bytes of the second ring of each segment, whose memory is there as soon as it is wanted.</summary>
+    public int SecondCapacity { get; init; }
+
     /// <summary>Whether roles read the words that local events change.</summary>
     public bool HasEvents { get; init; }
 

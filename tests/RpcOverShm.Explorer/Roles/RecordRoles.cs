@@ -26,10 +26,22 @@ internal static class RecordRoles
     };
 
     /// <summary>A writer whose first batches are in the ring when the search begins.</summary>
-    public static Action<RoleContext> FilledWriter(string before, params string[] batches) => context =>
+    public static Action<RoleContext> FilledWriter(string before, params string[] batches) =>
+        Writer(before, batches, isGrowing: false);
+
+    /// <summary>A writer whose first batches are in its first ring, and which then moves to the second.</summary>
+    public static Action<RoleContext> GrowingWriter(string before, params string[] batches) =>
+        Writer(before, batches, isGrowing: true);
+
+    private static Action<RoleContext> Writer(string before, string[] batches, bool isGrowing) => context =>
     {
         var writer = new RecordWriter(context, context.Link.Writer);
         writer.WriteBatch(before);
+        if (isGrowing)
+        {
+            context.Link.Writer.WantGrowth();
+        }
+
         context.Ready();
         foreach (string batch in batches)
         {

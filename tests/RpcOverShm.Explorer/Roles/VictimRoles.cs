@@ -33,9 +33,10 @@ internal static class VictimRoles
             {
                 long readBefore = read;
                 long position = ring.Position;
+                bool couldMove = CanMove(ring);
                 while (read < records && ring.TryRead(out RecordHeader header, out ReadOnlySpan<byte> payload))
                 {
-                    CheckPosition(context, ring, position);
+                    CheckPosition(ring, position, couldMove);
                     Check(context, ring, header, payload);
                     read++;
                     if (ring.Release())
@@ -44,10 +45,11 @@ internal static class VictimRoles
                     }
 
                     position = ring.Position;
+                    couldMove = CanMove(ring);
                     context.Checkpoint(read * 2);
                 }
 
-                CheckPosition(context, ring, position);
+                CheckPosition(ring, position, couldMove);
                 if (read == readBefore && Arm(context, ring))
                 {
                     context.Link.SleepForData(ring.Position, 0);
@@ -127,27 +129,31 @@ internal static class VictimRoles
         return true;
     }
 
-    // Only padding may be skipped, and padding lies between a record and the end of the ring.
-    private static void CheckPosition(RoleContext context, RingReader ring, long before)
+    private static bool CanMove(RingReader ring) => RoleContext.Field(ring, "_canMove") != 0;
+
+    // Only padding and one move may be skipped, and padding lies between a record and the end of the ring.
+    private static void CheckPosition(RingReader ring, long before, bool couldMove)
     {
-        long capacity = context.Peer.RingCapacity;
+        long capacity = RoleContext.Field(ring, "_capacity");
         long skipped = ring.Position - before;
         Require(ring.Position <= RoleContext.Field(ring, "_tail"));
-        Require(skipped == 0 || (skipped < capacity && (ring.Position & (capacity - 1)) == 0));
+        bool hasMoved = couldMove && !CanMove(ring);
+        Require(hasMoved || skipped == 0 || (skipped < capacity && (ring.Position & (capacity - 1)) == 0));
     }
 
     private static void Check(RoleContext context, RingReader ring, RecordHeader header, ReadOnlySpan<byte> payload)
     {
-        long capacity = context.Peer.RingCapacity;
+        long capacity = RoleContext.Field(ring, "_capacity");
         context.RequireInside(payload);
         long head = ring.Position;
         long tail = RoleContext.Field(ring, "_tail");
         long next = RoleContext.Field(ring, "_next");
         Require((head & 15) == 0 && (tail & 15) == 0);
-        Require(head < next && next <= tail && tail - head <= capacity);
+        long ahead = capacity + (CanMove(ring) ? context.Peer.SecondCapacity : 0);
+        Require(head < next && next <= tail && tail - head <= ahead);
         Require(payload.Length == header.PayloadLength);
         Require(payload.Length <= RingLimits.MaxPayloadBytes(capacity));
-        Require(header.Kind != RecordHeader.PaddingKind);
+        Require(header.Kind is not (RecordHeader.PaddingKind or RecordHeader.MovedKind));
     }
 
     private static void Check(RingWriter ring, ref long before)

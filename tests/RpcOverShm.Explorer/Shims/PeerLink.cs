@@ -12,15 +12,25 @@ namespace RpcOverShm.Explorer.Shims;
 /// The link without its socket, its log and its users. The members that sleep, wake and read are those of the product,
 /// token for token (<c>ShimTests</c>); the flags are words of the model, because several threads use them.
 /// </summary>
-internal sealed class PeerLink(SharedSegment own, SharedSegment peer, RoleRun run)
+internal sealed class PeerLink
 {
-    private readonly SharedSegment _own = own;
-    private readonly SharedSegment _peer = peer;
+    private readonly SharedSegment _own;
+    private readonly SharedSegment _peer;
+    private readonly RoleRun _run;
     private readonly FutexSignal _signal = new(useWaitv: true);
 
-    public RingWriter Writer { get; } = new(own, peer);
+    public PeerLink(SharedSegment own, SharedSegment peer, RoleRun run)
+    {
+        _own = own;
+        _peer = peer;
+        _run = run;
+        Writer = new RingWriter(own, peer) { OnGrowthWanted = () => Writer!.AllowMove() };
+        Reader = new RingReader(own, peer);
+    }
 
-    public RingReader Reader { get; } = new(own, peer);
+    public RingWriter Writer { get; }
+
+    public RingReader Reader { get; }
 
     public string Identity => "the peer";
 
@@ -103,12 +113,12 @@ internal sealed class PeerLink(SharedSegment own, SharedSegment peer, RoleRun ru
 
     public void Close(CloseReason reason)
     {
-        if (run.Perform(new Op(OpKind.SetIfZero, At(MemoryMap.Closed), (long)reason.Kind + 1)) != 0)
+        if (_run.Perform(new Op(OpKind.SetIfZero, At(MemoryMap.Closed), (long)reason.Kind + 1)) != 0)
         {
             return;
         }
 
-        run.Perform(new Op(OpKind.WriteFenced, At(MemoryMap.SocketClosed), 1));
+        _run.Perform(new Op(OpKind.WriteFenced, At(MemoryMap.SocketClosed), 1));
         RaiseLocalEvent();
     }
 
@@ -122,7 +132,7 @@ internal sealed class PeerLink(SharedSegment own, SharedSegment peer, RoleRun ru
     /// <summary>Notes the end of the peer's socket, as the thread that watches it does.</summary>
     public void OnPeerGone()
     {
-        run.Store(At(MemoryMap.PeerGone), 1, isRelease: true);
+        _run.Store(At(MemoryMap.PeerGone), 1, isRelease: true);
         RaiseLocalEvent();
     }
 
@@ -134,7 +144,7 @@ internal sealed class PeerLink(SharedSegment own, SharedSegment peer, RoleRun ru
         // The model never unmaps the memory.
     }
 
-    private long Read(int word) => run.HasEvents ? run.Perform(new Op(OpKind.Read, At(word))) : 0;
+    private long Read(int word) => _run.HasEvents ? _run.Perform(new Op(OpKind.Read, At(word))) : 0;
 
-    private int At(int word) => MemoryMap.Private(run.Process, word);
+    private int At(int word) => MemoryMap.Private(_run.Process, word);
 }

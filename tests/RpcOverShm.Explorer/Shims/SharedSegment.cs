@@ -1,3 +1,4 @@
+using RpcOverShm.Explorer.Model;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Explorer.Shims;
@@ -6,11 +7,13 @@ namespace RpcOverShm.Explorer.Shims;
 /// A role's view of a segment, with the members that rings and links use. The addresses of the words only name them;
 /// the ring data is real memory, in which plain stores are found.
 /// </summary>
-internal sealed unsafe class SharedSegment(byte* address, long ringCapacity)
+internal sealed unsafe class SharedSegment(byte* address, MemoryMap map)
 {
     public const int HeaderBytes = SegmentLayout.HeaderSizeBytes;
 
-    public long RingCapacity => ringCapacity;
+    public long FirstCapacity => map.Capacity;
+
+    public long SecondCapacity => map.SecondCapacity;
 
     public ref long Tail => ref Header->Tail;
 
@@ -21,6 +24,11 @@ internal sealed unsafe class SharedSegment(byte* address, long ringCapacity)
     public ref long ParkedForSpace => ref Header->ParkedForSpace;
 
     public byte* Data => address + HeaderBytes;
+
+    public byte* SecondData => Data + map.Capacity;
+
+    /// <summary>Checks nothing: in the model all memory is there.</summary>
+    public void CheckSecond() => _ = map;
 
     private SegmentLayout* Header => (SegmentLayout*)address;
 }

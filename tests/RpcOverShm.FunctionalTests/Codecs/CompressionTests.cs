@@ -8,7 +8,7 @@ namespace RpcOverShm.FunctionalTests.Codecs;
 internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
 {
     private const string Wanted = "grpc-internal-encoding-request";
-    private const int Bytes = 20_000;
+    private const int Bytes = 8_000; // One record of a ring that has not grown takes them.
 
     private static CallOptions Gzip => new(new Metadata { { Wanted, "gzip" }, { "other", "kept" } });
 

@@ -30,7 +30,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Case("pipe", PipeEnd, "not a memory file"),
         Case("socket", SocketEnd, "not a memory file"),
         Case("device", () => File.OpenHandle("/dev/zero", FileMode.Open, FileAccess.Read), "not a memory file"),
-        Case("memory without seals", () => SegmentMemory.Create(SegmentBytes), "carries seals"),
+        Case("memory without seals", () => SegmentMemory.Create(SegmentBytes, SegmentBytes), "carries seals"),
         Case("memory that is too small", () => Sealed(SegmentBytes - 4096), "has 65536 bytes; it announced 69632"),
         Case("memory that is too large", () => Sealed(SegmentBytes + 4096), "has 73728 bytes; it announced 69632"),
         Case("memory of no bytes", () => Sealed(0), "has 0 bytes"),
@@ -291,7 +291,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
 
     private static SafeFileHandle Sealed(long bytes)
     {
-        SafeFileHandle descriptor = SegmentMemory.Create(Math.Max(bytes, 1));
+        SafeFileHandle descriptor = SegmentMemory.Create(Math.Max(bytes, 1), Math.Max(bytes, 1));
         if (bytes == 0)
         {
             Marshal.SetLastPInvokeError(LinuxNative.FTruncate(descriptor, 0));

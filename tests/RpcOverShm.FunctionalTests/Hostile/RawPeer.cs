@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -27,6 +26,12 @@ internal sealed class RawPeer : IDisposable
         PeerLimits = peerLimits;
         Writer = new RingWriter(own, peer);
         Reader = new RingReader(own, peer);
+        if (own.SecondCapacity > 0)
+        {
+            // From its first record on, this side writes records of any size that its hello allows.
+            Assert.That(own.TryAllocateSecond(), Is.Null);
+            Writer.AllowMove();
+        }
     }
 
     /// <summary>Limits under which only the ring's space stops the victim from sending.</summary>
@@ -67,7 +72,7 @@ internal sealed class RawPeer : IDisposable
             using Handshake.ReceivedHello answer =
                 (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
             return answer.Hello.Type == HelloType.Server
-                ? new RawPeer(socket, own, Open(answer), answer.Hello.Limits)
+                ? new RawPeer(socket, own, answer.OpenSegment(), answer.Hello.Limits)
                 : throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
         }
         catch
@@ -90,7 +95,7 @@ internal sealed class RawPeer : IDisposable
         {
             Handshake.Send(socket, MakeHello(HelloType.Server, hello.Hello.ConnectionId, mine), own);
             own.ReleaseDescriptor();
-            return new RawPeer(socket, own, Open(hello), hello.Hello.Limits);
+            return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits);
         }
         catch
         {
@@ -279,13 +284,5 @@ internal sealed class RawPeer : IDisposable
         _socket.Dispose();
         Own.Dispose();
         _peer.Dispose();
-    }
-
-    private static SharedSegment Open(Handshake.ReceivedHello hello)
-    {
-        // Open closes the descriptor, so the hello must not close it again.
-        var descriptor = new SafeFileHandle(hello.Descriptor!.DangerousGetHandle(), ownsHandle: true);
-        hello.Descriptor.SetHandleAsInvalid();
-        return SharedSegment.Open(descriptor, hello.Hello.Limits.RingCapacity);
     }
 }

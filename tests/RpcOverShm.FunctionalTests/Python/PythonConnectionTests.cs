@@ -70,6 +70,20 @@ internal sealed class PythonConnectionTests : PythonFixture
     }
 
     [Test]
+    public async Task Rings_OfBothSides_GrowWhenTheyMust()
+    {
+        (_, PythonClient client) = await StartPairAsync();
+        await client.DoAsync("unary 100");
+        Assert.That(await client.DoAsync("rings"), Is.EqualTo("0 False"), "Nothing was large yet.");
+
+        Assert.That(await client.DoAsync("drain 100 10000"), Is.EqualTo("0 messages=100 bytes=1000000 wrong=0"));
+        Assert.That(await client.DoAsync("pump 100 10000"), Is.EqualTo("0 100 True"));
+
+        Assert.That(await client.DoAsync("rings"), Is.EqualTo("1 True"));
+        Assert.That(await client.DoAsync("unary 30000"), Does.StartWith("0 True"));
+    }
+
+    [Test]
     public async Task Violation_OnAnOpenConnection_IsRefusedWithTheReason()
     {
         (ShmRig rig, PythonClient client) = await StartPairAsync();

@@ -220,6 +220,11 @@ class Commands:
         answer = self._take_pumped(call, int(count), int(size))
         return f"{answer} {connection.incoming.woken_threads > before}"
 
+    def rings(self) -> str:
+        """Reports how often the peer has moved, and whether this side has."""
+        connection = self._connections[-1]
+        return f"{connection.incoming.moves} {connection.outgoing.has_moved}"
+
     def go_away(self) -> str:
         connection = self._connections[-1]
         connection.wait(lambda: connection.is_going_away)

@@ -27,6 +27,7 @@ from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 VERSION = 1
 HEADER_SIZE = 4096
+FIRST_RING = 64 << 10
 RECORD = struct.Struct("<IBBHII")
 HELLO = struct.Struct("<8sBBHHHII16sQIIII")
 HELLO_START = struct.Struct("<8sBBHHHII")
@@ -39,7 +40,7 @@ REASON_VIOLATION = 7
 TAIL, PARKED_FOR_SPACE, HEAD, PARKED_FOR_DATA = 128 // 8, 256 // 8, 384 // 8, 512 // 8
 
 CALL_START, HEAD_CHUNK, MESSAGE, MESSAGE_CHUNK, HALF_CLOSE, HEADERS, END, CREDIT, CANCEL, GO_AWAY = range(1, 11)
-PADDING = 255
+MOVED, PADDING = 254, 255
 MAY_FILL_RING = (CREDIT, CANCEL, HALF_CLOSE, GO_AWAY)
 HAS_MESSAGE, HALF_CLOSED, HEAD_CONTINUES, SINGLE = 1, 2, 4, 8
 
@@ -56,6 +57,7 @@ SEALS_OF_PEERS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 ALL_SEALS = SEALS_OF_PEERS | SEAL_FUTURE_WRITE
 SYS_FUTEX = {"x86_64": 202}
 FUTEX_WAKE = 1
+MADV_POPULATE_WRITE = 23
 
 Metadata = Sequence[Tuple[str, bytes]]
 
@@ -166,24 +168,61 @@ def read_status(trailer: bytes) -> Status:
 
 # ---- Sections 3 to 5: segments, records, waking
 
-class Segment:
-    """One side's shared memory: four words, and the data of its ring."""
+def sizes(capacity: int) -> tuple[int, int]:
+    """The size of a segment, and the part of it that has memory from the beginning."""
+    first = HEADER_SIZE + min(capacity, FIRST_RING)
+    return first + (capacity if capacity > FIRST_RING else 0), first
 
-    def __init__(self, memory: mmap.mmap, capacity: int):
-        self.memory, self.capacity = memory, capacity
+
+class Segment:
+    """One side's shared memory: four words, and the data of the ring that is in use."""
+
+    def __init__(self, memory: mmap.mmap, capacity: int, fd: Optional[int] = None):
+        """fd: to check the second ring of the peer's segment with; it is closed with the segment."""
+        self.memory, self._full_capacity, self._fd = memory, capacity, fd
         self._view = memoryview(memory)
         self.words = self._view[:HEADER_SIZE].cast("Q")
-        self.data = self._view[HEADER_SIZE:]
+        self.capacity = min(capacity, FIRST_RING)
+        self.data = self._view[HEADER_SIZE:HEADER_SIZE + self.capacity]
+
+    @property
+    def has_second(self) -> bool:
+        """Whether there is a larger ring to which the owner may move."""
+        return self.capacity < self._full_capacity
+
+    @property
+    def most_ahead(self) -> int:
+        """Bytes that the owner can have written beyond what the peer has read."""
+        return self.capacity + (self._full_capacity if self.has_second else 0)
+
+    def allocate_second(self) -> None:
+        """Gives the own second ring memory. The peer can keep fallocate from returning, but not this."""
+        first = sizes(self._full_capacity)[1]
+        self.memory.madvise(MADV_POPULATE_WRITE, first, self._full_capacity)
+
+    def check_second(self) -> None:
+        """Checks that all of the peer's segment has memory (section 2)."""
+        assert self._fd is not None
+        if os.fstat(self._fd).st_blocks * 512 < sizes(self._full_capacity)[0]:
+            raise Violation("a move to a ring with holes")
+
+    def use_second(self) -> None:
+        first = sizes(self._full_capacity)[1]
+        self.data.release()
+        self.data = self._view[first:first + self._full_capacity]
+        self.capacity = self._full_capacity
+        self._close_fd()
 
     @staticmethod
     def create(capacity: int, connection_id: bytes, seals: int, has_holes: bool,
                missing: int) -> tuple[int, Segment]:
         """Returns the descriptor too, which the caller closes. The arguments after the id make wrong segments."""
         fd = os.memfd_create("rpcovershm-python", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        size = HEADER_SIZE + capacity - missing
+        size, first = sizes(capacity)
+        size -= missing
         os.ftruncate(fd, size)
         if not has_holes:
-            os.posix_fallocate(fd, 0, size)
+            os.posix_fallocate(fd, 0, min(first, size))
         memory = mmap.mmap(fd, size)
         memory.madvise(mmap.MADV_DONTFORK)  # A forked child must not use its parent's connections.
         struct.pack_into("<8sI4xQ16s", memory, 0, MAGIC[:7] + b"\x01", VERSION, capacity, connection_id)
@@ -195,11 +234,15 @@ class Segment:
         """Maps the peer's segment if it can neither shrink nor grow and has its size (section 2)."""
         if fcntl.fcntl(fd, fcntl.F_GET_SEALS) & SEALS_OF_PEERS != SEALS_OF_PEERS:
             raise Violation("the peer's segment lacks seals")
-        if os.fstat(fd).st_size != HEADER_SIZE + capacity:
+        size, first = sizes(capacity)
+        facts = os.fstat(fd)
+        if facts.st_size != size:
             raise Violation("the peer's segment has another size than announced")
-        memory = mmap.mmap(fd, HEADER_SIZE + capacity, prot=mmap.PROT_READ)
+        if facts.st_blocks * 512 < first:
+            raise Violation("the peer's segment has holes")
+        memory = mmap.mmap(fd, size, prot=mmap.PROT_READ)
         memory.madvise(mmap.MADV_DONTFORK)
-        return Segment(memory, capacity)
+        return Segment(memory, capacity, os.dup(fd))
 
     def wake(self, word: int) -> int:
         """Wakes all threads that sleep on the low half of a word of this segment, which is the own one. Returns the
@@ -216,6 +259,12 @@ class Segment:
         self.data.release()
         self._view.release()
         self.memory.close()
+        self._close_fd()
+
+    def _close_fd(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
 
 def aligned(count: int) -> int:
@@ -223,22 +272,33 @@ def aligned(count: int) -> int:
 
 
 class OutgoingRing:
-    """Writes records into the own ring."""
+    """Writes records into the own ring, and moves to the second ring when the first one is full."""
 
     def __init__(self, own: Segment, peer: Segment):
         self._own, self._peer = own, peer
-        self._tail = self._head = self._woken = 0
+        self._tail = self._head = self._woken = self._start = 0
         self.woken_threads = 0
-        self.max_payload = own.capacity // 8 - 16
+        self.is_moving = False
+
+    @property
+    def max_payload(self) -> int:
+        return self._own.capacity // 8 - 16
 
     def try_write(self, kind: int, stream_id: int, payload: bytes = b"", flags: int = 0, head_length: int = 0,
                   argument: int = 0) -> bool:
         """Writes and publishes a record. Returns False if there is no space yet."""
+        if self.is_moving and self._has_room(16):
+            self._put(b"", 0, MOVED)
+            self._own.use_second()
+            self._start, self.is_moving = self._tail, False
         capacity, needed = self._own.capacity, aligned(16 + len(payload))
         rest = capacity - self._tail % capacity
         padding = rest if rest < needed else 0
         reserve = 0 if kind in MAY_FILL_RING else capacity // 16
-        if capacity - (self._tail - self._read_head()) < padding + needed + reserve:
+        if not self._has_room(padding + needed + reserve):
+            if self._own.has_second and not self.is_moving:
+                self._own.allocate_second()
+                self.is_moving = True
             return False
         if padding:
             self._put(b"", padding - 16, PADDING)
@@ -246,6 +306,14 @@ class OutgoingRing:
         self._own.words[TAIL] = self._tail
         self.wake_reader()
         return True
+
+    @property
+    def has_moved(self) -> bool:
+        return self._start > 0
+
+    def _has_room(self, size: int) -> bool:
+        """What is unread in the first ring takes no space of the second."""
+        return self._own.capacity - (self._tail - max(self._read_head(), self._start)) >= size
 
     def wake_reader(self) -> None:
         parked = self._peer.words[PARKED_FOR_DATA]
@@ -274,12 +342,12 @@ class IncomingRing:
     def __init__(self, own: Segment, peer: Segment):
         self._own, self._peer = own, peer
         self._head = self._tail = self._woken = 0
-        self.woken_threads = 0
+        self.woken_threads = self.moves = 0
 
     def read_all(self) -> Iterator[Frame]:
         """Reads the records that are there, and gives their space back when all are taken."""
-        tail, capacity = self._peer.words[TAIL], self._peer.capacity
-        if tail < self._tail or tail % 16 or tail - self._head > capacity:
+        tail = self._peer.words[TAIL]
+        if tail < self._tail or tail % 16 or tail - self._head > self._peer.most_ahead:
             raise Violation(f"the peer's tail went from {self._tail} to {tail}")
         self._tail = tail
         while self._head < tail:
@@ -302,12 +370,21 @@ class IncomingRing:
         at = self._head % capacity
         length, kind, flags, head_length, stream_id, argument = RECORD.unpack(bytes(self._peer.data[at:at + 16]))
         size = aligned(16 + length)
-        if kind != PADDING and length > capacity // 8 - 16 or size > min(capacity - at, self._tail - self._head):
+        if kind < MOVED and length > capacity // 8 - 16 or size > min(capacity - at, self._tail - self._head):
             raise Violation(f"a record of {length} bytes does not fit")
         self._head += size
         if kind == PADDING:
             if at == 0 or at + size != capacity:
                 raise Violation("padding is not between a record and the end of the ring")
+            return None
+        if kind == MOVED:
+            if not self._peer.has_second or length:
+                raise Violation("a move without a second ring, or with a payload")
+            self._peer.check_second()
+            self._peer.use_second()
+            if self._tail - self._head > self._peer.most_ahead:
+                raise Violation("more than the second ring holds")
+            self.moves += 1
             return None
         if head_length > length:
             raise Violation(f"a head of {head_length} bytes in a payload of {length}")

@@ -31,7 +31,8 @@ internal sealed partial class FewDescriptorsTests : PeerFixture
         PeerProcess server = await StartServingPeerAsync();
         ulong[] limit = [Descriptors, Descriptors];
         Assert.That(SetLimit(server.Id, LimitOfDescriptors, limit, 0), Is.Zero);
-        using SafeFileHandle segment = SegmentMemory.Create(SegmentLayout.SizeBytes(Ring));
+        using SafeFileHandle segment = SegmentMemory.Create(
+            SegmentLayout.SizeBytes(Ring), SegmentLayout.FirstSizeBytes(Ring));
         SegmentMemory.Seal(segment);
 
         var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);

@@ -4,8 +4,9 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Fuzz.Targets;
 
 /// <summary>
-/// The memory of a ring as a hostile peer writes it: any bytes, any tail, any head, any parked word. The input is a
-/// sequence of steps; in each the peer changes its memory, and this side then reads all records and writes one.
+/// The memory of a ring as a hostile peer writes it: any bytes, any tail, any head, any parked word. The first byte of
+/// the input chooses a segment with one ring or with two. The rest is a sequence of steps; in each the peer changes its
+/// memory, the same place in both rings, and this side then reads all records and writes one.
 /// <code>
 /// u8 place of the patch, in units of 4 bytes   u8 bytes of the patch, then the patch
 /// u16 tail    u8 head    u8 parked word        positions as <see cref="PositionOf"/> reads them
@@ -14,6 +15,7 @@ namespace RpcOverShm.Fuzz.Targets;
 internal sealed unsafe class RingTarget : FuzzTarget
 {
     private const int Capacity = 1024;
+    private const int SecondCapacity = 128 << 10;
     private const int StepBytes = 6;
 
     private static readonly long[] s_evilPositions =
@@ -22,40 +24,56 @@ internal sealed unsafe class RingTarget : FuzzTarget
         1L << 32, (1L << 32) + 16, 1L << 62, -Capacity, int.MaxValue, uint.MaxValue, 1, 15,
     ];
 
-    private readonly SegmentPair _peer = new(Capacity);
-    private readonly SegmentPair _own = new(Capacity);
+    private readonly SegmentPair[] _peers = [new(Capacity), NewWithTwoRings()];
+    private readonly SegmentPair[] _owns = [new(Capacity), NewWithTwoRings()];
+    private SegmentPair _peer = null!; // of this input
+    private SegmentPair _own = null!;
 
     public override IEnumerable<byte[]> Seeds =>
     [
-        [.. Record(0, 5, 1), 32, 0, 0, 0],
-        [.. Record(0, 0, 1), 16, 0, 16, 1, .. Record(4, 20, 2), 64, 0, 16, 17],
-        [.. Record(0, 112, 1), 128, 0, 0, 0, .. Record(32, 1024 - 128 - 16, RecordHeader.PaddingKind), 0, 4, 0, 0],
-        [.. Record(0, 0xFFFF_FFF0, 1), 32, 0, 0, 0],
-        [0, 0, 0x03, 0x80, 0x83, 0x82],
+        [0, .. Record(0, 5, 1), 32, 0, 0, 0],
+        [0, .. Record(0, 0, 1), 16, 0, 16, 1, .. Record(4, 20, 2), 64, 0, 16, 17],
+        [0, .. Record(0, 112, 1), 128, 0, 0, 0, .. Record(32, 1024 - 128 - 16, RecordHeader.PaddingKind), 0, 4, 0, 0],
+        [0, .. Record(0, 0xFFFF_FFF0, 1), 32, 0, 0, 0],
+        [0, 0, 0, 0x03, 0x80, 0x83, 0x82],
         [
-            0, 0, .. Tail(960), .. Record(240, 48, RecordHeader.PaddingKind), .. Tail(1024), .. Record(0, 8, 1),
+            0, 0, 0, .. Tail(960), .. Record(240, 48, RecordHeader.PaddingKind), .. Tail(1024), .. Record(0, 8, 1),
             .. Tail(1056),
         ],
-        [0, 0, .. Tail(960), .. Record(240, 100, 1), .. Tail(1088)],
-        [0, 0, .. Tail(960), .. Record(240, 113, 1), .. Tail(1104)],
+        [0, 0, 0, .. Tail(960), .. Record(240, 100, 1), .. Tail(1088)],
+        [0, 0, 0, .. Tail(960), .. Record(240, 113, 1), .. Tail(1104)],
+        [1, .. Record(0, 0, RecordHeader.MovedKind), 0, 0, 0, 0, .. Record(4, 9, 1), 48, 0, 0, 0],
+        [1, .. Record(0, 0, RecordHeader.MovedKind), 0, 0, 0, 0, .. Record(4, 0, RecordHeader.MovedKind), 32, 0, 0, 0],
+        [1, .. Record(0, 16, RecordHeader.MovedKind), 32, 0, 0, 0],
+        [0, .. Record(0, 0, RecordHeader.MovedKind), 16, 0, 0, 0],
     ];
-
-    private Span<byte> Data => new(_peer.Own.Data, Capacity);
 
     protected override void Read(ReadOnlySpan<byte> input)
     {
+        int rings = input.IsEmpty ? 0 : input[0] & 1;
+        input = input[Math.Min(1, input.Length)..];
+        _peer = _peers[rings];
+        _own = _owns[rings];
         _peer.Reset();
         _own.Reset();
-        Data.Clear();
+        Data(0).Clear();
+        Data(rings).Clear();
         var reader = new RingReader(_own.Own, _peer.View);
         var writer = new RingWriter(_own.Own, _peer.View);
+        if (rings == 1)
+        {
+            writer.AllowMove();
+        }
+
         try
         {
             while (input.Length >= StepBytes)
             {
                 int place = input[0] * 4;
                 ReadOnlySpan<byte> patch = input.Slice(2, Math.Min(input[1], input.Length - StepBytes));
-                patch[..Math.Min(patch.Length, Capacity - place)].CopyTo(Data[place..]);
+                ReadOnlySpan<byte> inside = patch[..Math.Min(patch.Length, Capacity - place)];
+                inside.CopyTo(Data(0)[place..]);
+                inside.CopyTo(Data(rings)[place..]);
                 input = input[(2 + patch.Length)..];
                 _peer.Own.Tail = PositionOf(BinaryPrimitives.ReadUInt16LittleEndian(input), 0x8000);
                 _peer.Own.Head = PositionOf(input[2], 0x80);
@@ -71,6 +89,16 @@ internal sealed unsafe class RingTarget : FuzzTarget
             // The documented refusal.
         }
     }
+
+    private static SegmentPair NewWithTwoRings()
+    {
+        var pair = new SegmentPair(SecondCapacity);
+        Require(pair.Own.TryAllocateSecond() is null, "There is memory for the second ring.");
+        return pair;
+    }
+
+    // The beginning of a ring of the peer, by its number.
+    private Span<byte> Data(int ring) => new(ring == 0 ? _peer.Own.Data : _peer.Own.SecondData, Capacity);
 
     // A position in bytes, or, with the highest bit, one that no honest peer has.
     private static long PositionOf(int value, int evil) =>
@@ -88,6 +116,8 @@ internal sealed unsafe class RingTarget : FuzzTarget
         return bytes;
     }
 
+    private long Most => _peer.View.FirstCapacity + _peer.View.SecondCapacity;
+
     private void ReadAll(RingReader reader)
     {
         int records = 0;
@@ -96,7 +126,7 @@ internal sealed unsafe class RingTarget : FuzzTarget
         {
             RequireInside(payload);
             Require(header.PayloadLength == payload.Length && reader.Current == payload, "The record's own bytes.");
-            Require(++records <= Capacity / RecordHeader.SizeBytes, "A ring has no more records than headers.");
+            Require(++records <= Most / RecordHeader.SizeBytes, "The rings have no more records than headers.");
             reader.Release();
         }
 
@@ -127,7 +157,9 @@ internal sealed unsafe class RingTarget : FuzzTarget
         fixed (byte* start = payload)
         {
             long offset = start - _peer.View.Data;
-            if (!payload.IsEmpty && (offset < 0 || offset + payload.Length > Capacity))
+            long first = _peer.View.FirstCapacity;
+            long end = offset < first ? first : first + _peer.View.SecondCapacity;
+            if (!payload.IsEmpty && (offset < 0 || offset + payload.Length > end))
             {
                 // Not by Require: a text for each record would count as memory of the code under test.
                 throw new FuzzFindingException($"A payload of {payload.Length} bytes at {offset}.");

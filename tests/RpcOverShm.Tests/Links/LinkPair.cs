@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Segments;
 
@@ -9,7 +10,8 @@ namespace RpcOverShm.Tests.Links;
 
 /// <summary>
 /// Both ends of one link in this process: a real socket and two segments, each mapped twice, as after a handshake. The
-/// test chooses the sizes; no handshake limits them. The owner of an end must close it.
+/// test chooses the sizes; no handshake limits them. A writer with a second ring has moved there, unless the test wants
+/// to see that itself. The owner of an end must close it.
 /// </summary>
 internal sealed class LinkPair : IDisposable
 {
@@ -20,7 +22,8 @@ internal sealed class LinkPair : IDisposable
         long serverRing = SmallRing,
         uint callWindow = 64 << 10,
         uint maxCalls = 100,
-        ConnectionPurpose purpose = ConnectionPurpose.Calls)
+        ConnectionPurpose purpose = ConnectionPurpose.Calls,
+        bool areGrown = true)
     {
         ClientSegment = new MappedSegment(clientRing);
         ServerSegment = new MappedSegment(serverRing);
@@ -45,6 +48,11 @@ internal sealed class LinkPair : IDisposable
             Settings(purpose, serverLimits, Logger),
             clientLimits,
             isAcceptor: true);
+        if (areGrown)
+        {
+            Grow(Client, Server);
+            Grow(Server, Client);
+        }
     }
 
     public PeerLink Client { get; }
@@ -71,6 +79,25 @@ internal sealed class LinkPair : IDisposable
             ConnectTimeout = Timeouts.Wait,
             Logger = logger ?? new LogGuard(),
         };
+
+    /// <summary>Moves a writer to its second ring, if it has one, with a record that its reader takes.</summary>
+    public static void Grow(PeerLink from, PeerLink to)
+    {
+        int small = from.Writer.MaxPayloadBytes;
+        from.Writer.WantGrowth();
+        while (from.OwnLimits.RingCapacity > SmallRing && from.Writer.MaxPayloadBytes == small)
+        {
+            Assert.That(from.Writer.TryClaim(0, isControl: true, out RingClaim claim));
+            if (claim.IsMoving)
+            {
+                from.Writer.Commit(claim, new RecordHeader(0, (byte)FrameKind.GoAway, 0, 0, 0, 0));
+                from.Writer.Publish();
+                Assert.That(to.Reader.TryRead(out _, out _));
+                to.Reader.Release();
+                to.Reader.PublishHead();
+            }
+        }
+    }
 
     /// <summary>Makes a link over another socket, with the client's segments. It must not be left.</summary>
     public PeerLink LinkOver(Socket socket, PeerIdentity peer) => new(

@@ -43,7 +43,7 @@ public class ServerHandshakeTests
         {
             Limits = hello.Limits with { MaxMetadataBytes = uint.MaxValue },
         }),
-        ["size"] = (RefusalReason.BadHello, "it announced 135168", hello => hello with
+        ["size"] = (RefusalReason.BadHello, "it announced 200704", hello => hello with
         {
             Limits = hello.Limits with { RingCapacity = 128 << 10 },
         }),

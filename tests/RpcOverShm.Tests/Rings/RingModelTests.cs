@@ -73,7 +73,7 @@ public class RingModelTests
         {
             byte[] payload = new byte[random.Next(ring.MaxPayloadBytes + 1)];
             random.NextBytes(payload);
-            byte kind = (byte)random.Next(RecordHeader.PaddingKind);
+            byte kind = (byte)random.Next(RecordHeader.MovedKind);
             bool isControl = random.Next(4) == 0;
 
             bool isWritten = ring.TryWrite(payload, kind, isControl);

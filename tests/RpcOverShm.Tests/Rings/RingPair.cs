@@ -18,11 +18,17 @@ internal sealed unsafe class RingPair : IDisposable
         Capacity = capacity;
         _producer = new MappedSegment(capacity);
         _consumer = new MappedSegment(capacity);
-        Writer = new RingWriter(_producer.Own, _consumer.View);
+        Writer = new RingWriter(_producer.Own, _consumer.View) { OnGrowthWanted = () => GrowthsWanted++ };
         Reader = NewReader();
     }
 
     public long Capacity { get; }
+
+    /// <summary>The number of times that the writer asked for its second ring.</summary>
+    public int GrowthsWanted { get; private set; }
+
+    /// <summary>The segment of the writer as both sides map it.</summary>
+    public MappedSegment Producer => _producer;
 
     public int MaxPayloadBytes => RingLimits.MaxPayloadBytes(Capacity);
 

@@ -20,10 +20,16 @@ public class SegmentLayoutTests
         Assert.That(SegmentLayout.IsValidRingCapacity(bytes), Is.EqualTo(isValid));
     }
 
-    [Test]
-    public void SizeBytes_OfCapacity_AddsOnePageOfWords()
+    [TestCase(4096, 4096, 0)]
+    [TestCase(64 << 10, 64 << 10, 0)]
+    [TestCase(128 << 10, 64 << 10, 128 << 10)]
+    [TestCase(1 << 30, 64 << 10, 1 << 30)]
+    public void Rings_OfCapacity_AreASmallOneAndOneOfThatSize(long capacity, long first, long second)
     {
-        Assert.That(SegmentLayout.SizeBytes(1 << 20), Is.EqualTo((1 << 20) + 4096));
+        Assert.That(SegmentLayout.FirstRingCapacity(capacity), Is.EqualTo(first));
+        Assert.That(SegmentLayout.SecondRingCapacity(capacity), Is.EqualTo(second));
+        Assert.That(SegmentLayout.FirstSizeBytes(capacity), Is.EqualTo(first + 4096), "One page of words.");
+        Assert.That(SegmentLayout.SizeBytes(capacity), Is.EqualTo(first + second + 4096));
     }
 
     [Test]

@@ -11,7 +11,7 @@ public class SegmentMemoryTests
     [Test]
     public void Create_OfSize_HasThatSizeAndOnlyTheSealThatForbidsExecution()
     {
-        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
 
         const int Exec = 0x20;
         Assert.That(FileFacts.OfDescriptor(file).SizeBytes, Is.EqualTo(SizeBytes));
@@ -23,15 +23,15 @@ public class SegmentMemoryTests
     {
         int before = Testing.ProcessResources.CountSegmentDescriptors();
 
-        Assert.That(() => SegmentMemory.Create(-1), Throws.TypeOf<SegmentException>());
+        Assert.That(() => SegmentMemory.Create(-1, -1), Throws.TypeOf<SegmentException>());
         Assert.That(Testing.ProcessResources.CountSegmentDescriptors(), Is.EqualTo(before));
     }
 
     [Test]
     public void Seal_AfterMapping_LeavesTheOwnersMappingWritable()
     {
-        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
-        nint address = SegmentMemory.MapWritable(file, SizeBytes);
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
+        nint address = SegmentMemory.MapWritable(file, SizeBytes, SizeBytes);
         SegmentMemory.Seal(file);
 
         Marshal.WriteInt64(address, 42);
@@ -77,7 +77,7 @@ public class SegmentMemoryTests
     public void CheckAndMapReadOnly_OfSealedFile_CannotBeMadeWritable()
     {
         using SafeFileHandle file = SealedFile();
-        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
+        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes);
 
         int result = NativeCalls.Protect(address, (nuint)SizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite);
 
@@ -107,8 +107,8 @@ public class SegmentMemoryTests
     [Test]
     public void Seal_Afterwards_RefusesHolesThroughTheOwnersMapping()
     {
-        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
-        nint address = SegmentMemory.MapWritable(file, SizeBytes);
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
+        nint address = SegmentMemory.MapWritable(file, SizeBytes, SizeBytes);
         SegmentMemory.Seal(file);
 
         Assert.That(LinuxNative.MAdvise(address, 4096, NativeCalls.MadvRemove), Is.EqualTo(-1));
@@ -155,10 +155,10 @@ public class SegmentMemoryTests
     [Test]
     public void Mappings_OfBothSides_AreNotDumped()
     {
-        using SafeFileHandle file = SegmentMemory.Create(SizeBytes);
-        nint own = SegmentMemory.MapWritable(file, SizeBytes);
+        using SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
+        nint own = SegmentMemory.MapWritable(file, SizeBytes, SizeBytes);
         SegmentMemory.Seal(file);
-        nint peer = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
+        nint peer = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes);
 
         Assert.That(FlagsAt(own), Does.Contain("dd").And.Contain("dc"));
         Assert.That(FlagsAt(peer), Does.Contain("dd").And.Contain("dc"));
@@ -196,7 +196,7 @@ public class SegmentMemoryTests
         using SafeFileHandle file = Descriptors.MemoryFile(
             SizeBytes, Descriptors.AllRequired & ~Descriptors.SealFutureWrite);
 
-        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, isFutureWriteRequired: false);
+        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes, isFutureWriteRequired: false);
 
         Assert.That(Marshal.ReadInt64(address), Is.Zero);
         SegmentMemory.Unmap(address, SizeBytes);
@@ -209,7 +209,7 @@ public class SegmentMemoryTests
 
     private static SafeFileHandle SealedFile()
     {
-        SafeFileHandle file = SegmentMemory.Create(SizeBytes);
+        SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
         SegmentMemory.Seal(file);
         return file;
     }
@@ -217,7 +217,7 @@ public class SegmentMemoryTests
     private static void AssertRefused(SafeFileHandle file, long announced, string why)
     {
         Assert.That(
-            () => SegmentMemory.CheckAndMapReadOnly(file, announced),
+            () => SegmentMemory.CheckAndMapReadOnly(file, announced, announced),
             Throws.TypeOf<SegmentException>().With.Message.Contains(why));
     }
 }
