@@ -323,6 +323,8 @@ internal sealed partial class PeerLink
         await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
         try
         {
+            // The receiver with its buffer comes when it is needed: an open connection waits here as long as it lives.
+            await Handshake.WaitAsync(_socket, CancellationToken.None).ConfigureAwait(false);
             using Handshake.ReceivedHello? last =
                 await Handshake.ReceiveAsync(_socket, CancellationToken.None, mostDescriptors: 0)
                     .ConfigureAwait(false);
