@@ -37,7 +37,7 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
     public async Task Array_OfOneRecord_GoesThroughNoPooledMemory()
     {
         ShmRig rig = await StartShmAsync(s_raw, s_arrays.Build());
-        byte[] message = RandomBytes(10_000);
+        byte[] message = RandomBytes(8_000);
         await s_arrays.EchoAsync(rig.Invoker, MethodType.Unary, message).Bounded();
         using var pool = new PoolWatch();
         for (int i = 0; i < 100; i++)

@@ -1,5 +1,8 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using RpcOverShm.Connections;
+using RpcOverShm.Links;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
@@ -132,6 +135,13 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             },
             _options);
 
+        // Only a write that waits for credit goes on inline. So the ring must be larger than the credit of a call.
+        do
+        {
+            rig.Client.Unary(Payloads.OfSize(20_000));
+        }
+        while (LinkOf(rig.OnlyConnection).Writer.MaxPayloadBytes < 32 << 10);
+
         for (int i = 0; i < Calls; i++)
         {
             waits = new TaskCompletionSource();
@@ -214,4 +224,8 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             }
         }).Bounded();
     }
+
+    // No API exposes the ring.
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_link")]
+    private static extern ref PeerLink LinkOf(Connection connection);
 }
