@@ -28,8 +28,8 @@ public sealed class ShmStreamOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1 MiB. The ring is the stream's buffer: a write waits while the peer has left this many bytes
-    /// unread. It begins with 64 KiB, and grows when that is full for the second time while the peer reads; the first
-    /// 64 KiB are kept too. On Linux before 5.14 it has all its memory at once.
+    /// unread. It begins with 64 KiB and grows when that is full; the first 64 KiB are kept too. On Linux before 5.14
+    /// it has all its memory at once.
     /// </remarks>
     public int RingCapacity { get; set; } = ShmDefaults.RingCapacity;
 

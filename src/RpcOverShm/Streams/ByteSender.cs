@@ -175,6 +175,8 @@ internal sealed class ByteSender : IValueTaskSource
                 int length = Math.Min(bytes.Length - written, Math.Min(RecordBytes, _ring.MaxPayloadBytes));
                 if (!_ring.TryClaim(length, isControl: false, out RingClaim claim) && !WaitForRoom(length, out claim))
                 {
+                    // The ring is the stream's only buffer. So it has its full size before a write must wait.
+                    _ring.WantGrowth();
                     break;
                 }
 

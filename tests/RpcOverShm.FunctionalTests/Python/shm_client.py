@@ -296,9 +296,7 @@ class OutgoingRing:
         padding = rest if rest < needed else 0
         reserve = 0 if kind in MAY_FILL_RING else capacity // 16
         if not self._has_room(padding + needed + reserve):
-            if self._own.has_second and not self.is_moving:
-                self._own.allocate_second()
-                self.is_moving = True
+            self.grow()
             return False
         if padding:
             self._put(b"", padding - 16, PADDING)
@@ -314,6 +312,12 @@ class OutgoingRing:
     def _has_room(self, size: int) -> bool:
         """What is unread in the first ring takes no space of the second."""
         return self._own.capacity - (self._tail - max(self._read_head(), self._start)) >= size
+
+    def grow(self) -> None:
+        """Lets one of the next records be the first in the second ring, if there is one."""
+        if self._own.has_second and not self.is_moving:
+            self._own.allocate_second()
+            self.is_moving = True
 
     def wake_reader(self) -> None:
         parked = self._peer.words[PARKED_FOR_DATA]
@@ -419,6 +423,8 @@ class Call:
     def send(self, message: bytes, is_last: bool = False, is_single: bool = False) -> None:
         """Sends a message in as many frames as it takes. is_single: the direction has no other message."""
         # A quarter of the window per frame: half a window is the most that a receiver may owe.
+        if len(message) > self._connection.outgoing.max_payload:
+            self._connection.outgoing.grow()
         limit = min(self._connection.outgoing.max_payload, self._connection.peer_limits.call_window // 4)
         at = 0
         while self.status is None and not self._is_cancelled:
