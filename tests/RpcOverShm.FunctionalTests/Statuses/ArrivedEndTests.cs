@@ -12,7 +12,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     public async Task GetStatusAndGetTrailers_OfAnEndThatNobodyRead_AreTheServers([Values] bool isRetried)
     {
         RigRetries? retries = isRetried ? new RigRetries(MaxAttempts: 2, StatusCode.Internal) : null;
-        CallRig rig = await StartAsync(Failing(), new RigOptions { Retries = retries });
+        CallRig rig = await StartConnectedAsync(Failing(), new RigOptions { Retries = retries });
         using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
         using AsyncDuplexStreamingCall<Payload, Payload> duplex = rig.Client.Duplex();
 
@@ -28,7 +28,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
         [Values] bool isReadToken, [Values] bool isRetried)
     {
         RigRetries? retries = isRetried ? new RigRetries(MaxAttempts: 2, StatusCode.Unavailable) : null;
-        CallRig rig = await StartAsync(Failing(), s_throwingCancels with { Retries = retries });
+        CallRig rig = await StartConnectedAsync(Failing(), s_throwingCancels with { Retries = retries });
         using var token = new CancellationTokenSource();
         var options = new CallOptions(cancellationToken: isReadToken ? default : token.Token);
         using AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty, options);
@@ -44,7 +44,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Read_AfterADeadlineThatPassedAfterTheEnd_FailsWithTheServersStatus()
     {
-        CallRig rig = await StartAsync(Failing());
+        CallRig rig = await StartConnectedAsync(Failing());
         for (double seconds = 0.5; ; seconds *= 2)
         {
             var options = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(seconds));
@@ -68,7 +68,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task GetStatus_OfACallDisposedAfterTheEnd_IsTheServers()
     {
-        CallRig rig = await StartAsync(Failing());
+        CallRig rig = await StartConnectedAsync(Failing());
         AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
         await ArrivalAsync(rig, call.GetStatus);
 
@@ -80,7 +80,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task WriteAndRead_SomeTimeAfterTheEnd_FailAlike()
     {
-        CallRig rig = await StartAsync(Failing());
+        CallRig rig = await StartConnectedAsync(Failing());
         using var token = new CancellationTokenSource();
         using AsyncDuplexStreamingCall<Payload, Payload> call =
             rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
@@ -100,7 +100,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     public async Task WriteAndRead_OfACallThatTheServerEnded_FailAlike([Values] bool hasOneResponse)
     {
         const int Calls = 200;
-        CallRig rig = await StartAsync(Failing());
+        CallRig rig = await StartConnectedAsync(Failing());
         for (int i = 0; i < Calls; i++)
         {
             using var token = new CancellationTokenSource();
@@ -124,7 +124,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     [NotOn(RigKind.GrpcDotNet, "It looks for an OK only when the end is read: both are told Cancelled.")]
     public async Task Read_OfACallThatEndedWellBeforeItsTokenFired_IsTheEnd()
     {
-        CallRig rig = await StartAsync(new Script { Duplex = (_, _, _) => Task.CompletedTask });
+        CallRig rig = await StartConnectedAsync(new Script { Duplex = (_, _, _) => Task.CompletedTask });
         using var token = new CancellationTokenSource();
         using AsyncDuplexStreamingCall<Payload, Payload> call =
             rig.Client.Duplex(new CallOptions(cancellationToken: token.Token));
@@ -140,7 +140,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     [Test]
     public async Task Read_WithATokenThatFiredBeforeTheMessagesWereRead_IsCancelled()
     {
-        CallRig rig = await StartAsync(new Script
+        CallRig rig = await StartConnectedAsync(new Script
         {
             Unary = (request, _) => Task.FromResult(request),
             ServerStream = async (request, responses, _) =>
@@ -167,7 +167,7 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
     public async Task Read_ThatWaitsForTheEnd_FailsWithItWhateverComesThen()
     {
         var released = new TaskCompletionSource();
-        CallRig rig = await StartAsync(new Script
+        CallRig rig = await StartConnectedAsync(new Script
         {
             Duplex = async (_, _, _) =>
             {
@@ -217,6 +217,14 @@ internal sealed class ArrivedEndTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
         Assert.That(call.GetStatus().StatusCode, Is.EqualTo(StatusCode.Internal));
+    }
+
+    // Calls that wait for the connection start in any order when it is there, and later responses would show nothing.
+    private async Task<CallRig> StartConnectedAsync(Script script, RigOptions? options = null)
+    {
+        CallRig rig = await StartAsync(script, options);
+        await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        return rig;
     }
 
     private static RpcException Planned() => new(s_planned, new Metadata { { "trailer", "too" } });
