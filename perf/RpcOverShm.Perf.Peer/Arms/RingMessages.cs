@@ -50,7 +50,12 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
     {
         do
         {
-            int length = Math.Min(message.Length, RecordBytes);
+            if (message.Length > _writer.MaxPayloadBytes)
+            {
+                _writer.WantGrowth();
+            }
+
+            int length = Math.Min(message.Length, Math.Min(RecordBytes, _writer.MaxPayloadBytes));
             RingClaim claim = Claim(length);
             message[..length].CopyTo(claim.Payload);
             var header = new RecordHeader((uint)length, (byte)FrameKind.Bytes, 0, 0, 0, (uint)message.Length);
