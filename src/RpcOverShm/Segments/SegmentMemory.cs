@@ -18,10 +18,12 @@ internal static unsafe class SegmentMemory
     // Without these seals a peer could truncate the file, and an access to a missing page kills this process (SIGBUS).
     private const int RequiredSeals = SealSeal | SealShrink | SealGrow;
 
-    // The seal against future writers (Linux 5.1).
-    private static readonly Lazy<bool> s_hasFutureWriteSeal = new(HasFutureWriteSeal);
+    // The seal against future writers (Linux 5.1). A probe that finds no descriptor free fails, and is made again.
+    private static readonly Lazy<bool> s_hasFutureWriteSeal =
+        new(HasFutureWriteSeal, LazyThreadSafetyMode.PublicationOnly);
 
-    private static readonly Lazy<bool> s_canAllocateMapped = new(ProbePopulateWrite);
+    private static readonly Lazy<bool> s_canAllocateMapped =
+        new(ProbePopulateWrite, LazyThreadSafetyMode.PublicationOnly);
 
     /// <summary>
     /// Whether a mapping can be given its memory later (Linux 5.14). The other ways are no ways once the peer has the
@@ -143,11 +145,18 @@ internal static unsafe class SegmentMemory
     }
 
     /// <summary>Checks that all pages of the peer's memory file are allocated.</summary>
-    /// <exception cref="SegmentException">The file has holes.</exception>
+    /// <exception cref="SegmentException">The file has holes, or the system does not say.</exception>
     public static void CheckAllAllocated(SafeFileHandle descriptor)
     {
-        FileFacts facts = FileFacts.OfDescriptor(descriptor);
-        CheckAllocated(facts, facts.SizeBytes);
+        try
+        {
+            FileFacts facts = FileFacts.OfDescriptor(descriptor);
+            CheckAllocated(facts, facts.SizeBytes);
+        }
+        catch (IOException exception)
+        {
+            throw new SegmentException(exception.Message, exception);
+        }
     }
 
     public static void Unmap(nint address, long sizeBytes) => _ = LinuxNative.MUnmap(address, (nuint)sizeBytes);
@@ -182,7 +191,7 @@ internal static unsafe class SegmentMemory
     private static bool ProbePopulateWrite()
     {
         // An older kernel does not know the advice and refuses it, whatever the range.
-        return LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
+        return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
     }
 
     // The process that first touches a missing page pays for it, even through a read-only mapping.

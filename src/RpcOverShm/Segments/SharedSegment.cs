@@ -67,12 +67,16 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// second ring has memory too if this kernel could not give it any later.
     /// </summary>
     /// <exception cref="SegmentException">A system call failed.</exception>
-    public static SharedSegment Create(long ringCapacity, Guid connectionId)
+    public static SharedSegment Create(long ringCapacity, Guid connectionId) =>
+        Create(ringCapacity, connectionId, SegmentMemory.CanAllocateMapped);
+
+    /// <summary>Does the same on a kernel that can, or cannot, give the second ring its memory later.</summary>
+    public static SharedSegment Create(long ringCapacity, Guid connectionId, bool canAllocateMapped)
     {
         // Any power of two works here, even below the minimum. The options enforce the limits.
         Debug.Assert(BitOperations.IsPow2(ringCapacity), "Positions are masked into the ring.");
         long sizeBytes = SegmentLayout.SizeBytes(ringCapacity);
-        long allocatedBytes = SegmentMemory.CanAllocateMapped ? SegmentLayout.FirstSizeBytes(ringCapacity) : sizeBytes;
+        long allocatedBytes = canAllocateMapped ? SegmentLayout.FirstSizeBytes(ringCapacity) : sizeBytes;
         SafeFileHandle descriptor = SegmentMemory.Create(sizeBytes, allocatedBytes);
         nint address = 0;
         try
@@ -136,7 +140,7 @@ internal sealed unsafe class SharedSegment : IDisposable
     /// Checks that the peer has given its second ring memory, before that is read. Closes the descriptor after the
     /// first check: memory that is there stays.
     /// </summary>
-    /// <exception cref="SegmentException">The segment has holes.</exception>
+    /// <exception cref="SegmentException">The segment has holes, or the system does not say.</exception>
     public void CheckSecond()
     {
         if (_descriptor is not null)

@@ -27,6 +27,16 @@ public unsafe class RingGrowthTests
     }
 
     [Test]
+    public void Segment_OnAKernelThatGivesNoMemoryLater_HasAllOfItAtOnce()
+    {
+        using SharedSegment segment = SharedSegment.Create(Second, Guid.Empty, canAllocateMapped: false);
+
+        Assert.That(FileFacts.OfDescriptor(segment.Descriptor).AllocatedBytes, Is.EqualTo(4096 + First + Second));
+        segment.SecondData[Second - 1] = 1;
+        Assert.That(segment.TryAllocateSecond(), Is.Null);
+    }
+
+    [Test]
     public void Writer_WhoseRingIsLargeEnough_NeverAsks()
     {
         for (int i = 0; i < 1000; i++)
