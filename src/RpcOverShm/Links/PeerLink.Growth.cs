@@ -17,8 +17,10 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
 
         if (_own.TryAllocateSecond() is { } problem)
         {
-            ShmLog.RingNotGrown(
-                _logger, ConnectionId, Identity.ToString(), _own.FirstCapacity, _own.SecondCapacity, problem);
+            (long first, long second) = (_own.FirstCapacity, _own.SecondCapacity);
+            DeferredLog.Write(
+                _logger,
+                log => ShmLog.RingNotGrown(log, ConnectionId, Identity.ToString(), first, second, problem));
         }
         else
         {

@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
@@ -5,7 +6,7 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Tests.Links;
 
 /// <summary>The growth of a link's ring, from the wish of its writer to the reader that follows.</summary>
-public unsafe class LinkGrowthTests
+public class LinkGrowthTests
 {
     private const int Ring = 1 << 20;
     private const int RingNotGrown = 116;
@@ -42,7 +43,7 @@ public unsafe class LinkGrowthTests
     }
 
     [Test]
-    public void Growth_WithoutMemory_IsLogged_AndTheFirstRingServesOn()
+    public unsafe void Growth_WithoutMemory_IsLogged_AndTheFirstRingServesOn()
     {
         // The system finds no mapping to give memory to, which is one of its reasons to refuse.
         LinuxNative.MUnmap((nint)_links.ClientSegment.Own.SecondData, 4096);
@@ -65,7 +66,7 @@ public unsafe class LinkGrowthTests
     }
 
     [Test]
-    public void Growth_OfALinkWhoseMemoryIsUnmapped_DoesNothing()
+    public async Task Growth_OfALinkWhoseMemoryIsUnmapped_DoesNothing()
     {
         _links.Client.Close(new CloseReason(CloseKind.Local, "The test is over."));
         _links.Client.Leave();
@@ -73,6 +74,7 @@ public unsafe class LinkGrowthTests
 
         ((IThreadPoolWorkItem)_links.Client).Execute();
 
+        await Timeouts.Eventually(() => DeferredLog.IsEmpty, "all entries so far are logged");
         Assert.That(_links.Logger.Of(RingNotGrown), Is.Empty);
     }
 }
