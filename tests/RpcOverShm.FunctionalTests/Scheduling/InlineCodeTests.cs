@@ -136,8 +136,10 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
             _options);
 
         // Only a write that waits for credit goes on inline. So the ring must be larger than the credit of a call.
+        long begun = Stopwatch.GetTimestamp();
         do
         {
+            Assert.That(Stopwatch.GetElapsedTime(begun), Is.LessThan(Timeouts.Wait), "The ring grows.");
             rig.Client.Unary(Payloads.OfSize(20_000));
         }
         while (LinkOf(rig.OnlyConnection).Writer.MaxPayloadBytes < 32 << 10);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
@@ -84,9 +85,11 @@ internal sealed class LinkPair : IDisposable
     public static void Grow(PeerLink from, PeerLink to)
     {
         int small = from.Writer.MaxPayloadBytes;
+        long begun = Stopwatch.GetTimestamp();
         from.Writer.WantGrowth();
         while (from.OwnLimits.RingCapacity > SmallRing && from.Writer.MaxPayloadBytes == small)
         {
+            Assert.That(Stopwatch.GetElapsedTime(begun), Is.LessThan(Timeouts.Wait), "The ring grows.");
             Assert.That(from.Writer.TryClaim(0, isControl: true, out RingClaim claim));
             if (claim.IsMoving)
             {
