@@ -37,15 +37,18 @@ internal static class ArmCatalog
         .. RecordFormat.All.Select(format => new SocketArm(codec: new RecordCodec(format))),
     ];
 
-    /// <summary>Arms whose methods work, for the scenario Backlog alone; they are in no table of arms.</summary>
-    private static IReadOnlyList<IArm> Working { get; } =
+    /// <summary>
+    /// The product in forms for one scenario alone: all user code on the pool, for Backlog, and methods that block, for
+    /// Crowd. They are in no table of arms.
+    /// </summary>
+    private static IReadOnlyList<IArm> Special { get; } =
     [
-        new CallsArm("shm-working", s_shm, new WorkingCalls()),
-        new CallsArm("shm-working-pool", new ShmTransport(isOnPool: true), new WorkingCalls()),
-        new CallsArm("grpc-dotnet-working", s_grpcDotnet, new WorkingCalls()),
+        new CallsArm("shm-protobuf-pool", new ShmTransport(isOnPool: true), s_generated),
+        new CallsArm(
+            "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),
     ];
 
     public static IArm Find(string name) =>
-        All.Concat(Working).FirstOrDefault(arm => arm.Name == name)
+        All.Concat(Special).FirstOrDefault(arm => arm.Name == name)
         ?? throw new ArgumentException($"There is no arm '{name}'.");
 }

@@ -14,7 +14,7 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
     public bool Supports(LoadShape shape, CallerKind caller) => shape switch
     {
         LoadShape.Echo => true,
-        LoadShape.Backlog => service is WorkingCalls && caller == CallerKind.Async,
+        LoadShape.Backlog => service is GeneratedCalls && caller == CallerKind.Async,
         LoadShape.Batch => HasBatches && caller == CallerKind.Async,
         _ => service.HasStreams && caller == CallerKind.Async,
     };
@@ -26,6 +26,8 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
     private sealed class Client(ChannelBase channel, CallsService service) : IArmClient
     {
         public Task<IEcho> OpenEchoAsync(CallerKind caller) => Task.FromResult(service.OpenEcho(channel));
+
+        public IEcho OpenBlocking() => service.OpenBlocking(channel);
 
         public Task<IPump> OpenPumpAsync(CallerKind caller) => Task.FromResult(service.OpenPump(channel));
 

@@ -16,6 +16,9 @@ internal abstract class CallsService
 
     public abstract IEcho OpenEcho(ChannelBase channel);
 
+    /// <inheritdoc cref="IArmClient.OpenBlocking"/>
+    public virtual IEcho OpenBlocking(ChannelBase channel) => throw new NotSupportedException();
+
     public virtual IPump OpenPump(ChannelBase channel) => throw new NotSupportedException();
 
     public virtual IDrain OpenDrain(ChannelBase channel) => throw new NotSupportedException();

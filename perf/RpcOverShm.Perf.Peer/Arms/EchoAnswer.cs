@@ -2,7 +2,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// Makes the answers of one connection of an arm without objects: the request itself, or bytes of the size that it asks
-/// for, in a buffer that is used again. One thread at a time.
+/// for, in a buffer that is used again. Before that it does the work that the request asks for. One thread at a time.
 /// </summary>
 /// <param name="prefixBytes">Room before each made answer, for the arm's own use.</param>
 internal sealed class EchoAnswer(int prefixBytes = 0)
@@ -14,6 +14,7 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     /// </summary>
     public bool TryMake(ReadOnlySpan<byte> request, out Memory<byte> answer)
     {
+        ServedWork.Do(request);
         int size = EchoNumber.ReplyBytes(request);
         if (size == LoadOrder.SameAsRequest)
         {
@@ -32,7 +33,7 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     }
 
     /// <summary>
-    /// Checks and counts a request, unless that was done. Returns a fresh answer when the request asks for one of
+    /// Checks and counts a request, unless that was done, and does its work. Returns a fresh answer when the request asks for one of
     /// another size, and null when the request itself is the answer.
     /// </summary>
     public static byte[]? MakeOther(ReadOnlySpan<byte> request, bool isCounted = false)
@@ -42,6 +43,7 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
             ServedTally.CountRequest(request);
         }
 
+        ServedWork.Do(request);
         int size = EchoNumber.ReplyBytes(request);
         if (size == LoadOrder.SameAsRequest)
         {

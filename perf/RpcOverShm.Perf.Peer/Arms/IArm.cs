@@ -38,6 +38,12 @@ internal interface IArmClient
 {
     Task<IEcho> OpenEchoAsync(CallerKind caller) => throw new NotSupportedException();
 
+    /// <summary>
+    /// Opens an echo of a method that blocks before it answers (<see cref="ServedWork.Block"/>): each time of another
+    /// method, so that the server does not know it.
+    /// </summary>
+    IEcho OpenBlocking() => throw new NotSupportedException();
+
     Task<IPump> OpenPumpAsync(CallerKind caller) => throw new NotSupportedException();
 
     Task<IDrain> OpenDrainAsync(CallerKind caller) => throw new NotSupportedException();

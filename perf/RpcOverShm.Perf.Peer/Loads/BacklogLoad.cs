@@ -12,7 +12,7 @@ internal static class BacklogLoad
         long[] numbers = new long[calls.Count];
         for (int i = 0; i < numbers.Length; i++)
         {
-            numbers[i] = EchoNumber.Make(caller: 0, size.ReplyBytes, sequence++);
+            numbers[i] = EchoNumber.Make(caller: 0, size.ReplyBytes, sequence++, order.WorkMicroseconds);
             PayloadPattern.Fill(calls[i].Prepare(size).Span, numbers[i]);
             calls[i].Seal();
         }

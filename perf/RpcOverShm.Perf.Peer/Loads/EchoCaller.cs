@@ -91,7 +91,7 @@ internal sealed class EchoCaller(IReadOnlyList<IEcho> echoes, int index)
 
         _echo = echoes[_turn];
         _turn = _turn + 1 < echoes.Count ? _turn + 1 : 0;
-        _number = EchoNumber.Make(index, _size.ReplyBytes, _sequence++);
+        _number = EchoNumber.Make(index, _size.ReplyBytes, _sequence++, _order.WorkMicroseconds);
         Span<byte> pattern = _echo.Prepare(_size).Span;
         _patternBytes = pattern.Length;
         PayloadPattern.Fill(pattern, _number);

@@ -20,6 +20,15 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
     /// <summary>Echo and batch: the size of each answer.</summary>
     public int ReplyBytes { get; init; } = SameAsRequest;
 
+    /// <summary>Echo and backlog: the processor time that the server uses for each answer; 0 for none.</summary>
+    public int WorkMicroseconds { get; init; }
+
+    /// <summary>
+    /// Echo: calls of a method that blocks for <see cref="ServedWork.Blocked"/>, in each slice another one that the
+    /// server has never run before.
+    /// </summary>
+    public bool Blocks { get; init; }
+
     /// <summary>Echo: the silence before each call; zero is none.</summary>
     public TimeSpan Gap { get; init; }
 
@@ -63,6 +72,8 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
             Messages = line.NextNumber(),
             Group = (int)line.NextNumber(),
             Connections = (int)line.NextNumber(),
+            WorkMicroseconds = (int)line.NextNumber(),
+            Blocks = line.NextNumber() != 0,
         };
 
     public void Write(LineWriter line) => line
@@ -79,7 +90,9 @@ internal sealed record LoadOrder(LoadShape Shape, CallerKind Caller, int SizeByt
         .Add(LeadInMessages)
         .Add(Messages)
         .Add(Group)
-        .Add(Connections);
+        .Add(Connections)
+        .Add(WorkMicroseconds)
+        .Add(Blocks ? 1 : 0);
 }
 
 /// <summary>The kind of load that a client puts on its server.</summary>

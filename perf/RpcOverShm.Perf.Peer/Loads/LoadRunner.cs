@@ -63,6 +63,11 @@ internal sealed class LoadRunner(Func<IArmClient> makeClient)
 
     private List<EchoCaller> EchoCallers(LoadOrder order)
     {
+        if (order.Blocks)
+        {
+            return [new EchoCaller([_clients[0].OpenBlocking()], index: 0)];
+        }
+
         if (order.Connections > _clients.Count)
         {
             throw new InvalidOperationException($"There are {_clients.Count} connections, not {order.Connections}.");

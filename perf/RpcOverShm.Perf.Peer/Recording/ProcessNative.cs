@@ -8,6 +8,7 @@ internal static partial class ProcessNative
     private const int PrSetPdeathsig = 1;
     private const int Sigkill = 9;
     private const int RusageSelf = 0;
+    private const int ClockThreadCpuTime = 3;
 
     // struct rusage (getrusage(2)) on 64-bit Linux: two timevals of two longs, then 14 longs.
     private const int RusageLongs = 18;
@@ -55,11 +56,24 @@ internal static partial class ProcessNative
         return (microseconds, usage[VoluntarySwitches], usage[InvoluntarySwitches]);
     }
 
+    /// <summary>The processor time that the calling thread has used so far.</summary>
+    public static long GetThreadNanoseconds()
+    {
+        // struct timespec of 64-bit Linux: seconds, nanoseconds.
+        Span<long> time = stackalloc long[2];
+        time.Clear();
+        _ = GetClock(ClockThreadCpuTime, time);
+        return (time[0] * 1_000_000_000) + time[1];
+    }
+
     [LibraryImport("libc", EntryPoint = "mkfifo", StringMarshalling = StringMarshalling.Utf8, SetLastError = true)]
     private static partial int MakeNamedPipe(string path, uint mode);
 
     [LibraryImport("libc", EntryPoint = "kill")]
     private static partial int Kill(int process, int signal);
+
+    [LibraryImport("libc", EntryPoint = "clock_gettime")]
+    private static partial int GetClock(int clock, Span<long> time);
 
     [LibraryImport("libc", EntryPoint = "getrusage")]
     private static partial int GetResourceUsage(int who, Span<long> usage);

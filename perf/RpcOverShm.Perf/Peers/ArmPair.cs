@@ -65,26 +65,28 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     /// <exception cref="PeerException">It failed; the processes are gone and can be started anew.</exception>
     /// <param name="order">The work of each client.</param>
     /// <param name="clientsUsed">The number of clients that do it at the same time.</param>
-    public async Task<SliceResult> RunAsync(LoadOrder order, int clientsUsed = 1)
+    public Task<SliceResult> RunAsync(LoadOrder order, int clientsUsed = 1) =>
+        RunAsync([.. Enumerable.Repeat(order, clientsUsed)]);
+
+    /// <summary>Carries out one slice of several loads at the same time.</summary>
+    /// <exception cref="PeerException">One failed; the processes are gone and can be started anew.</exception>
+    /// <param name="orders">The work of the first client, the second, and so on.</param>
+    public async Task<SliceResult> RunAsync(IReadOnlyList<LoadOrder> orders)
     {
         if (_server is null || !IsRunning)
         {
             throw new PeerException($"The processes of {label} are gone.");
         }
 
-        var request = new LineWriter(PeerVerbs.Run);
-        order.Write(request);
-        TimeSpan deadline = s_deadline + order.LeadIn + order.Duration;
         try
         {
             PeerSample before = await SampleAsync(_server);
-            LineReader[] done = await Task.WhenAll(
-                _clients.Take(clientsUsed).Select(client => client.AskAsync(request, deadline)));
+            LineReader[] done = await Task.WhenAll(_clients.Zip(orders, RunAsync));
             PeerSample after = await SampleAsync(_server);
             LoadResult[] results = [.. done.Select(LoadResult.Read)];
             LoadResult result = results.Length == 1 ? results[0] : LoadResult.Sum(results);
             PeerSample served = after - before with { Used = before.Used + _samplingUsed };
-            return new SliceResult(result, served) { IsLocal = arm.IsLocal };
+            return new SliceResult(result, served) { First = results[0], IsLocal = arm.IsLocal };
         }
         catch (PeerException)
         {
@@ -137,6 +139,13 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
                 await peer.DisposeAsync();
             }
         }
+    }
+
+    private static Task<LineReader> RunAsync(PeerProcess client, LoadOrder order)
+    {
+        var request = new LineWriter(PeerVerbs.Run);
+        order.Write(request);
+        return client.AskAsync(request, s_deadline + order.LeadIn + order.Duration);
     }
 
     private async Task SettleAsync()

@@ -1,10 +1,13 @@
 namespace RpcOverShm.Perf.Peers;
 
 /// <summary>One slice of load, as both processes saw it.</summary>
-/// <param name="Client">The client's measurements.</param>
+/// <param name="Client">The client's measurements, or those of all clients together.</param>
 /// <param name="Server">The resources and messages of the server, lead-in included.</param>
 internal sealed record SliceResult(LoadResult Client, PeerSample Server)
 {
+    /// <summary>The measurements of the first client.</summary>
+    public required LoadResult First { get; init; }
+
     /// <summary>True if there is no server to count messages.</summary>
     public bool IsLocal { get; init; }
 

@@ -10,11 +10,12 @@ namespace RpcOverShm.Perf.Scenarios;
 [Category(nameof(Backlog))]
 public sealed class Backlog
 {
-    private const string Product = "shm-working";
-    private const string Pool = "shm-working-pool";
-    private const string Rival = "grpc-dotnet-working";
+    private const string Product = "shm-protobuf";
+    private const string Pool = "shm-protobuf-pool";
+    private const string Rival = "grpc-dotnet-uds";
     private const int SizeBytes = 100;
     private const int Calls = 10_000;
+    private const int WorkMicroseconds = 30;
     private const int Rounds = 20;
     private const int WarmUps = 3;
     private const double MostFirstMs = 1;
@@ -29,7 +30,7 @@ public sealed class Backlog
     ];
 
     private static readonly LoadOrder s_order =
-        new(LoadShape.Backlog, CallerKind.Async, SizeBytes) { Calls = Calls };
+        new(LoadShape.Backlog, CallerKind.Async, SizeBytes) { Calls = Calls, WorkMicroseconds = WorkMicroseconds };
 
     [Test]
     public async Task Answers_OfManyCallsAtOnce_ComeAsTheyAreReady()
@@ -126,7 +127,7 @@ public sealed class Backlog
 
     private static string Explain() =>
         $"{Rounds} rounds of {Calls} awaited calls of {SizeBytes} B that one thread starts without waiting, of a "
-        + $"method that takes {WorkingService.Microseconds} µs of processor time. The times are from the first start "
+        + $"method that takes {WorkMicroseconds} µs of processor time. The times are from the first start "
         + "until the first and the last answer has reached its caller. The arms: the product with default options, the "
         + "product with all methods and continuations on the thread pool, grpc-dotnet over a Unix socket.";
 
