@@ -101,6 +101,17 @@ internal sealed class PerfRun : IAsyncDisposable
         Write();
     }
 
+    /// <summary>Adds the results of bars, prints them, and asserts them on demand.</summary>
+    public void Report(IReadOnlyList<ReportBar> bars) => Assert.Multiple(() =>
+    {
+        foreach (ReportBar bar in bars)
+        {
+            Say(bar.ToString());
+            Add(bar);
+            Assert.That(bar.IsMet || !PerfSettings.AssertsBars, bar.ToString());
+        }
+    });
+
     /// <summary>Returns the result of a figure so far.</summary>
     public ReportBar? FindBar(string figure) => _bars.FirstOrDefault(bar => bar.Figure == figure);
 

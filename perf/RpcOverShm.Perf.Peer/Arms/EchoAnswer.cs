@@ -33,8 +33,8 @@ internal sealed class EchoAnswer(int prefixBytes = 0)
     }
 
     /// <summary>
-    /// Checks and counts a request, unless that was done, and does its work. Returns a fresh answer when the request asks for one of
-    /// another size, and null when the request itself is the answer.
+    /// Checks and counts a request, unless that was done, and does its work. Returns a fresh answer when the request
+    /// asks for one of another size, and null when the request itself is the answer.
     /// </summary>
     public static byte[]? MakeOther(ReadOnlySpan<byte> request, bool isCounted = false)
     {

@@ -108,13 +108,14 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     }
 
     /// <summary>
-    /// Orders each client to open further connections, one after another, with calls on each. Returns the time of the
-    /// slowest client.
+    /// Orders each client, or the first ones, to open further connections, one after another, with calls on each.
+    /// Returns the time of the slowest client.
     /// </summary>
-    public async Task<TimeSpan> WidenAsync(int connections, int callsEach)
+    public async Task<TimeSpan> WidenAsync(int connections, int callsEach, int? clientsUsed = null)
     {
         LineWriter request = new LineWriter(PeerVerbs.Widen).Add(connections).Add(callsEach);
-        LineReader[] done = await Task.WhenAll(_clients.Select(client => client.AskAsync(request, s_wideningDeadline)));
+        LineReader[] done = await Task.WhenAll(
+            _clients.Take(clientsUsed ?? clients).Select(client => client.AskAsync(request, s_wideningDeadline)));
         return Stopwatch.GetElapsedTime(0, done.Max(answer => answer.NextNumber()));
     }
 

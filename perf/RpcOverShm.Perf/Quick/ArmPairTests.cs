@@ -60,6 +60,38 @@ public sealed class ArmPairTests
         Assert.That(mixed.Client.Measured, Is.InRange(1, 50));
     }
 
+    [TestCase("shm-protobuf")]
+    [TestCase("uds")]
+    [TestCase("grpc-dotnet-uds")]
+    [Platform("Linux")]
+    public async Task RunAsync_WithWork_TakesThatMuchOfTheServer(string name)
+    {
+        await using ArmPair pair = await StartAsync($"{name}.work.quick", name);
+        foreach (CallerKind caller in Enum.GetValues<CallerKind>())
+        {
+            LoadOrder order = Order(LoadShape.Echo, caller, 100) with { Callers = 2, WorkMicroseconds = 2000 };
+            SliceResult slice = await RunAsync(pair, order);
+            Assert.That(slice.Server.Used.CpuMicroseconds, Is.GreaterThanOrEqualTo(slice.Client.All * 2000));
+        }
+    }
+
+    [Test]
+    public async Task RunAsync_OneClientWhoseMethodsBlock_KeepsItsTimesApart()
+    {
+        await using var fleet = new Fleet([], clients: 2);
+        await using ArmPair pair = fleet.MakePair("blocks.quick", "shm-raw-blocking");
+        await pair.StartAsync();
+        LoadOrder others = Order(LoadShape.Echo, CallerKind.Blocking, 100);
+        for (int i = 0; i < 3; i++)
+        {
+            SliceResult slice = await pair.RunAsync([others, others with { Blocks = true }]);
+            Assert.That(slice.Problem(), Is.Null);
+            long slow = slice.Client.Measured - slice.First.Measured;
+            Assert.That(slow, Is.InRange(1, 1 + (others.Duration / ServedWork.Blocked)));
+            Assert.That(slice.First.Measured, Is.Positive);
+        }
+    }
+
     [Test]
     public async Task RunAsync_OnSchedule_TakesTimesFromTheIntendedStart()
     {

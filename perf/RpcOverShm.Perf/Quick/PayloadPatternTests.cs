@@ -91,6 +91,23 @@ public sealed class PayloadPatternTests
     public void ReplyBytes_OfARequestWithoutANumber_AreTheRequest() =>
         Assert.That(EchoNumber.ReplyBytes(new byte[7]), Is.EqualTo(LoadOrder.SameAsRequest));
 
+    [TestCase(0)]
+    [TestCase(40)]
+    [TestCase(1_000_000)]
+    public void WorkMicroseconds_OfARequest_AreWhatItAsksFor(int microseconds)
+    {
+        byte[] request = new byte[100];
+        long number = EchoNumber.Make(caller: 63, LoadOrder.SameAsRequest, sequence: int.MaxValue, microseconds);
+        PayloadPattern.Fill(request, number);
+        Assert.That(EchoNumber.WorkMicroseconds(request), Is.EqualTo(microseconds));
+        Assert.That(EchoNumber.ReplyBytes(request), Is.EqualTo(LoadOrder.SameAsRequest));
+        Assert.That(PayloadPattern.CountWrong(request), Is.Zero);
+    }
+
+    [Test]
+    public void Make_WorkAndAnotherAnswer_IsRefused() =>
+        Assert.That(() => EchoNumber.Make(caller: 0, replyBytes: 1, sequence: 0, 40), Throws.ArgumentException);
+
     [Test]
     public void FillReply_OfAnotherSize_IsWhatTheClientExpects()
     {

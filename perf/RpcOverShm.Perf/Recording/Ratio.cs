@@ -36,6 +36,9 @@ internal sealed record Ratio(double Median, double Low, double High, int Won, in
             ratios.Length);
     }
 
+    /// <summary>A value that was measured once, without an interval.</summary>
+    public static Ratio Single(double value) => new(value, value, value, 0, 1);
+
     public static double MedianOf(IEnumerable<double> values)
     {
         double[] sorted = [.. values.Order()];

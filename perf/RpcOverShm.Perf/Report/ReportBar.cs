@@ -29,6 +29,38 @@ internal sealed record ReportBar(
     [JsonIgnore(Condition = JsonIgnoreCondition.WhenWritingNull)]
     public Noise? Noise { get; init; }
 
+    /// <summary>A bar of a figure that no plan of cells has.</summary>
+    /// <param name="figure">The name of the figure.</param>
+    /// <param name="cell">Where it was measured.</param>
+    /// <param name="found">The measured value with its interval.</param>
+    /// <param name="limit">The bar.</param>
+    /// <param name="aim">The better goal.</param>
+    /// <param name="isUpper">True if the value must be at most the limit.</param>
+    /// <param name="unit">The unit of all numbers.</param>
+    public static ReportBar Of(
+        string figure,
+        string cell,
+        Ratio found,
+        double limit,
+        double aim,
+        bool isUpper = false,
+        string unit = "times")
+    {
+        string relation = isUpper ? "at most" : "at least";
+        double measured = Format.Rounded(found.Median);
+        return new ReportBar(
+            figure,
+            cell,
+            $"{relation} {Format.Number(limit)} {unit}",
+            $"{relation} {Format.Number(aim)} {unit}",
+            measured,
+            Format.Rounded(found.Low),
+            Format.Rounded(found.High),
+            unit,
+            isUpper ? measured <= limit : measured >= limit,
+            isUpper ? measured <= aim : measured >= aim);
+    }
+
     /// <summary>One line for a log.</summary>
     public override string ToString() => Format.Invariant(
         $"{(IsMet ? "met" : "MISSED")}: {Figure}: {Found}; bar {Bar}, aim {Aim} ({Cell})");

@@ -46,9 +46,15 @@ public sealed class Backlog
             }
 
             await run.LearnFactsAsync(pairs[0]);
-            Dictionary<string, List<SliceResult>> found = await MeasureAsync(pairs, run.Settings);
+            Dictionary<string, List<SliceResult>> found = await Turn.TakeAllAsync(
+                pairs.Select(pair => new Turn(pair.Label, pair, s_order)), run.Settings, Rounds, WarmUps);
             run.Add(new ReportTable(nameof(Backlog), Explain(), s_columns, [.. s_arms.Select(arm => Row(found, arm))]));
-            AddBars(run, [.. found[Product].Select(FirstMs)]);
+            double[] first = [.. found[Product].Select(FirstMs)];
+            run.Report(
+            [
+                MakeBar("first answer of a backlog, median", Ratio.MedianOf(first), MostFirstMs),
+                MakeBar($"first answer of a backlog, worst of {Rounds}", first.Max(), WorstFirstMs),
+            ]);
         }
         finally
         {
@@ -57,28 +63,6 @@ public sealed class Backlog
                 await pair.DisposeAsync();
             }
         }
-    }
-
-    private static async Task<Dictionary<string, List<SliceResult>>> MeasureAsync(
-        ArmPair[] pairs, PerfSettings settings)
-    {
-        var order = new Random(settings.Seed);
-        Dictionary<string, List<SliceResult>> found = s_arms.ToDictionary(arm => arm, _ => new List<SliceResult>());
-        for (int round = -WarmUps; round < Rounds; round++)
-        {
-            order.Shuffle(pairs);
-            foreach (ArmPair pair in pairs)
-            {
-                SliceResult slice = await pair.RunAsync(s_order);
-                Assert.That(slice.Problem(), Is.Null, pair.Label);
-                if (round >= 0)
-                {
-                    found[pair.Label].Add(slice);
-                }
-            }
-        }
-
-        return found;
     }
 
     private static string[] Row(Dictionary<string, List<SliceResult>> found, string arm)
@@ -97,33 +81,9 @@ public sealed class Backlog
         return row;
     }
 
-    private static void AddBars(PerfRun run, double[] first)
-    {
-        ReportBar[] bars =
-        [
-            MakeBar("first answer of a backlog, median", Ratio.MedianOf(first), MostFirstMs),
-            MakeBar($"first answer of a backlog, worst of {Rounds}", first.Max(), WorstFirstMs),
-        ];
-        Assert.Multiple(() =>
-        {
-            foreach (ReportBar bar in bars)
-            {
-                PerfRun.Say(bar.ToString());
-                run.Add(bar);
-                Assert.That(bar.IsMet || !PerfSettings.AssertsBars, bar.ToString());
-            }
-        });
-    }
-
     // The worst is one value, and the median of so few values needs no interval to be read.
-    private static ReportBar MakeBar(string figure, double value, double limit)
-    {
-        double measured = Format.Rounded(value);
-        string bar = $"at most {Format.Number(limit)} ms";
-        bool isMet = measured <= limit;
-        return new ReportBar(
-            figure, $"{Calls} calls", bar, bar, measured, measured, measured, "ms", isMet, isMet);
-    }
+    private static ReportBar MakeBar(string figure, double value, double limit) =>
+        ReportBar.Of(figure, $"{Calls} calls", Ratio.Single(value), limit, limit, isUpper: true, "ms");
 
     private static string Explain() =>
         $"{Rounds} rounds of {Calls} awaited calls of {SizeBytes} B that one thread starts without waiting, of a "
