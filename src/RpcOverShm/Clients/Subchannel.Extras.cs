@@ -15,7 +15,7 @@ internal sealed partial class Subchannel
     /// </summary>
     public static CloseReason NotNeeded => new(CloseKind.PeerClosed, "The channel does not need the connection.");
 
-    /// <summary>The connections that take calls, the current one first; the loss of one may not be handled yet.</summary>
+    /// <summary>The connections that take calls, the current one first. One may just have been lost.</summary>
     public Connection[] Open => _open;
 
     /// <summary>Makes one attempt to open an extra connection. Calls never wait for it.</summary>
@@ -28,7 +28,8 @@ internal sealed partial class Subchannel
         if (!TryAdopt(extra, isExtra: true))
         {
             throw new ConnectException(
-                ConnectFailure.Refused, $"{extra.Peer} listens at {address.Name}, to which the channel is not connected.");
+                ConnectFailure.Refused,
+                $"{extra.Peer} listens at {address.Name}, and the channel is not connected to that process.");
         }
 
         return extra;

@@ -6,10 +6,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// A channel's way to its server: one connection, made when a call needs it, shared by all calls, and replaced after it
-/// was lost or the server has announced that it leaves. A connection pool may add extra ones. A call that arrives during an attempt waits for that attempt, and for
-/// one more if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it
-/// has a connection. Any thread may use it; the channel disposes it.
+/// The connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost or the
+/// server has announced that it leaves. A connection pool may add extra ones. A call that arrives during an attempt
+/// waits for that attempt, and for one more if no server listened. After a failure the subchannel reconnects by itself,
+/// with growing pauses, until it has a connection. Any thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
 /// The state is the channel's connectivity. All transitions happen under the gate.

@@ -53,7 +53,7 @@ internal sealed record Hello
 
     public PeerLimits Limits { get; init; }
 
-    /// <summary>The channel of the client: equal on all its connections. Empty for a byte stream and a server.</summary>
+    /// <summary>The client's channel, equal on all its connections. Empty for a byte stream and a server.</summary>
     public Guid ChannelId { get; init; }
 
     /// <summary>

@@ -4,7 +4,7 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
-/// <summary>Channels with <see cref="ShmChannelOptions.EnableMultipleConnections"/>: their calls and their life.</summary>
+/// <summary>Channels with several connections: how many there are, which calls they take, how they end.</summary>
 internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
 {
     private const int NoExtraConnection = 117;
@@ -44,6 +44,16 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         Assert.That(rig.Served, Has.Count.EqualTo(1));
         await load.EndAsync();
         Assert.That(load.Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task BlockingCalls_AllocateNoMoreThanOnAChannelWithOneConnection()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        using ShmChannel one = rig.OpenChannel();
+        using ShmChannel many = OpenFor16Processors(rig, s_noSilence);
+
+        Assert.That(AllocatedByCalls(many), Is.LessThanOrEqualTo(AllocatedByCalls(one)).And.Positive);
     }
 
     [Test]
@@ -213,6 +223,25 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
 
         await load.EndAsync();
         Assert.That(peers, Has.Count.EqualTo(1).And.All.EndsWith("connection=1"));
+    }
+
+    /// <summary>The bytes that this thread allocates for a thousand blocking calls, once all code has run.</summary>
+    private static long AllocatedByCalls(ShmChannel channel)
+    {
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        long least = long.MaxValue;
+        for (int round = 0; round < 10; round++)
+        {
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < 1000; i++)
+            {
+                client.Unary(Payloads.Empty);
+            }
+
+            least = Math.Min(least, GC.GetAllocatedBytesForCurrentThread() - before);
+        }
+
+        return least;
     }
 
     /// <summary>Methods whose streams answer with the connection of their call.</summary>

@@ -105,6 +105,28 @@ internal sealed class ConnectionPoolTests
     }
 
     [Test]
+    public async Task UserCode_ThatRunsInline_TakesTheConnectionThatItsThreadReads()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        ConnectionPool pool = PoolOf(rig);
+        await SettleAsync(rig.Subchannel.Open[0], rig.TakeServer());
+        Connection extra = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
+        RawPeer server = rig.TakeServer();
+        var chosen = new TaskCompletionSource<(bool IsReadHere, Connection Choice)>();
+        var call = new RecordingCall
+        {
+            OnEvent = (call, _) => call.AddUserCode(PendingUserCode.Complete),
+            OnWork = _ => chosen.TrySetResult((extra.IsReadHere, Choose(pool))),
+        };
+
+        extra.StartCall(call, FrameFlags.None, "head"u8, default);
+        server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
+
+        Assert.That(await chosen.Task.Bounded(), Is.EqualTo((true, extra)));
+        Assert.That(rig.Subchannel.Open.Count(one => one.IsReadHere), Is.Zero, "This thread reads nothing.");
+    }
+
+    [Test]
     public async Task AwaitedCalls_TakeTheFirstConnection_UntilItsBacklogExceedsTheBound()
     {
         await using SubchannelRig rig = await ConnectAsync(maxCalls: 1000);
@@ -206,7 +228,7 @@ internal sealed class ConnectionPoolTests
 
         Assert.That(
             async () => await rig.Subchannel.AddExtraAsync(CancellationToken.None).Bounded(),
-            Throws.TypeOf<ConnectException>().With.Message.Contains("is not connected"));
+            Throws.TypeOf<ConnectException>().With.Message.Contains("is not connected to that process"));
 
         Assert.That(rig.Subchannel.Open, Is.Empty);
         Assert.That(rig.TakeServer().Receive().Kind, Is.EqualTo(FrameKind.GoAway));
