@@ -38,8 +38,7 @@ internal sealed class ConnectionPoolTests
         for (int count = 1; count <= 4; count++)
         {
             Connection newest = rig.Subchannel.Open[^1];
-            RawPeer server = rig.TakeServer();
-            await SettleAsync(newest, server);
+            RawPeer server = await TakeSettledAsync(rig, newest);
             Assert.That(Choose(pool), Is.SameAs(newest), "The others have a reader.");
             Occupy(newest, server);
             int expected = Math.Min(count + 1, 4);
@@ -60,7 +59,7 @@ internal sealed class ConnectionPoolTests
         await using SubchannelRig rig = await ConnectAsync();
         ConnectionPool pool = PoolOf(rig);
         Connection only = rig.Subchannel.Open[0];
-        Occupy(only, rig.TakeServer());
+        Occupy(only, await TakeSettledAsync(rig, only));
 
         Connection[] chosen = [.. Enumerable.Range(0, ConnectionDemand.WaitsToGrow - 1).Select(_ => Choose(pool))];
 
@@ -75,14 +74,11 @@ internal sealed class ConnectionPoolTests
         await using SubchannelRig rig = await ConnectAsync();
         ConnectionPool pool = PoolOf(rig);
         Connection first = rig.Subchannel.Open[0];
-        RawPeer server = rig.TakeServer();
+        RawPeer server = await TakeSettledAsync(rig, first);
         Connection second = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
-        RawPeer secondServer = rig.TakeServer();
+        RawPeer secondServer = await TakeSettledAsync(rig, second);
         Connection third = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
-        RawPeer thirdServer = rig.TakeServer();
-        await SettleAsync(first, server);
-        await SettleAsync(second, secondServer);
-        await SettleAsync(third, thirdServer);
+        RawPeer thirdServer = await TakeSettledAsync(rig, third);
         var chosen = new List<Connection>();
 
         // The choice belongs to a thread, and a test may continue on another one.
@@ -109,7 +105,7 @@ internal sealed class ConnectionPoolTests
     {
         await using SubchannelRig rig = await ConnectAsync();
         ConnectionPool pool = PoolOf(rig);
-        await SettleAsync(rig.Subchannel.Open[0], rig.TakeServer());
+        await TakeSettledAsync(rig, rig.Subchannel.Open[0]);
         Connection extra = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
         RawPeer server = rig.TakeServer();
         var chosen = new TaskCompletionSource<(bool IsReadHere, Connection Choice)>();
@@ -150,7 +146,7 @@ internal sealed class ConnectionPoolTests
         await using SubchannelRig rig = await ConnectAsync();
         rig.TakeServer();
         Connection extra = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
-        RawPeer server = rig.TakeServer();
+        RawPeer server = await TakeSettledAsync(rig, extra);
         Occupy(extra, server);
 
         Task retired = rig.Subchannel.RetireExtraAsync(extra);
@@ -182,7 +178,7 @@ internal sealed class ConnectionPoolTests
     {
         await using SubchannelRig rig = await ConnectAsync();
         Connection first = rig.Subchannel.Open[0];
-        RawPeer server = rig.TakeServer();
+        RawPeer server = await TakeSettledAsync(rig, first);
         Connection extra = await rig.Subchannel.AddExtraAsync(CancellationToken.None);
         RawPeer extraServer = rig.TakeServer();
         Occupy(first, server);
@@ -252,13 +248,17 @@ internal sealed class ConnectionPoolTests
         }
     }
 
-    /// <summary>Waits until the connection's own reader, which has read an answer, sleeps without the role.</summary>
-    private static async Task SettleAsync(Connection connection, RawPeer server)
+    /// <summary>
+    /// Returns the server of a new connection, whose own reader has read an answer and sleeps without the role.
+    /// </summary>
+    private static async Task<RawPeer> TakeSettledAsync(SubchannelRig rig, Connection connection)
     {
+        RawPeer server = rig.TakeServer();
         var call = new RecordingCall();
         connection.StartCall(call, FrameFlags.None, "head"u8, default);
         server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
         await Timeouts.Eventually(() => call.IsDone && connection.IsReaderFree);
+        return server;
     }
 
     private static Connection Choose(ConnectionPool pool) =>
