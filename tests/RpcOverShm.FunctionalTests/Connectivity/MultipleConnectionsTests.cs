@@ -95,7 +95,8 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         Script script = AnsweringWithPeer();
         script.ServerStream = (_, _, _) => release.Task;
         ShmRig rig = await StartShmAsync(script);
-        using ShmChannel channel = OpenFor16Processors(rig, TimeSpan.FromMilliseconds(200));
+        var silence = TimeSpan.FromMilliseconds(200);
+        using ShmChannel channel = OpenFor16Processors(rig, silence);
         var client = new ScriptClient(channel.CreateCallInvoker());
         await channel.ConnectAsync().Bounded();
         AsyncServerStreamingCall<Payload>[] backlog =
@@ -116,6 +117,12 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         await load.EndAsync();
         await Timeouts.Eventually(() => rig.Served.Count == 2, "the other extra connections are closed");
         Assert.That(await AskPeerAsync(stream), Is.EqualTo(peer));
+
+        // No event announces that a connection stays. It also goes on taking calls.
+        await Task.Delay(3 * silence);
+        AsyncDuplexStreamingCall<Payload, Payload> second = client.Duplex();
+        Assert.That(await AskPeerAsync(second), Is.EqualTo(peer));
+        second.Dispose();
         stream.Dispose();
         await Timeouts.Eventually(() => rig.Served.Count == 1);
         release.SetResult();
