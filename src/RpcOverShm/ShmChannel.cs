@@ -13,6 +13,7 @@ namespace RpcOverShm;
 /// <para>
 /// Replaces any other gRPC channel: generated clients are created with it and need no change. The channel connects when
 /// the first call needs a connection, carries all calls on one connection, and reconnects after the server restarted.
+/// <see cref="ShmChannelOptions.EnableMultipleConnections"/> lets it open more.
 /// </para>
 /// <para>
 /// Thread-safe. An application creates one channel per server and shares it; the code that creates it disposes it.
@@ -40,6 +41,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         {
             Access = OptionChecks.Servers(options.TrustedServerUsers),
             MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
+            ChannelId = Guid.NewGuid(),
         };
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
@@ -63,6 +65,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Scheduling = scheduling,
             Logger = logger,
             Subchannel = _connections,
+            Pool = options.EnableMultipleConnections
+                ? new ConnectionPool(_connections, options.PoolSettings, logger)
+                : null,
         };
         _direct = new ShmCallInvoker(_connections, _settings);
         _invoker = RetryChecks.Settings(options) is { } retries
@@ -93,7 +98,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public ConnectivityState State => _connections.State;
 
     /// <summary>
-    /// Returns the invoker that generated clients call through; all invokers of a channel share its connection.
+    /// Returns the invoker that generated clients call through; all invokers of a channel share its connections.
     /// </summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public override CallInvoker CreateCallInvoker()
@@ -151,7 +156,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does.</summary>
     public ValueTask DisposeAsync() => new(Shutdown());
 
-    /// <summary>Cancels the running calls and closes the connection.</summary>
+    /// <summary>Cancels the running calls and closes the connections.</summary>
     /// <remarks>
     /// The cancelled calls fail with <see cref="StatusCode.Cancelled"/>. Later calls throw
     /// <see cref="ObjectDisposedException"/>. A second shutdown does nothing.

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Clients;
 
 namespace RpcOverShm;
 
@@ -73,6 +74,27 @@ public sealed class ShmChannelOptions
     /// its own memory, but each connection maps it here too.
     /// </remarks>
     public int MaxPeerRingCapacity { get; set; } = ShmDefaults.MaxPeerRingCapacity;
+
+    /// <summary>
+    /// Gets or sets whether the channel opens further connections while several threads make blocking calls at once.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to false: one connection carries all calls. If true, the channel has up to a quarter as many
+    /// connections as the machine has processors: at least 2, at most 8. It opens one in the background when a thousand
+    /// blocking calls have waited for another thread that reads within a second, and closes it after 30 to 60 seconds
+    /// without a call. The server counts each as a connection (<see cref="ShmServerOptions.MaxConnections"/>,
+    /// <see cref="ShmServerOptions.MaxConnectionsPerProcess"/>); if it refuses one, the channel goes on with those that
+    /// it has, and tries again after a minute. Limits per connection apply to each.
+    /// </para>
+    /// <para>
+    /// A blocking call takes a connection that no thread reads. Awaited calls and streams take the first connection,
+    /// and another one if that has more than 100 calls. A stream stays on its connection. The order of calls is not
+    /// kept: a call may overtake one that was started before it and has not ended. All connections go to one server
+    /// process. If one is lost, its calls fail, and the channel stays ready while it has another.
+    /// </para>
+    /// </remarks>
+    public bool EnableMultipleConnections { get; set; }
 
     /// <summary>Gets or sets the time limit for an attempt to connect; above zero and below 24 days.</summary>
     /// <remarks>
@@ -204,4 +226,8 @@ public sealed class ShmChannelOptions
     /// <summary>Gets or sets the threads on which continuations of awaited calls run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>
     public ShmSchedulingMode Scheduling { get; set; }
+
+    /// <summary>Gets or sets the bounds of several connections. Only tests override the default.</summary>
+    internal ConnectionPoolSettings PoolSettings { get; set; } =
+        ConnectionPoolSettings.For(Environment.ProcessorCount);
 }

@@ -17,9 +17,10 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;connection=3</c>: the client's process, and
-/// the number of the connection on this server. The process id is that of the process that connected, at that time:
-/// the process may have passed the connection on or have ended, and its id may have been reused. It is 0 if the client
-/// runs in a pid namespace that this process cannot see, such as that of another container.
+/// the number of the connection on this server. A channel with several connections has several numbers. The process id
+/// is that of the process that connected, at that time: the process may have passed the connection on or have ended,
+/// and its id may have been reused. It is 0 if the client runs in a pid namespace that this process cannot see, such as
+/// that of another container.
 /// </para>
 /// <para>Thread-safe. The code that creates a server disposes it.</para>
 /// </remarks>

@@ -22,6 +22,8 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     // Between attempts at a server that keeps closing connections it has just accepted.
     private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
 
+    private readonly ConnectionPool? _pool = settings.Pool;
+
     /// <summary>A completed task without a connection, as for a call that ended before it was started.</summary>
     public static Task<Connection?> None { get; } = Task.FromResult<Connection?>(null);
 
@@ -33,7 +35,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     public Task<Connection?> Start(
         ClientCall call, in RequestHeadInputs target, PooledBufferWriter? request, bool isDeferred = false)
     {
-        ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady, isBlocking: false);
         if (!connecting.IsCompletedSuccessfully)
         {
             return StartLaterAsync(connecting.AsTask(), call, target, request?.Copy());
@@ -45,7 +47,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         {
             StartResult.Started => connection.AsResult,
             StartResult.Closed => StartLaterAsync(
-                connections.GetAsync(target.IsWaitForReady).AsTask(), call, target, request?.Copy()),
+                GetAsync(target.IsWaitForReady, isBlocking: false).AsTask(), call, target, request?.Copy()),
             _ => None,
         };
     }
@@ -100,7 +102,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
             return null;
         }
 
-        ValueTask<Connection> connecting = connections.GetAsync(target.IsWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady, isBlocking: call.Waiter is not null);
         if (!connecting.IsCompletedSuccessfully)
         {
             // The later start of the call asks again and reports a failure.
@@ -146,9 +148,13 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
         }
         else if (outcome == StartResult.Closed)
         {
-            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason!));
+            call.FinishUnsent(StatusMapping.FromClose(connection.CloseReason ?? Subchannel.NotNeeded));
         }
     }
+
+    private ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking) => _pool is null
+        ? connections.GetAsync(isWaitForReady)
+        : _pool.GetAsync(isWaitForReady, isBlocking);
 
     private static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
@@ -179,7 +185,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
                     await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
                 }
 
-                connecting = connections.GetAsync(target.IsWaitForReady).AsTask();
+                connecting = GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
             }
         }
         catch (Exception exception)
@@ -224,7 +230,7 @@ internal sealed class CallStarter(Subchannel connections, ClientSettings setting
     /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
     private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
     {
-        ValueTask<Connection> connecting = connections.GetAsync(isWaitForReady);
+        ValueTask<Connection> connecting = GetAsync(isWaitForReady, isBlocking: true);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;

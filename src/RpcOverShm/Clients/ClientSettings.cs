@@ -39,4 +39,7 @@ internal sealed record ClientSettings
 
     /// <summary>The channel's subchannel, which knows why a call found no server; null if there is none.</summary>
     public Subchannel? Subchannel { get; init; }
+
+    /// <summary>The choice among several connections of the channel; null for one connection.</summary>
+    public ConnectionPool? Pool { get; init; }
 }

@@ -6,10 +6,10 @@ using RpcOverShm.Scheduling;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The single connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost
-/// or the server has announced that it leaves. A call that arrives during an attempt waits for that attempt, and for
-/// one more if no server listened. After a failure the subchannel reconnects by itself, with growing pauses, until it
-/// has a connection. Any thread may use it; the channel disposes it.
+/// The connection of a channel: made when a call needs it, shared by all calls, and replaced after it was lost or the
+/// server has announced that it leaves. A connection pool may add extra ones. A call that arrives during an attempt
+/// waits for that attempt, and for one more if no server listened. After a failure the subchannel reconnects by itself,
+/// with growing pauses, until it has a connection. Any thread may use it; the channel disposes it.
 /// </summary>
 /// <remarks>
 /// The state is the channel's connectivity. All transitions happen under the gate.
@@ -25,12 +25,12 @@ namespace RpcOverShm.Clients;
 ///    |         TransientFailure                 |
 ///    |                                          |
 ///    +------------------------------------------+
-///       connection lost, or the server leaves
+///    last connection lost, or the server leaves
 /// </code>
 /// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
 /// Shutdown, for good. A connection that the server leaves drains on its own.
 /// </remarks>
-internal sealed class Subchannel(
+internal sealed partial class Subchannel(
     Type owner,
     RendezvousAddress address,
     ConnectionSettings settings,
@@ -43,7 +43,8 @@ internal sealed class Subchannel(
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
-    private volatile Connection? _current;
+    private volatile Connection[] _open = []; // the connections that take calls, all to one server process
+    private volatile Connection? _current;   // the first of those
     private TaskCompletionSource<Connection>? _attempt; // of calls that wait for the current attempt
     private TaskCompletionSource<Connection>? _next;    // of calls that arrived during the current attempt
     private TaskCompletionSource<Connection>? _ready;   // of calls that wait for ready
@@ -118,16 +119,16 @@ internal sealed class Subchannel(
     {
         lock (_gate)
         {
+            SetOpen(Array.FindAll(_open, static one => one.IsOpenForCalls));
             switch (_state)
             {
                 case ConnectivityState.Shutdown:
                     return Task.FromException<Connection>(Disposed());
 
-                case ConnectivityState.Ready when _current is { IsOpenForCalls: true } current:
+                case ConnectivityState.Ready when _current is { } current:
                     return Task.FromResult(current);
 
                 case ConnectivityState.Idle or ConnectivityState.Ready:
-                    _current = null;
                     Enter(ConnectivityState.Connecting);
 
                     // On the thread pool: independent of the caller's synchronization context, without blocking it.
@@ -178,7 +179,7 @@ internal sealed class Subchannel(
         try
         {
             PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
-            Adopt(new Connection(link, scheduling, accept: null, OnGoAway));
+            _ = TryAdopt(new Connection(link, scheduling, accept: null, OnGoAway));
             return null;
         }
         catch (ConnectException exception)
@@ -200,26 +201,28 @@ internal sealed class Subchannel(
         }
     }
 
-    private void Adopt(Connection connection)
+    /// <summary>Takes a connection into use, or closes it and returns false if it is not wanted any more.</summary>
+    private bool TryAdopt(Connection connection, bool isExtra = false)
     {
-        bool isRequested;
+        bool isWanted;
         lock (_gate)
         {
-            isRequested = _state != ConnectivityState.Shutdown;
-            if (isRequested)
+            isWanted = isExtra ? IsExtraWanted(connection) : _state != ConnectivityState.Shutdown;
+            if (isWanted)
             {
                 _live.Add(connection);
-                _current = connection;
+                SetOpen([.. _open, connection]);
                 LastFailure = null;
                 Enter(ConnectivityState.Ready);
             }
         }
 
         connection.Start();
-        if (!isRequested)
+        if (!isWanted)
         {
-            connection.Close(ChannelDisposed);
-            return;
+            connection.SendGoAway();
+            connection.Close(isExtra ? NotNeeded : ChannelDisposed);
+            return false;
         }
 
         _ = ForgetWhenClosedAsync(connection);
@@ -227,6 +230,8 @@ internal sealed class Subchannel(
         {
             EndWaits(source => source.SetResult(connection));
         }
+
+        return true;
     }
 
     /// <summary>
@@ -256,10 +261,24 @@ internal sealed class Subchannel(
 
     private void OnGoAway(Connection connection)
     {
-        Leave(connection);
+        Connection[] others = [];
+        lock (_gate)
+        {
+            if (_open.Contains(connection))
+            {
+                others = Array.FindAll(_open, one => one != connection);
+                SetOpen([]);
+                Enter(ConnectivityState.Idle);
+            }
+        }
 
-        // The connection takes no new calls from here on and closes when its live calls have ended.
+        // The connections take no new calls from here on and close when their live calls have ended.
         _ = CloseWhenDrainedAsync(connection);
+        foreach (Connection other in others)
+        {
+            other.Retire();
+            _ = CloseWhenDrainedAsync(other);
+        }
     }
 
     private static async Task CloseWhenDrainedAsync(Connection connection)
@@ -276,19 +295,13 @@ internal sealed class Subchannel(
         lock (_gate)
         {
             _live.Remove(connection);
-        }
-
-        Leave(connection);
-    }
-
-    private void Leave(Connection connection)
-    {
-        lock (_gate)
-        {
-            if (_current == connection)
+            if (_open.Contains(connection))
             {
-                _current = null;
-                Enter(ConnectivityState.Idle);
+                SetOpen(Array.FindAll(_open, one => one != connection));
+                if (_current is null)
+                {
+                    Enter(ConnectivityState.Idle);
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ namespace RpcOverShm.Connections;
 internal sealed class Connection
 {
     private readonly PeerLink _link;
+    private readonly ReaderRole _role = new();
     private readonly FrameSender _sender;
     private readonly FrameReceiver _receiver;
     private readonly ReaderCoordinator _coordinator;
@@ -36,11 +37,10 @@ internal sealed class Connection
     {
         _link = link;
         _onGoAway = onGoAway;
-        var role = new ReaderRole();
-        _sender = new FrameSender(link, role, bounds?.Budget);
+        _sender = new FrameSender(link, _role, bounds?.Budget);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
-        _coordinator = new ReaderCoordinator(link, role, _receiver, _sender, mode);
+        _coordinator = new ReaderCoordinator(link, _role, _receiver, _sender, mode);
         _callers = new CallerReader(_coordinator);
         _standby = new StandbyReader(_coordinator, OnClosed);
         AsResult = Task.FromResult<Connection?>(this);
@@ -56,6 +56,9 @@ internal sealed class Connection
 
     public Guid Id => _link.ConnectionId;
 
+    /// <summary>The client's channel, which may have several connections; empty if it has not named one.</summary>
+    public Guid ChannelId => _link.ChannelId;
+
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
     public PeerLimits PeerLimits => _link.PeerLimits;
 
@@ -69,6 +72,15 @@ internal sealed class Connection
 
     /// <summary>The number of outgoing calls that the peer has not ended.</summary>
     public int OutgoingCount => _sender.Outgoing.Living.Count;
+
+    /// <summary>The number of outgoing calls so far.</summary>
+    public long StartedCount => _sender.Outgoing.Living.Total;
+
+    /// <summary>Whether a blocking caller would read for itself at once: no thread holds the reader role.</summary>
+    public bool IsReaderFree => _role.IsFree;
+
+    /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
+    public bool IsReadHere => InlineThread.Current is { IsInUserCode: true } me && me.Role == _role;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
     public int IncomingCount => _sender.Incoming.Living.Count;
@@ -236,13 +248,17 @@ internal sealed class Connection
     /// <summary>Tells the peer that this side accepts and starts no new calls.</summary>
     public void SendGoAway() => _sender.SendGoAway();
 
+    /// <summary>Lets no outgoing call start here any more: a later one finds the connection closed.</summary>
+    public void Retire() => _sender.Retire();
+
     private void OnGoAway()
     {
         // Only the first GoAway counts, so that a flood of them costs nothing.
         if (!_link.IsPeerLeaving)
         {
-            _link.IsPeerLeaving = true;
+            // The owner leaves the connection before other threads see that it is not open for calls.
             _onGoAway?.Invoke(this);
+            _link.IsPeerLeaving = true;
         }
     }
 

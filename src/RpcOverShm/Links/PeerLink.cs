@@ -64,6 +64,9 @@ internal sealed partial class PeerLink
 
     public Guid ConnectionId { get; }
 
+    /// <summary>The client's channel; empty for none.</summary>
+    public Guid ChannelId { get; init; }
+
     public PeerLimits OwnLimits { get; }
 
     public PeerLimits PeerLimits { get; }

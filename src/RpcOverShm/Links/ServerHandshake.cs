@@ -126,7 +126,10 @@ internal static class ServerHandshake
             Handshake.Send(socket, answer, own);
             own.ReleaseDescriptor();
             return link = new PeerLink(
-                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true);
+                socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true)
+            {
+                ChannelId = hello.ChannelId,
+            };
         }
         catch (IOException exception) when (DescriptorPassing.IsShortage(exception))
         {

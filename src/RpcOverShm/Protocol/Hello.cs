@@ -23,6 +23,7 @@ namespace RpcOverShm.Protocol;
 ///     52     4  MaxCalls         concurrent calls the sender accepts from its peer
 ///     56     4  MaxMetadata      bytes of metadata the sender accepts per block
 ///     60     4  (zero)
+///     64    16  ChannelId        client: its channel, zero for none; server: zero
 ///   refusal
 ///     24     n  Text             UTF-8, human-readable
 /// </code>
@@ -30,7 +31,7 @@ namespace RpcOverShm.Protocol;
 internal sealed record Hello
 {
     public const int CommonSizeBytes = 24;
-    public const int SizeBytes = 64;
+    public const int SizeBytes = 80;
     public const int MaxSizeBytes = 4096;
 
     /// <summary>The bytes "RPCOSHM\n" in memory order.</summary>
@@ -51,6 +52,9 @@ internal sealed record Hello
     public Guid ConnectionId { get; init; }
 
     public PeerLimits Limits { get; init; }
+
+    /// <summary>The client's channel, equal on all its connections. Empty for a byte stream and a server.</summary>
+    public Guid ChannelId { get; init; }
 
     /// <summary>
     /// Returns the length of the message that starts with these bytes, or null if there are too few bytes to tell.
@@ -107,7 +111,12 @@ internal sealed record Hello
 
         return isForeign
             ? hello
-            : hello with { ConnectionId = new Guid(bytes[24..40]), Limits = PeerLimits.Decode(bytes[40..60]) };
+            : hello with
+            {
+                ConnectionId = new Guid(bytes[24..40]),
+                Limits = PeerLimits.Decode(bytes[40..60]),
+                ChannelId = new Guid(bytes[64..80]),
+            };
     }
 
     /// <summary>
@@ -140,6 +149,7 @@ internal sealed record Hello
         {
             ConnectionId.TryWriteBytes(bytes.AsSpan(24));
             Limits.Encode(bytes.AsSpan(40));
+            ChannelId.TryWriteBytes(bytes.AsSpan(64));
         }
 
         return bytes;

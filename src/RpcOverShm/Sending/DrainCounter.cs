@@ -22,6 +22,9 @@ internal sealed class DrainCounter
         }
     }
 
+    /// <summary>The number of calls so far, without those that were taken back.</summary>
+    public long Total => Volatile.Read(ref _added);
+
     /// <summary>Counts one more. Additions are serialised by the caller.</summary>
     public void Add() => Volatile.Write(ref _added, _added + 1);
 

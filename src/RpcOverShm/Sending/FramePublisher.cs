@@ -19,6 +19,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
     private int _deferredFrames;        // since the last publish; guarded by the gate
     private bool _isClosed;
+    private bool _isRetired; // implied by _isClosed
 
     /// <summary>Whether records are in the ring whose publish was deferred. A hint outside the gate.</summary>
     public bool HasDeferred => _hasDeferred;
@@ -84,6 +85,9 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         /// <summary>Whether the writing side is closed: nothing more may be written.</summary>
         public readonly bool IsClosed => publisher._isClosed;
 
+        /// <summary>Whether no outgoing call may start any more; always true once the writing side is closed.</summary>
+        public readonly bool IsRetired => publisher._isRetired;
+
         /// <summary>Requests to publish the written records.</summary>
         public void Publish() => _publication = Publication.Now;
 
@@ -93,8 +97,15 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         /// <summary>Requests to defer the publish. The writer may already have published many bytes early.</summary>
         public void Defer() => _publication = Publication.WithBatch;
 
+        /// <summary>Lets no outgoing call start any more; frames of other calls are still written.</summary>
+        public readonly void Retire() => publisher._isRetired = true;
+
         /// <summary>Closes the writing side.</summary>
-        public readonly void Close() => publisher._isClosed = true;
+        public readonly void Close()
+        {
+            publisher._isRetired = true;
+            publisher._isClosed = true;
+        }
 
         public readonly void Dispose()
         {

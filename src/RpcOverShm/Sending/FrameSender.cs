@@ -66,9 +66,9 @@ internal sealed class FrameSender
         bool isSent;
         using (FramePublisher.Scope scope = _publisher.Enter())
         {
-            if (scope.IsClosed || call.Sending.Phase == CallSendPhase.Finished)
+            if (scope.IsRetired || call.Sending.Phase == CallSendPhase.Finished)
             {
-                return scope.IsClosed ? StartResult.Closed : StartResult.GivenUp;
+                return scope.IsRetired ? StartResult.Closed : StartResult.GivenUp;
             }
 
             if (!Outgoing.TryAdd(call))
@@ -265,6 +265,13 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
+    /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
+    public void Retire()
+    {
+        using FramePublisher.Scope scope = _publisher.Enter();
+        scope.Retire();
+    }
+
     /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
     public void Close()
     {
@@ -296,7 +303,7 @@ internal sealed class FrameSender
 /// <summary>The result of starting a call.</summary>
 internal enum StartResult
 {
-    /// <summary>The connection is closed.</summary>
+    /// <summary>The connection is closed or retired; the call may start on another one.</summary>
     Closed,
 
     Started,

@@ -61,7 +61,7 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Message("no handshake at all", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray(), "wrong magic number"),
         Message("wrong magic number in the last byte", Changed(7, 1), "wrong magic number"),
         Message("length below the smallest", Changed(16, 5), "A handshake message of 5 bytes"),
-        Message("length beyond the largest", Changed(18, 1), "A handshake message of 65600 bytes"),
+        Message("length beyond the largest", Changed(18, 1), "A handshake message of 65616 bytes"),
         Message("length too short for its type", Changed(16, 30), "of type 1 with 30 bytes"),
         Message("type of a server", Changed(8, 2), "A client's hello was expected"),
         Message("type of nobody", Changed(8, 9), "of type 9"),

@@ -29,7 +29,7 @@ VERSION = 1
 HEADER_SIZE = 4096
 FIRST_RING = 64 << 10
 RECORD = struct.Struct("<IBBHII")
-HELLO = struct.Struct("<8sBBHHHII16sQIIII")
+HELLO = struct.Struct("<8sBBHHHII16sQIIII16s")
 HELLO_START = struct.Struct("<8sBBHHHII")
 MAGIC = b"RPCOSHM\n"
 TYPE_CLIENT, TYPE_SERVER, TYPE_REFUSAL = 1, 2, 3
@@ -570,7 +570,7 @@ class Connection:
         try:
             self._connect(path)
             hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id,
-                               *limits, 0)
+                               *limits, 0, os.urandom(16))
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
@@ -718,7 +718,7 @@ class Connection:
             if kind != TYPE_SERVER or purpose != PURPOSE_CALLS or lowest != VERSION or len(fds) != 1:
                 raise Violation(f"a hello of type {kind}, version {lowest}, with {len(fds)} descriptors")
             hello = start + self._receive(length - HELLO_START.size)
-            _, _, _, _, _, _, _, _, repeated, *figures, _ = HELLO.unpack(hello[:HELLO.size])
+            _, _, _, _, _, _, _, _, repeated, *figures, _, _ = HELLO.unpack(hello[:HELLO.size])
             if repeated != connection_id:
                 raise Violation("a hello for another connection")
             limits = Limits(*figures)

@@ -39,9 +39,9 @@ internal sealed class SubchannelRig : IAsyncDisposable
 
     public Task<Connection> GetAsync(bool isWaitForReady = false) => Subchannel.GetAsync(isWaitForReady).AsTask();
 
-    public void Listen() => _listener = Listener.Start(
+    public void Listen(uint maxCalls = 10) => _listener = Listener.Start(
         _address,
-        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits),
+        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits with { MaxCalls = maxCalls }),
         link => _accepted.Add(new RawPeer(link)));
 
     /// <summary>The server that the next client meets.</summary>
@@ -51,6 +51,9 @@ internal sealed class SubchannelRig : IAsyncDisposable
         _taken.Add(peer!);
         return peer!;
     }
+
+    /// <summary>The server of a client that has come; null if there is none.</summary>
+    public RawPeer? TryTakeServer() => _accepted.TryTake(out RawPeer? peer) ? peer : null;
 
     public async ValueTask DisposeAsync()
     {
