@@ -27,7 +27,7 @@ internal static class Lies
 
         if (location == MemoryMap.Word(0, MemoryMap.ParkedForSpace))
         {
-            return [0, 1, -1, 17, Far | 1];
+            return [0, 1, 2, 3, -1, 17, Far | 1];
         }
 
         return Array.Exists(s_headers, piece => location == s_map.Data(0, piece)) ? Headers() : [];
@@ -41,7 +41,7 @@ internal static class Lies
             return Positions(present);
         }
 
-        return location == MemoryMap.Word(1, MemoryMap.ParkedForData) ? [0, 1, -1, 17, Far | 1] : [];
+        return location == MemoryMap.Word(1, MemoryMap.ParkedForData) ? [0, 1, 2, 3, -1, 17, Far | 1] : [];
     }
 
     /// <summary>Lies that make a ring of one record look like padding from its start to its end.</summary>

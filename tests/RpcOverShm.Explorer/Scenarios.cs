@@ -40,6 +40,22 @@ internal static class Scenarios
         };
         yield return Records("data, bells", RecordRoles.Writer("1", "1"), 2) with { HasBells = true };
         yield return new Scenario(
+            "data, loop",
+            256,
+            new RoleSpec("writer", 0, RecordRoles.Writer("1", "1", "1")),
+            new RoleSpec("loop", 1, RecordRoles.Loop(3)))
+        {
+            AtEnd = final => Unparked(final, 0, 1),
+        };
+        yield return new Scenario(
+            "space, loops",
+            128,
+            new RoleSpec("writing loop", 0, RecordRoles.LoopWriter("0000000", "0", "0")),
+            new RoleSpec("loop", 1, RecordRoles.Loop(9)))
+        {
+            AtEnd = final => Unparked(final, 0, 1),
+        };
+        yield return new Scenario(
             "two rings",
             256,
             new RoleSpec("A", 0, RecordRoles.Caller(2, "1")),
@@ -51,8 +67,8 @@ internal static class Scenarios
             "armed for another",
             256,
             new RoleSpec("A.writer", 0, RecordRoles.Writer("1", "1")),
-            new RoleSpec("B.caller", 1, StandbyRoles.Caller),
-            new RoleSpec("B.standby", 1, StandbyRoles.Sleeper));
+            new RoleSpec("B.caller", 1, LoopRoles.Caller),
+            new RoleSpec("B.loop", 1, LoopRoles.Sleeper));
         yield return Both("both directions", RecordRoles.Writer("0"), 1, RecordRoles.Writer("1"), 1);
         yield return Stream("stream, data", [0, 8, 8], 16);
         yield return Stream("stream, space", [112, 8], 48);

@@ -11,7 +11,7 @@ public class ShimTests
 {
     private static readonly string[] s_copied =
     [
-        "SleepForData", "SleepForSpace", "WakePeerForData", "WakePeerForSpace", "WakeOwnReaders", "RaiseLocalEvent",
+        "SleepForData", "SleepForSpace", "WakePeerForData", "WakePeerForSpace", "RaiseLocalEvent",
         "WaitForLateWake", "TryReadFrame", "LocalEvents", "IsClosed", "CloseForViolation",
     ];
 

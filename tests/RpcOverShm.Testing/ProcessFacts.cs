@@ -16,6 +16,7 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
     private const string ProcessWatchName = "RpcOverShm proc";
     private const string SpareName = "RpcOverShm spar";
     private const string ClosingName = "RpcOverShm clos";
+    private const string LoopName = "RpcOverShm loop";
 
     /// <summary>
     /// Whether the process has no more resources than before. Fewer is fine: garbage of earlier tests is collected at
@@ -46,21 +47,22 @@ public sealed record ProcessFacts(int Sockets, int MemoryFiles, int Mappings, in
 
     public static ProcessFacts Of(int processId)
     {
-        int mappings = ProcessResources.CountSegmentMappings(processId);
+        List<string> threads = [.. ProcessResources.ThreadNames(processId)];
+        bool hasLoop = threads.Exists(static name => name.StartsWith(LoopName, StringComparison.Ordinal));
         return new ProcessFacts(
             ProcessResources.CountDescriptors("socket:[", processId),
             ProcessResources.CountSegmentDescriptors(processId),
-            mappings,
-            ProcessResources.ThreadNames(processId).Count(name => IsOurs(name, mappings > 0)));
+            ProcessResources.CountSegmentMappings(processId),
+            threads.Count(name => IsOurs(name, hasLoop)));
     }
 
-    // The watchdog is one per process and stays, the process watch and the closing threads for some seconds. A
-    // connection may have one spare thread, started when another thread took over from the standby reader. Without a
-    // connection a spare thread is a leak.
-    private static bool IsOurs(string thread, bool hasConnections) =>
+    // The watchdog is one per process and stays; the process watch, the closing threads and the event loops stay for
+    // some seconds, a loop's spare thread as long as the loop. Without a loop a spare thread is a leak.
+    private static bool IsOurs(string thread, bool hasLoop) =>
         thread.StartsWith(ThreadName, StringComparison.Ordinal)
         && !thread.StartsWith(WatchdogName, StringComparison.Ordinal)
         && !thread.StartsWith(ProcessWatchName, StringComparison.Ordinal)
         && !thread.StartsWith(ClosingName, StringComparison.Ordinal)
-        && !(hasConnections && thread.StartsWith(SpareName, StringComparison.Ordinal));
+        && !thread.StartsWith(LoopName, StringComparison.Ordinal)
+        && !(hasLoop && thread.StartsWith(SpareName, StringComparison.Ordinal));
 }

@@ -1,6 +1,7 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Perf.Peer.Arms;
 
@@ -31,7 +32,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
         string address = "shm://" + place;
         _ = Listener.Start(RendezvousAddress.Parse(address, null), Settings(), link =>
         {
-            link.Start(static () => { });
+            link.Start(new RingSource(link), static () => { });
             new Thread(() => serve(new RingMessages(link))) { IsBackground = true, Name = name }.Start();
         });
         return address;
@@ -41,7 +42,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
     {
         PeerLink link = await ClientHandshake.ConnectAsync(
             RendezvousAddress.Parse(address, null), Settings(), CancellationToken.None);
-        link.Start(static () => { });
+        link.Start(new RingSource(link), static () => { });
         return new RingMessages(link);
     }
 
@@ -60,10 +61,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
             message[..length].CopyTo(claim.Payload);
             var header = new RecordHeader((uint)length, (byte)FrameKind.Bytes, 0, 0, 0, (uint)message.Length);
             _writer.Commit(claim, header);
-            if (_writer.Publish())
-            {
-                link.WakePeerForData();
-            }
+            link.WakePeerForData(_writer.Publish());
 
             message = message[length..];
         }
@@ -104,10 +102,7 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
 
             Append(payload, header.Argument);
             left = header.Argument - header.PayloadLength;
-            if (_reader.Release())
-            {
-                link.WakePeerForSpace();
-            }
+            link.WakePeerForSpace(_reader.Release());
         }
         while (left > 0);
         return true;
@@ -175,17 +170,36 @@ internal sealed class RingMessages(PeerLink link) : IMessageLink
     private void Park()
     {
         uint localEvents = link.LocalEvents;
-        if (_reader.PublishHead())
-        {
-            link.WakePeerForSpace();
-        }
+        link.WakePeerForSpace(_reader.PublishHead());
 
         long position = _reader.Position;
-        if (_reader.Arm() && !link.IsPeerGone)
+        if (_reader.Arm(Doorbell.Futex) && !link.IsPeerGone)
         {
             link.SleepForData(position, localEvents);
         }
 
         _reader.Disarm();
+    }
+}
+
+/// <summary>Has an event loop watch the socket of a link whose rings this arm reads and writes by itself.</summary>
+internal sealed class RingSource(PeerLink link) : EventSource
+{
+    public override bool HasWork => false;
+
+    public override bool IsForsaken => false;
+
+    public override bool Run(LoopThread me) => true;
+
+    public override bool TryPark() => true;
+
+    public override void OnSocket() => Request();
+
+    public override void DrainSocket(bool hasEnded) => link.DrainSocket(hasEnded);
+
+    protected override long? FindUnrungData() => null;
+
+    protected override void OnLostDoorbell()
+    {
     }
 }

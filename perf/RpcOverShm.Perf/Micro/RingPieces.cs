@@ -42,7 +42,7 @@ public class RingPieces
     [Benchmark(Description = "going to park and coming back: arm, look again, disarm")]
     public bool ArmAndDisarm()
     {
-        bool isArmed = _reader.Arm();
+        bool isArmed = _reader.Arm(Doorbell.Futex);
         _reader.Disarm();
         return isArmed;
     }

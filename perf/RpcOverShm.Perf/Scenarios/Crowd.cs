@@ -26,7 +26,7 @@ public sealed partial class Crowd
     private const int Hundred = 100;
     private const int Thousand = 1000;
 
-    // A server takes 4,095 with the usual vm.max_map_count. Where it refuses more, the report has its words.
+    // 5,000 need more descriptors than many systems allow. Where a server refuses them, the report has its words.
     private const int MostByDefault = 4000;
     private const int Most = 5000;
 

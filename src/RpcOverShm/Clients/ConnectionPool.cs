@@ -35,7 +35,7 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
     private Connection? ForBlockingCall(Connection[] open)
     {
         // User code that runs inline blocks best where its own thread is the reader: nobody else would read there.
-        if (InlineThread.Current is not null
+        if (LoopThread.Current is not null
             && Array.Find(open, static one => one.IsReadHere && one.IsOpenForCalls) is { } own)
         {
             return own;

@@ -9,24 +9,28 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
-/// another thread reads. User code that blocks while it runs inline on this same connection takes the role back for the
-/// duration. The caller queues the pending user code of other calls, which could otherwise keep it from its own
-/// response. Keeps no state of a caller. Thread-safe.
+/// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
+/// own response. Keeps no state of a caller. Thread-safe.
 /// </summary>
 internal sealed class CallerReader(ReaderCoordinator coordinator)
 {
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MostRecordsPerCheck = 64;
 
+    // A connection whose callers come after pauses of this length is armed by each that leaves: the watchdog, which
+    // spares those that come one right after the other, would cost more.
+    private const int IdleMilliseconds = 2;
+
     private readonly PeerLink _link = coordinator.Link;
     private readonly RingReader _ring = coordinator.Ring;
     private readonly ReaderRole _role = coordinator.Role;
     private readonly SpinBudget _spin = new();
+    private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
 
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
-    /// not wake the standby reader for a response that the caller reads itself. If the role is taken, the caller counts
-    /// as blocked, which makes the standby reader give way.
+    /// not wake the event loop for a response that the caller reads itself. If the role is taken, the caller counts as
+    /// blocked, which makes the event loop give way.
     /// </summary>
     /// <exception cref="InvalidOperationException">
     /// This thread parses in place, which holds the reader role.
@@ -40,15 +44,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
 
         var lease = default(CallerLease);
-        if (InlineThread.Current is { IsInUserCode: true } me && me.Role == _role && _role.TryReturn(ref me.Token))
-        {
-            lease.Nested = me;
-            lease.Token = me.Token;
-            lease.HasRole = true;
-            _ring.Disarm();
-            coordinator.FlushDeferred();
-        }
-        else if (!TryTakeRole(ref lease))
+        if (!TryTakeRole(ref lease))
         {
             lease.IsCounted = true;
             coordinator.CountBlocked();
@@ -89,24 +85,26 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             coordinator.UncountBlocked();
         }
 
-        if (lease.Nested is null)
-        {
-            coordinator.FindReader();
-        }
+        coordinator.FindReader(lease.WasIdle);
     }
 
     private bool TryTakeRole(ref CallerLease lease)
     {
-        // After a close the free role belongs to the standby reader, which ends the connection with it.
-        if (_link.IsClosed || !_role.TryTake(out lease.Token))
+        // After a close the free role belongs to the event loop, which ends the connection with it.
+        if (_link.IsClosed || !_role.TryTake())
         {
             return false;
         }
 
         lease.HasRole = true;
-        _ring.Disarm();
+        if (_ring.ArmedFor != Doorbell.None)
+        {
+            lease.WasIdle = Environment.TickCount64 - _armedFrom >= IdleMilliseconds;
+            _armedFrom = Environment.TickCount64;
+            _ring.Disarm();
+        }
 
-        // User code that has lost the role may be waiting for the response to a frame whose publish it deferred.
+        // User code may be waiting for the response to a frame whose publish it deferred.
         coordinator.FlushDeferred();
         return true;
     }
@@ -114,22 +112,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private void GiveUpRole(ref CallerLease lease)
     {
         lease.HasRole = false;
-        if (lease.Nested is { } me)
-        {
-            // The role returns to the user code that made the call, and the watchdog checks that code afresh.
-            me.Token = lease.Token;
-            _role.EnterUserCode(ref me.Token);
-            coordinator.EnsureWatched();
-            lease.Nested = null;
-            lease.IsCounted = false;
-            return;
-        }
-
-        _role.Release(lease.Token);
+        _role.Release();
         if (_link.IsClosed)
         {
-            // The close may have woken the standby reader while the role was taken, so it must be woken again.
-            coordinator.StandbyRequested.Signal();
+            // The event loop may have found the role taken when it was told of the close, so it must be told again.
+            coordinator.Source.Request();
         }
     }
 
@@ -156,11 +143,12 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 continue;
             }
 
-            if (coordinator.Arm(out long position) && !mine.IsDone)
+            if (coordinator.Arm(Doorbell.Futex) && !mine.IsDone)
             {
+                LoopThread.LeaveLoopBeforeSleep();
                 TimeSpan timeout = WaitBounds.Within(mine.Remaining);
                 long begun = Stopwatch.GetTimestamp();
-                if (!_link.SleepForData(position, localEvents, timeout))
+                if (!_link.SleepForData(_ring.Position, localEvents, timeout))
                 {
                     OnTimeout(timeout, localEvents, begun);
                 }
@@ -235,11 +223,12 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         try
         {
             // A thread that freed the role before this caller was in the list has not signalled it, so check again.
-            // After a close the free role belongs to the standby reader, which signals every caller when their calls
-            // have ended.
+            // After a close the free role belongs to the event loop, which signals every caller when their calls have
+            // ended.
             Interlocked.MemoryBarrier();
             if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
             {
+                LoopThread.LeaveLoopBeforeSleep();
                 waiter.Wait(WaitBounds.Within(call.Remaining));
             }
         }
@@ -268,11 +257,10 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 /// </summary>
 internal struct CallerLease
 {
-    public ReaderRole.Token Token;
-
-    /// <summary>The inline thread whose user code blocks and has taken the role back; null in any other case.</summary>
-    public InlineThread? Nested;
-
     public bool HasRole;
+
+    /// <summary>Whether nobody had read for a while when this caller came.</summary>
+    public bool WasIdle;
+
     public bool IsCounted;
 }

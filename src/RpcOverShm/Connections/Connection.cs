@@ -19,7 +19,7 @@ internal sealed class Connection
     private readonly FrameReceiver _receiver;
     private readonly ReaderCoordinator _coordinator;
     private readonly CallerReader _callers;
-    private readonly StandbyReader _standby;
+    private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
 
@@ -42,7 +42,8 @@ internal sealed class Connection
         _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
         _coordinator = new ReaderCoordinator(link, _role, _receiver, _sender, mode);
         _callers = new CallerReader(_coordinator);
-        _standby = new StandbyReader(_coordinator, OnClosed);
+        _reader = new ConnectionReader(_coordinator, _sender, OnClosed);
+        _sender.OnSpaceWanted = _reader.Request;
         AsResult = Task.FromResult<Connection?>(this);
     }
 
@@ -80,7 +81,7 @@ internal sealed class Connection
     public bool IsReaderFree => _role.IsFree;
 
     /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
-    public bool IsReadHere => InlineThread.Current is { IsInUserCode: true } me && me.Role == _role;
+    public bool IsReadHere => LoopThread.Current is { IsInUserCode: true } me && me.Role == _role;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
     public int IncomingCount => _sender.Incoming.Living.Count;
@@ -94,20 +95,26 @@ internal sealed class Connection
     /// <summary>The inline budget that the continuations of this connection's calls share.</summary>
     public InlineBudget Budget { get; } = new();
 
-    /// <summary>The number of times that the reader role was taken over from slow user code.</summary>
+    /// <summary>
+    /// The number of times that the event loop was taken over from slow user code of this connection.
+    /// </summary>
     public long TakeOvers => _coordinator.TakeOvers;
 
     /// <summary>The number of lost wake-ups: sleeps that timed out although there was data. Must be 0.</summary>
     public long LostWakeups => _link.LostWakeups;
 
-    /// <summary>Whether the reader sleeps with the longer timeout of a connection without calls.</summary>
-    public bool IsSilent => _coordinator.IsSilent;
-
-    /// <summary>Starts the reader thread and begins to monitor the peer.</summary>
+    /// <summary>Begins to read, on an event loop, and to watch the peer.</summary>
     public void Start()
     {
-        _link.Start(OnLinkEvent);
-        _standby.Start();
+        _link.Start(_reader, OnLinkEvent);
+        if (_reader.Loop is null)
+        {
+            _reader.EndWithoutLoop();
+            return;
+        }
+
+        Interlocked.MemoryBarrier();
+        _coordinator.FindReader();
     }
 
     /// <summary>
@@ -277,9 +284,8 @@ internal sealed class Connection
     // The link is closed or the peer is gone: every sleeping thread must check its state.
     private void OnLinkEvent()
     {
-        _coordinator.StandbyRequested.Signal();
+        _reader.Request();
         _coordinator.SleepingCallers.SignalAll();
-        _standby.OnLinkEvent();
     }
 
     private void OnClosed()

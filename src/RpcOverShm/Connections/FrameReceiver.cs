@@ -66,9 +66,10 @@ internal sealed class FrameReceiver
         }
 
         call = Dispatch(frame, payload);
-        if (_ring.Release())
+        Doorbell doorbell = _ring.Release();
+        if (doorbell != Doorbell.None)
         {
-            _link.WakePeerForSpace();
+            _link.WakePeerForSpace(doorbell);
         }
 
         return true;

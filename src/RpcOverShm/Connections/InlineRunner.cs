@@ -5,8 +5,8 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Runs the pending user code of a connection's calls on the reading thread, or queues it to the thread pool, as the
-/// scheduling mode and the code's budget say. Used by the holder of the reader role only.
+/// Runs the pending user code of a connection's calls on the event loop's thread, or queues it to the thread pool, as
+/// the scheduling mode and the code's budget say. Used by that thread only, without the reader role.
 /// </summary>
 internal sealed class InlineRunner(ReaderCoordinator coordinator)
 {
@@ -17,39 +17,33 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
     private const long NanosecondsPerRecord = MostDeferredNanoseconds / 16;
 
     private readonly RingReader _ring = coordinator.Ring;
-    private readonly ReaderRole _role = coordinator.Role;
     private long _deferredNanoseconds; // typical time of the user code that ran since a publish was deferred
 
-    /// <summary>Runs or queues the pending user code of a call. Returns false if the role was lost meanwhile.</summary>
-    public bool RunOrQueue(InlineThread me, ConnectionCall call)
+    /// <summary>
+    /// Runs or queues the pending user code of a call, of so many messages. Returns false if the loop was lost
+    /// meanwhile.
+    /// </summary>
+    public bool RunOrQueue(LoopThread me, ConnectionCall call, int messages)
     {
         if (coordinator.IsInline(call.Budget))
         {
-            return RunInline(me, call);
+            return RunInline(me, call, messages);
         }
 
-        call.MessagesDue = 0;
         call.QueueUserCode();
         OnRecordWithoutCode();
         return true;
     }
 
-    /// <summary>Runs a call's pending user code inline, without locks. Returns false if the role was lost.</summary>
-    private bool RunInline(InlineThread me, ConnectionCall call)
+    /// <summary>Runs a call's pending user code inline, without locks. Returns false if the loop was lost.</summary>
+    private bool RunInline(LoopThread me, ConnectionCall call, int messages)
     {
-        int messages = Math.Max(call.MessagesDue, 1);
-        call.MessagesDue = 0;
         InlineBudget budget = call.Budget;
         PublishIfDueBefore(budget.TypicalNanoseconds * messages, me);
-        coordinator.SetRunning(budget, me);
-
-        // Mostly asked for before the role's word changes: the wait for the watchdog's lock is not the user code's
-        // fault. Asked again afterwards, because the watchdog may have stopped in between.
-        coordinator.EnsureWatched();
-        _role.EnterUserCode(ref me.Token);
-        coordinator.EnsureWatched();
-        long begun = budget.Begin();
-        me.IsInUserCode = true;
+        coordinator.SetRunning(budget);
+        me.Role = coordinator.Role;
+        me.Loop.BeginUserCode(me);
+        long begun = budget.Begin(me.Run);
         try
         {
             call.RunUserCode();
@@ -60,9 +54,8 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
             coordinator.Link.LogUserCodeFailed(exception);
         }
 
-        me.IsInUserCode = false;
         AmbientContext.RestoreClean();
-        if (!_role.TryReturn(ref me.Token))
+        if (!me.Loop.EndUserCode(me))
         {
             return false;
         }
@@ -89,7 +82,7 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
     /// Publishes deferred answers before user code of this typical duration would keep them for too long. A clock would
     /// cost more than such a run; the watchdog bounds a run that takes much longer than its kind does.
     /// </summary>
-    private void PublishIfDueBefore(long nanoseconds, InlineThread me)
+    private void PublishIfDueBefore(long nanoseconds, LoopThread me)
     {
         _deferredNanoseconds = coordinator.HasDeferred ? _deferredNanoseconds + nanoseconds : nanoseconds;
         me.MayDefer = nanoseconds <= MostDeferredNanoseconds;

@@ -10,7 +10,8 @@ namespace RpcOverShm.Connections;
 
 /// <summary>
 /// The state and the steps that the reading threads of one connection share: the reader role, its waiters, and the
-/// sleep of the standby reader. The rules, and the failure that each prevents, are in ARCHITECTURE.md, "Who reads".
+/// connection's place in its event loop. The rules, and the failure that each prevents, are in ARCHITECTURE.md, "Who
+/// reads".
 /// Members marked "holder only" are for the thread that holds the role; all others are thread-safe.
 /// </summary>
 internal sealed class ReaderCoordinator
@@ -27,16 +28,11 @@ internal sealed class ReaderCoordinator
     private readonly SchedulingMode _mode;
     private readonly Func<WatchdogCheck> _watchdogCheck;
     private volatile int _blocked;      // callers that wait for the role or for their response
-    private volatile int _standby;      // a StandbyState
-    private volatile int _isSilent;     // 1 while the standby uses the long timeout of an idle connection
     private volatile int _isWatched;    // 1 while the watchdog checks this connection
-    private volatile int _stuck;        // threads in user code that has lost the role
-    private long _takeOvers;            // roles taken over from user code
+    private long _takeOvers;            // loops taken over from user code of this connection
     private InlineBudget? _running;     // of the running inline user code; read at a take-over
-    private InlineThread? _runner;      // the thread that runs it; read by the watchdog
     private long _seenWord;             // the role's word at the watchdog's last check
     private long _seenAt;               // when the watchdog first saw that word
-    private UserCodeCheck _userCode;    // for the watchdog
 
     public ReaderCoordinator(
         PeerLink link, ReaderRole role, FrameReceiver receiver, FrameSender sender, SchedulingMode mode)
@@ -56,48 +52,25 @@ internal sealed class ReaderCoordinator
 
     public ReaderRole Role { get; }
 
-    /// <summary>The latch on which the standby reader sleeps while another thread reads.</summary>
-    public AutoResetLatch StandbyRequested { get; } = new();
+    /// <summary>The connection as its event loop sees it; set once, before the connection is started.</summary>
+    public EventSource Source { get; set; } = null!;
 
     /// <summary>The blocking callers that sleep while another thread reads.</summary>
     public SleepingCallers SleepingCallers { get; } = new();
 
-    /// <summary>Brings a thread to take the standby reader's place; set by <see cref="StandbyReader"/>.</summary>
-    public Action? BringSpare { get; set; }
-
-    /// <summary>The number of times that the role was taken over from slow user code.</summary>
+    /// <summary>
+    /// The number of times that the event loop was taken over from slow user code of this connection.
+    /// </summary>
     public long TakeOvers => Interlocked.Read(ref _takeOvers);
-
-    /// <summary>The state of the standby reader's sleep. Only the standby reader writes it.</summary>
-    public StandbyState Standby
-    {
-        get => (StandbyState)_standby;
-        set => _standby = (int)value;
-    }
 
     /// <summary>Whether callers wait for the role or for their response.</summary>
     public bool HasBlockedCallers => _blocked > 0;
 
     /// <summary>
-    /// Whether the standby reader's sleep, begun or imminent, has the longer timeout of an idle connection.
+    /// Whether frames may come that somebody must see soon. The side that accepted the link must see every frame. The
+    /// other may leave the ring unread for a moment while it has no outgoing calls.
     /// </summary>
-    public bool IsSilent
-    {
-        get => _isSilent != 0;
-        set => _isSilent = value ? 1 : 0;
-    }
-
-    /// <summary>Sets <see cref="IsSilent"/> with a full fence, before the standby reader checks for calls.</summary>
-    public void AnnounceSilence() => Interlocked.Exchange(ref _isSilent, 1);
-
-    /// <summary>Whether any outgoing or incoming call is live.</summary>
-    public bool HasCalls => _sender.Outgoing.Living.Count > 0 || _sender.Incoming.Living.Count > 0;
-
-    // The side that accepted the link must see every frame. The other may stop reading while it has no outgoing calls.
-    private bool IsExpecting => Link.IsAcceptor || _sender.Outgoing.Living.Count > 0;
-
-    /// <summary>Sets <see cref="Standby"/> with a full fence, before the standby reader checks the role.</summary>
-    public void AnnounceStandby(StandbyState state) => Interlocked.Exchange(ref _standby, (int)state);
+    public bool IsExpecting => Link.IsAcceptor || _sender.Outgoing.Living.Count > 0;
 
     public void CountBlocked() => Interlocked.Increment(ref _blocked);
 
@@ -108,7 +81,8 @@ internal sealed class ReaderCoordinator
     /// start of a call for which no caller blocks. The caller must have executed a full fence: releasing the role is
     /// one.
     /// </summary>
-    public void FindReader()
+    /// <param name="wasIdle">Whether the connection was idle before, so that it will probably be idle again.</param>
+    public void FindReader(bool wasIdle = false)
     {
         if (HasBlockedCallers)
         {
@@ -116,7 +90,11 @@ internal sealed class ReaderCoordinator
         }
         else if (IsExpecting)
         {
-            AskForStandby();
+            AskForLoop();
+        }
+        else if (wasIdle)
+        {
+            ArmForLoop();
         }
         else
         {
@@ -139,23 +117,23 @@ internal sealed class ReaderCoordinator
     /// <summary>Returns whether user code of this kind runs inline.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
-        SchedulingMode.Inline => _stuck < MostStuckThreadsInline,
-        SchedulingMode.Adaptive => _stuck < MostStuckThreads && budget.IsInline,
+        SchedulingMode.Inline => Source.Loop!.StuckThreads < MostStuckThreadsInline,
+        SchedulingMode.Adaptive => Source.Loop!.StuckThreads < MostStuckThreads && budget.IsInline,
         _ => false,
     };
 
-    /// <summary>Notes the kind of user code that is about to run inline, and its thread. Holder only.</summary>
-    public void SetRunning(InlineBudget budget, InlineThread thread)
+    /// <summary>Notes the kind of user code that is about to run on the loop's thread.</summary>
+    public void SetRunning(InlineBudget budget) => _running = budget;
+
+    /// <summary>Counts a take-over of the loop from the running user code.</summary>
+    public void OnTakingOver()
     {
-        _running = budget;
-        _runner = thread;
+        Interlocked.Increment(ref _takeOvers);
+        _running?.RecordTakeOver();
     }
 
     /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
     public bool HasDeferred => _sender.HasDeferred;
-
-    /// <summary>Counts a thread that is back from user code that had lost the role.</summary>
-    public void OnReturned() => Interlocked.Decrement(ref _stuck);
 
     /// <summary>Publishes frames whose publish was deferred while more records were being read.</summary>
     public void FlushDeferred() => _sender.FlushDeferred();
@@ -172,17 +150,17 @@ internal sealed class ReaderCoordinator
     /// <summary>
     /// Publishes the exact head and arms the ring. Returns false if there is data already. Holder only.
     /// </summary>
-    public bool Arm(out long position)
+    public bool Arm(Doorbell doorbell)
     {
-        if (Ring.PublishHead())
+        Doorbell forSpace = Ring.PublishHead();
+        if (forSpace != Doorbell.None)
         {
-            Link.WakePeerForSpace();
+            Link.WakePeerForSpace(forSpace);
         }
 
-        // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the space waiter.
+        // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the waiting writer.
         CrashPoint.Reach(CrashPoint.HeadPublished);
-        position = Ring.Position;
-        return Ring.Arm();
+        return Ring.Arm(doorbell);
     }
 
     /// <summary>Receives the next record. An invalid record closes the link. Holder only.</summary>
@@ -216,81 +194,51 @@ internal sealed class ReaderCoordinator
     }
 
     /// <summary>
-    /// Wakes the standby reader from its latch or renews its request to be woken, if the role is free.
+    /// Has the event loop look at the connection, or the peer ring its doorbell, if the role is free. A loop that looks
+    /// at it already finds out by itself; before it parks the connection, it checks again.
     /// </summary>
-    private void AskForStandby()
+    private void AskForLoop()
     {
-        if (!Role.IsFree)
+        if (!Role.IsFree || Source.IsActive || (Ring.ArmedFor & Doorbell.Socket) != 0)
         {
             return;
         }
 
-        switch (Standby)
+        if (Source.Loop is { IsAwake: true })
         {
-            case StandbyState.OnLatch:
-                StandbyRequested.Signal();
-                break;
-            case StandbyState.Armed:
-                if (!Ring.IsArmed)
-                {
-                    ArmForStandby();
-                }
-
-                if (IsSilent && HasCalls)
-                {
-                    // A call has started, so the standby reader must check its peer as often as calls require.
-                    Link.RaiseLocalEvent();
-                }
-
-                break;
-            default:
-                break;
+            Source.Request();
+        }
+        else
+        {
+            ArmForLoop();
         }
     }
 
-    /// <summary>Arms again for a standby reader that sleeps on the tail, after a caller has disarmed.</summary>
-    private void ArmForStandby()
+    /// <summary>Arms for the loop that has parked the connection, after a caller has disarmed.</summary>
+    private void ArmForLoop()
     {
-        if (!Role.TryTake(out ReaderRole.Token token))
+        if (!Role.TryTake())
         {
             return;
         }
 
-        bool isArmed = Link.IsClosed || Arm(out _);
-        bool mayWake = !isArmed && Link.TryEnter();
-        Role.Release(token);
-        if (mayWake)
+        bool isArmed = !Link.IsClosed && Arm(Doorbell.Socket);
+        Role.Release();
+        if (!isArmed || Link.IsClosed)
         {
-            Link.WakeOwnReaders();
-            Link.Leave();
+            Source.Request();
         }
 
-        // The role was released again, so check for threads that came meanwhile.
+        // The role was released again, so check for callers that came meanwhile.
         SignalCallersIfFree();
-        if (Standby == StandbyState.OnLatch || Link.IsClosed)
-        {
-            StandbyRequested.Signal();
-        }
     }
 
     /// <summary>
-    /// Runs on the watchdog's thread. Takes the role over from user code that has kept it since the last check. After
-    /// a while without activity, ensures that the standby reader reads or will be woken.
+    /// Runs on the watchdog's thread: after a while without activity, ensures that the loop reads or is woken.
     /// </summary>
     private WatchdogCheck CheckAsWatchdog()
     {
         long word = Role.Word;
-        if (ReaderRole.IsInUserCode(word))
-        {
-            if (_userCode.IsKept(word, _runner!))
-            {
-                TakeOver(word);
-            }
-
-            _seenWord = word;
-            return WatchdogCheck.Soon;
-        }
-
         if (word != _seenWord)
         {
             _seenWord = word;
@@ -303,50 +251,14 @@ internal sealed class ReaderCoordinator
 
     private WatchdogCheck StopWatching()
     {
-        // StoreLoad: the flag is cleared before the role is checked. A thread that enters user code or leaves the ring
-        // unread after this check sees the cleared flag and registers again.
+        // StoreLoad: the flag is cleared before the role is checked. A thread that leaves the ring unread after this
+        // check sees the cleared flag and registers again.
         Interlocked.Exchange(ref _isWatched, 0);
-        if (ReaderRole.IsInUserCode(Role.Word) && Interlocked.Exchange(ref _isWatched, 1) == 0)
-        {
-            return WatchdogCheck.Soon;
-        }
-
         if (!HasBlockedCallers)
         {
-            AskForStandby();
+            AskForLoop();
         }
 
         return WatchdogCheck.Done;
     }
-
-    private void TakeOver(long word)
-    {
-        // Counted first, because the thread that has lost the role counts itself back when it returns.
-        Interlocked.Increment(ref _stuck);
-        if (!Role.TryTakeOver(word))
-        {
-            Interlocked.Decrement(ref _stuck);
-            return;
-        }
-
-        Interlocked.Increment(ref _takeOvers);
-        _running?.RecordTakeOver();
-
-        // A caller that waits for the role can read at once; a spare may have to be born first.
-        SignalCallersIfFree();
-        BringSpare!();
-    }
-}
-
-/// <summary>The state of the standby reader's sleep, for threads that may have to wake it.</summary>
-internal enum StandbyState
-{
-    /// <summary>Running; it checks the ring and the role itself before it sleeps.</summary>
-    Awake = 0,
-
-    /// <summary>Asleep on the peer's tail, armed.</summary>
-    Armed = 1,
-
-    /// <summary>Asleep on its own latch, because another thread reads.</summary>
-    OnLatch = 2,
 }

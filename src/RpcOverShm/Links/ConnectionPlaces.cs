@@ -18,13 +18,12 @@ internal sealed class ConnectionPlaces
     public const int ReservedDescriptors = 64;
 
     /// <summary>
-    /// The descriptors that stay free for each connection: each new thread holds two (a pipe) for a moment while it
-    /// starts, and a connection may start one at any time.
+    /// The descriptors that stay free for each connection: methods open files and sockets of their own.
     /// </summary>
-    public const int ReservedPerConnection = 2;
+    public const int ReservedPerConnection = 1;
 
-    // Two segments, and three threads with a stack and its guard page each.
-    private const int MappingsPerConnection = 8;
+    // Two segments. No thread belongs to one connection.
+    private const int MappingsPerConnection = 2;
 
     // Half of the mappings are left to the rest of the process.
     private const int ShareOfMappings = 2;
@@ -52,7 +51,7 @@ internal sealed class ConnectionPlaces
         bool isOption = limits.MaxConnections <= most;
         _limits = limits;
         _most = isOption ? limits.MaxConnections!.Value : most;
-        _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 16";
+        _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 4";
         _maxDescriptors = maxDescriptors;
     }
 

@@ -54,15 +54,11 @@ internal static class Handshake
         using var receiver = new HelloReceiver(socket, mostDescriptors);
         while (!receiver.TryReceive())
         {
-            await WaitAsync(socket, cancellationToken).ConfigureAwait(false);
+            await SocketReadiness.WaitAsync(socket, cancellationToken).ConfigureAwait(false);
         }
 
         return Take(receiver);
     }
-
-    /// <summary>Waits until a socket is readable, and consumes nothing: a receive of zero bytes.</summary>
-    public static ValueTask<int> WaitAsync(Socket socket, CancellationToken cancellationToken) =>
-        socket.ReceiveAsync(Memory<byte>.Empty, cancellationToken);
 
     /// <summary>Takes the complete message of a receiver; null if the peer has closed before the first byte.</summary>
     public static ReceivedHello? Take(HelloReceiver receiver) =>

@@ -11,15 +11,28 @@ namespace RpcOverShm.Links;
 /// versions that this build does not speak, the result has only the fields that all versions share, and no descriptor.
 /// One thread at a time may use it.
 /// </summary>
-/// <param name="socket">The socket, which stays the caller's.</param>
-/// <param name="mostDescriptors">The descriptors that may come before the version is known.</param>
-internal sealed class HelloReceiver(Socket socket, int mostDescriptors = DescriptorPassing.MaxDescriptors) : IDisposable
+internal sealed class HelloReceiver : IDisposable
 {
+    private readonly Socket _socket;
+    private readonly int _mostDescriptors;
     private readonly byte[] _buffer = new byte[Hello.MaxSizeBytes];
     private readonly List<SafeFileHandle> _descriptors = [];
     private int _descriptorCount; // all that have come; the first one is kept
     private int _received;
     private int _needed = Hello.CommonSizeBytes;
+
+    /// <param name="socket">The socket, which stays the caller's.</param>
+    /// <param name="mostDescriptors">The descriptors that may come before the version is known.</param>
+    /// <param name="begun">Bytes of the message that were received already.</param>
+    public HelloReceiver(
+        Socket socket, int mostDescriptors = DescriptorPassing.MaxDescriptors, ReadOnlySpan<byte> begun = default)
+    {
+        _socket = socket;
+        _mostDescriptors = mostDescriptors;
+        begun.CopyTo(_buffer);
+        _received = begun.Length;
+        _needed = Hello.PeekLength(begun) ?? Hello.CommonSizeBytes;
+    }
 
     /// <summary>Whether no byte has come yet.</summary>
     public bool IsSilent => _received == 0;
@@ -36,7 +49,7 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
         {
             // Never reads past the end of this message: the bytes behind it belong to the next receive.
             int count = DescriptorPassing.Receive(
-                socket, _buffer.AsSpan(_received, _needed - _received), _descriptors);
+                _socket, _buffer.AsSpan(_received, _needed - _received), _descriptors);
             if (count < 0)
             {
                 return false;
@@ -63,10 +76,10 @@ internal sealed class HelloReceiver(Socket socket, int mostDescriptors = Descrip
 
             // A peer that sends a message in many pieces could attach descriptors to each, thousands in all. Before the
             // common part is complete the limit is higher, because a later version may send more than one.
-            int most = isCommonRead ? Math.Min(1, mostDescriptors) : mostDescriptors;
+            int most = isCommonRead ? Math.Min(1, _mostDescriptors) : _mostDescriptors;
             if (_descriptorCount > most)
             {
-                throw WrongCount(Math.Min(1, mostDescriptors));
+                throw WrongCount(Math.Min(1, _mostDescriptors));
             }
         }
 

@@ -26,6 +26,7 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
         {
             Writer.AllowMove();
             RaiseLocalEvent();
+            _source?.Request();
         }
 
         Leave();

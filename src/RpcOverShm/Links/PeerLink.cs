@@ -29,6 +29,7 @@ internal sealed partial class PeerLink
     private readonly ILogger _logger;
     private CloseReason? _closeReason;
     private Action? _onEvent;
+    private EventSource? _source;
     private IDisposable? _processWatch;
     private volatile bool _isPeerGone;
     private volatile bool _isPeerLeaving;
@@ -126,14 +127,22 @@ internal sealed partial class PeerLink
     public long LostWakeups => Interlocked.Read(ref _lostWakeups);
 
     /// <summary>
-    /// Begins to watch the socket and the peer's process. The action runs when this side closes the link and when the
-    /// peer is found gone: possibly more than once, on any thread.
+    /// Begins to watch the socket, on an event loop that also serves <paramref name="source"/>, and the peer's process.
+    /// The action runs when this side closes the link and when the peer is found gone: possibly more than once, on any
+    /// thread. If the system lacks something for that, the link is closed at once, and the source is in no loop.
     /// </summary>
-    public void Start(Action onEvent)
+    public void Start(EventSource source, Action onEvent)
     {
         _onEvent = onEvent;
+        _source = source;
         DeferredLog.Write(_logger, log => ShmLog.ConnectionOpened(log, ConnectionId, Identity.ToString()));
-        _ = WatchPeerAsync();
+        EventLoopGroup loops = IsAcceptor ? EventLoopGroup.Servers : EventLoopGroup.Channels;
+        if (loops.TryAdd(source, _socket.SafeHandle) is { } problem)
+        {
+            Close(new CloseReason(CloseKind.NoResources, problem));
+            return;
+        }
+
         WatchProcess();
     }
 
@@ -153,21 +162,28 @@ internal sealed partial class PeerLink
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    /// <summary>Wakes the peer's threads that sleep for data of this side. Any thread may call this.</summary>
-    public void WakePeerForData()
+    /// <summary>Wakes a peer that sleeps for data of this side. Any thread may call this.</summary>
+    public void WakePeerForData(Doorbell doorbell)
     {
-        if (TryEnter())
+        if ((doorbell & Doorbell.Futex) != 0 && TryEnter())
         {
             _signal.Wake(new SharedWord(ref _own.Tail));
             Leave();
         }
+
+        RingSocket(doorbell);
     }
 
-    /// <summary>Wakes the peer's threads that sleep for space that this side releases.</summary>
-    public void WakePeerForSpace() => _signal.Wake(new SharedWord(ref _own.Head));
+    /// <summary>Wakes a peer that sleeps for space that this side releases. Only for the reading side.</summary>
+    public void WakePeerForSpace(Doorbell doorbell)
+    {
+        if ((doorbell & Doorbell.Futex) != 0)
+        {
+            _signal.Wake(new SharedWord(ref _own.Head));
+        }
 
-    /// <summary>Wakes the threads of this side that sleep for data, whether or not any has come.</summary>
-    public void WakeOwnReaders() => _signal.Wake(new SharedWord(ref _peer.Tail));
+        RingSocket(doorbell);
+    }
 
     /// <summary>Wakes every thread of this side that sleeps on a ring, so that it checks its condition again.</summary>
     public void RaiseLocalEvent() => _signal.RaiseLocalEvent();
@@ -207,8 +223,8 @@ internal sealed partial class PeerLink
     }
 
     /// <summary>
-    /// Checks after a sleep that timed out whether the peer has closed the socket. <see cref="WatchPeerAsync"/> sees
-    /// that too, but on the thread pool, which may be busy or blocked.
+    /// Checks after a sleep that timed out whether the peer has closed the socket. The event loop sees that too, unless
+    /// it is busy.
     /// </summary>
     /// <param name="isLostWakeup">Whether there was data without a wake: a defect, which is counted and logged.</param>
     public void OnSafetyTimeout(bool isLostWakeup)
@@ -272,6 +288,7 @@ internal sealed partial class PeerLink
         }
 
         // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
+        _source?.Loop?.Unwatch(_socket.SafeHandle);
         ForeignHandles.Shared.Close(_socket);
         Interlocked.Exchange(ref _processWatch, null)?.Dispose();
         NotifyAll();
@@ -313,54 +330,6 @@ internal sealed partial class PeerLink
             _own.Dispose();
             _peer.Dispose();
             OnUnmapped?.Invoke();
-        }
-    }
-
-    /// <summary>
-    /// Watches the socket after the handshake. End-of-file means that the peer is gone: the kernel closes the peer's
-    /// end, however its process ends. The only valid message is a refusal, which says why the peer closes the link.
-    /// </summary>
-    private async Task WatchPeerAsync()
-    {
-        // The doorman starts the link and runs no user's logger, which a violation that is there already would need.
-        await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
-        try
-        {
-            // The receiver with its buffer comes when it is needed: an open connection waits here as long as it lives.
-            await Handshake.WaitAsync(_socket, CancellationToken.None).ConfigureAwait(false);
-            using Handshake.ReceivedHello? last =
-                await Handshake.ReceiveAsync(_socket, CancellationToken.None, mostDescriptors: 0)
-                    .ConfigureAwait(false);
-            if (last is { Hello.Type: HelloType.Refusal })
-            {
-                string reason = PeerText.Escape(last.Hello.RefusalText, PeerText.LongestSentence);
-                if (last.Hello.RefusalReason is RefusalReason.Full or RefusalReason.Stopping)
-                {
-                    _rejection = reason;
-                }
-                else
-                {
-                    DeferredLog.Write(
-                        _logger, log => ShmLog.PeerComplained(log, ConnectionId, Identity.ToString(), reason));
-                }
-            }
-            else if (last is not null)
-            {
-                Close(new CloseReason(CloseKind.PeerViolation, "The peer sent a second hello."));
-            }
-        }
-        catch (Exception exception) when (exception is ProtocolException or SegmentException)
-        {
-            CloseForViolation(exception);
-        }
-        catch (Exception exception)
-            when (exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException)
-        {
-            // A reset is an end like any other; a disposed socket means that this side has closed the link.
-        }
-        finally
-        {
-            OnPeerGone();
         }
     }
 

@@ -32,7 +32,7 @@ internal sealed unsafe class RingReader
     private long _publishedHead;  // the head that the peer can see
     private long _tail;           // the peer's tail as last read and checked
     private long _lastWakeWord;   // the peer's parked word for which it was last woken
-    private volatile bool _isArmed; // whether this side's parked word is set
+    private volatile Doorbell _armedFor; // the doorbell that this side's parked word asks for
 
     public RingReader(SharedSegment own, SharedSegment peer)
     {
@@ -127,22 +127,22 @@ internal sealed unsafe class RingReader
     /// <summary>
     /// Releases the space of the last record read. The head is published lazily, unless the peer is parked for space.
     /// </summary>
-    /// <returns>Whether the caller must wake the peer; see <see cref="PublishHead"/>.</returns>
+    /// <returns>How the caller must wake the peer; see <see cref="PublishHead"/>.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public bool Release()
+    public Doorbell Release()
     {
         // CRASH record-read: the record was read, but the head does not show it. The peer sees a reader that died with
         // unread data. No other process reads this ring, so nothing is repaired.
         CrashPoint.Reach(CrashPoint.RecordRead);
         _head = _next;
-        return (_head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace()) && PublishHead();
+        return _head - _publishedHead >= _lazyHeadBytes || IsPeerParkedForSpace() ? PublishHead() : Doorbell.None;
     }
 
     /// <summary>
-    /// Publishes the exact head, up to the last release. Returns whether the caller must wake all sleepers on this
-    /// side's head word: the peer is parked for space, was not woken for this parking yet, and enough space is free.
+    /// Publishes the exact head, up to the last release. Returns how the caller must wake the peer, if that is parked
+    /// for space, was not woken for this parking yet, and enough space is free.
     /// </summary>
-    public bool PublishHead()
+    public Doorbell PublishHead()
     {
         if (_publishedHead != _head)
         {
@@ -155,9 +155,11 @@ internal sealed unsafe class RingReader
 
         // SYNC parked-for-space: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord);
-        if ((parked & 1) == 0 || parked == _lastWakeWord || _head <= (parked & ~1L))
+        if ((parked & ParkedWord.DoorbellMask) == 0
+            || parked == _lastWakeWord
+            || _head <= (parked & ParkedWord.PositionMask))
         {
-            return false;
+            return Doorbell.None;
         }
 
         // A wake-up for each record would cost more than the record, and the writer might not find enough space and
@@ -165,25 +167,26 @@ internal sealed unsafe class RingReader
         long used = SharedMemoryOrder.ReadAcquire(ref *_peerTailWord) - _head; // SYNC ring-tail: only compared.
         if (used > 0 && _capacity - used < RingLimits.SpaceWakeBytes(_capacity))
         {
-            return false;
+            return Doorbell.None;
         }
 
         _lastWakeWord = parked;
-        return true;
+        return ParkedWord.DoorbellOf(parked);
     }
 
     /// <summary>
     /// Asks the peer for a wake-up when it publishes data beyond <see cref="Position"/>. Returns false if data arrived
-    /// meanwhile; if true, the reader may sleep until the low halves of tail and position differ. The caller must first
-    /// publish the head: otherwise a peer parked for space and a reader parked for data would wait for each other.
+    /// meanwhile; if true, the reader may sleep until the low halves of tail and position differ, or until the socket
+    /// tells. The caller must first publish the head: otherwise a peer parked for space and a reader parked for data
+    /// would wait for each other.
     /// </summary>
-    public bool Arm()
+    public bool Arm(Doorbell doorbell)
     {
-        _isArmed = true;
+        _armedFor = doorbell;
 
         // SYNC parked-for-data: with the full fence, either the peer sees this word after it stores its next tail, or
         // this thread sees the new tail.
-        SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | 1);
+        SharedMemoryOrder.WriteFenced(ref *_parkedForDataWord, _head | (long)doorbell);
         return !HasData;
     }
 
@@ -215,9 +218,9 @@ internal sealed unsafe class RingReader
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public void Disarm()
     {
-        if (_isArmed)
+        if (_armedFor != Doorbell.None)
         {
-            _isArmed = false;
+            _armedFor = Doorbell.None;
 
             // SYNC parked-for-data: a stale value costs the peer one needless wake-up.
             SharedMemoryOrder.WriteRelease(ref *_parkedForDataWord, 0);
@@ -227,15 +230,13 @@ internal sealed unsafe class RingReader
     /// <summary>The position up to which this side has read.</summary>
     public long Position => _head;
 
-    /// <summary>Whether the reader is armed. Without the reader role the value is a hint.</summary>
-    public bool IsArmed => _isArmed;
-
-    /// <summary>Returns whether the reader is armed for data at this position: no record was read since.</summary>
-    public bool IsArmedAt(long position) => _isArmed && _head == position;
+    /// <summary>The doorbell for which the reader is armed. Without the reader role the value is a hint.</summary>
+    public Doorbell ArmedFor => _armedFor;
 
     // SYNC parked-for-space: a hint, loaded without a fence, so it may be stale. Before the reader parks, it publishes
     // the exact head; PublishHead then loads the word again after a fence.
-    private bool IsPeerParkedForSpace() => (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & 1) != 0;
+    private bool IsPeerParkedForSpace() =>
+        (SharedMemoryOrder.ReadAcquire(ref *_peerParkedForSpaceWord) & ParkedWord.DoorbellMask) != 0;
 
     private bool RefreshTail()
     {

@@ -61,6 +61,23 @@ internal sealed unsafe class RingWriter
     /// <summary>The largest payload of a record in the ring in which the writer is. It can only grow.</summary>
     public int MaxPayloadBytes => _maxPayload;
 
+    /// <summary>The peer's head as it was last read. A hint on other threads than the writing one.</summary>
+    public long HeadHint => _head;
+
+    /// <summary>
+    /// Whether so much space is free that a reader would wake this side for it. A hint: nothing is validated, and any
+    /// thread may ask.
+    /// </summary>
+    public bool HasSpaceHint
+    {
+        get
+        {
+            // SYNC ring-head: only compared; RefreshHead reads it again and validates it.
+            long head = SharedMemoryOrder.ReadAcquire(ref *_peerHeadWord);
+            return head != _head && _tail - head <= _capacity - RingLimits.SpaceWakeBytes(_capacity);
+        }
+    }
+
     /// <summary>Whether committed records are not published yet.</summary>
     public bool HasUnpublished => _tail != _publishedTail;
 
@@ -144,10 +161,10 @@ internal sealed unsafe class RingWriter
     }
 
     /// <summary>
-    /// Publishes all committed records. Returns whether the caller must wake all sleepers on this ring's tail word: the
-    /// peer is armed at a position before the new tail and was not woken for it yet.
+    /// Publishes all committed records. Returns how the caller must wake the peer, if that is armed at a position
+    /// before the new tail and was not woken for it yet.
     /// </summary>
-    public bool Publish()
+    public Doorbell Publish()
     {
         _publishedTail = _tail;
 
@@ -158,26 +175,29 @@ internal sealed unsafe class RingWriter
 
         // SYNC parked-for-data: a hostile value harms only the peer: it causes or omits the peer's own wake-up.
         long parked = SharedMemoryOrder.ReadAcquire(ref *_peerParkedForDataWord);
-        if ((parked & 1) == 0 || parked == _lastWakeWord || _tail <= (parked & ~1L))
+        if ((parked & ParkedWord.DoorbellMask) == 0
+            || parked == _lastWakeWord
+            || _tail <= (parked & ParkedWord.PositionMask))
         {
-            return false;
+            return Doorbell.None;
         }
 
         _lastWakeWord = parked;
-        return true;
+        return ParkedWord.DoorbellOf(parked);
     }
 
     /// <summary>
     /// Announces that this side parks until the peer releases space. Returns the head, for the caller to sleep until it
-    /// changes, or null if the peer has released space meanwhile: the caller should then retry its claim.
+    /// changes or the doorbell tells, or null if the peer has released space meanwhile: the caller should then retry
+    /// its claim.
     /// </summary>
-    public long? ParkForSpace()
+    public long? ParkForSpace(Doorbell doorbell)
     {
         long seen = _head;
 
         // SYNC parked-for-space: with the full fence, either the peer sees this word after it stores its next head, or
         // RefreshHead sees the new head.
-        SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | 1);
+        SharedMemoryOrder.WriteFenced(ref *_parkedForSpaceWord, seen | (long)doorbell);
         RefreshHead();
         return _head == seen ? seen : null;
     }

@@ -24,8 +24,9 @@ internal sealed class InlineBudget
     private const int SlowVote = 2;
     private const int VotesForSlow = 8;
 
-    // One of so many inline runs is timed while there are no votes for slow.
-    private const int TimeEvery = 64;
+    // About one of 64 inline runs is timed while there are no votes for slow (Fibonacci hashing).
+    private const uint HashFactor = 2_654_435_769;
+    private const int HashShift = 26;
 
     // The number of runs on the pool before the next inline trial; doubled each time that the trial is slow.
     private const int FirstPause = 64;
@@ -45,7 +46,6 @@ internal sealed class InlineBudget
 
     private long _typical;             // processor time of a message, a moving average of the timed runs
     private int _votes;
-    private int _runs;
     private int _fastRuns;             // timed and fast, since the last slow run
     private int _pause;                // runs that go to the pool before the next inline trial
     private int _nextPause = FirstPause;
@@ -70,8 +70,13 @@ internal sealed class InlineBudget
     public long TypicalNanoseconds => _typical;
 
     /// <summary>Begins an inline run.</summary>
+    /// <param name="run">
+    /// The number of the run on its thread. It decides by a hash whether the run is timed: a count of runs here would
+    /// be a cache line that every thread writes.
+    /// </param>
     /// <returns>A time stamp for <see cref="End"/> if this run is timed, else 0.</returns>
-    public long Begin() => _votes > 0 || (_runs++ & (TimeEvery - 1)) == 0 ? ThreadClock.Now : 0;
+    public long Begin(long run) =>
+        _votes > 0 || _typical == 0 || ((uint)run * HashFactor) >> HashShift == 0 ? ThreadClock.Now : 0;
 
     /// <summary>
     /// Ends an inline run that kept the reader role, on the thread that began it. The time limit is multiplied

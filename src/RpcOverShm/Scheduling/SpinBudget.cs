@@ -14,7 +14,8 @@ namespace RpcOverShm.Scheduling;
 /// waits for when processors are short. With it, spinning pays even in a reader that sends all user code to the pool:
 /// without spinning, 64 callers there make 240,000 calls a second instead of 600,000.
 /// </para>
-/// At most (number of processors - 1) threads of this process spin at a time; none on a single processor.
+/// At most (number of processors - 1) threads of this process spin for longer than a moment at a time; none on a single
+/// processor.
 /// </summary>
 internal sealed class SpinBudget
 {
@@ -26,6 +27,9 @@ internal sealed class SpinBudget
     private const int LongestMicroseconds = 100;
     private const int BurstMicroseconds = 2;
     private const int PausesPerCheck = 16;
+
+    // About 2 µs.
+    private const int UncountedPauses = 48;
 
     // A place with a budget of zero spins once in so many waits.
     private const int ProbeEvery = 64;
@@ -66,7 +70,24 @@ internal sealed class SpinBudget
         long start = Stopwatch.GetTimestamp();
         since = start;
         long budget = NextBudget();
-        if (budget == 0 || !TryEnter())
+        if (budget == 0 || s_maxSpinners == 0)
+        {
+            return false;
+        }
+
+        // Most waits for a peer that is awake end here. They are not counted: that would be two interlocked operations
+        // on a word that all waits of the process share.
+        if (SpinBriefly(condition))
+        {
+            if (_budgetTicks < s_firstTicks)
+            {
+                _budgetTicks = s_firstTicks;
+            }
+
+            return true;
+        }
+
+        if (!TryEnter())
         {
             return false;
         }
@@ -97,6 +118,21 @@ internal sealed class SpinBudget
         {
             _budgetTicks = Math.Clamp(waited + (waited / 2), s_firstTicks, s_longestTicks);
         }
+    }
+
+    private static bool SpinBriefly<TCondition>(TCondition condition)
+        where TCondition : struct, ISpinCondition
+    {
+        for (int i = 0; i < UncountedPauses; i++)
+        {
+            Pause();
+            if (condition.IsMet)
+            {
+                return true;
+            }
+        }
+
+        return false;
     }
 
     private static bool Spin<TCondition>(TCondition condition, long start, long budget)

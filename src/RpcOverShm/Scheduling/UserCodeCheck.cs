@@ -25,10 +25,10 @@ internal struct UserCodeCheck
     private bool _wasBlocked; // at the last check, if that was not the first of the run
 
     /// <summary>
-    /// Returns whether the user code that a word of the reader role stands for keeps its thread. False at the first
+    /// Returns whether a run of user code keeps its thread. False at the first
     /// check of a run, which begins the measurement.
     /// </summary>
-    public bool IsKept(long word, InlineThread runner)
+    public bool IsKept(long word, LoopThread runner)
     {
         long used = ThreadClock.OfThread(runner.ThreadId);
 

@@ -114,6 +114,18 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "eventfd", SetLastError = true)]
     public static partial int EventFd(uint count, int flags);
 
+    [LibraryImport("libc", EntryPoint = "epoll_create1", SetLastError = true)]
+    public static partial int EpollCreate(int flags);
+
+    [LibraryImport("libc", EntryPoint = "epoll_ctl", SetLastError = true)]
+    public static partial int EpollControl(SafeHandle poll, int operation, int descriptor, byte* entry);
+
+    [LibraryImport("libc", EntryPoint = "epoll_wait", SetLastError = true)]
+    public static partial int EpollWait(SafeHandle poll, byte* entries, int count, int timeoutMilliseconds);
+
+    [LibraryImport("libc", EntryPoint = "send", SetLastError = true)]
+    public static partial nint Send(SafeHandle socket, byte* buffer, nuint length, int flags);
+
     [LibraryImport("libc", EntryPoint = "read", SetLastError = true)]
     public static partial nint Read(SafeFileHandle descriptor, void* buffer, nuint length);
 

@@ -17,6 +17,8 @@ internal static unsafe class SocketCalls
     private const int LimitOfDescriptors = 7;
     private const int SolSocket = 1;
     private const int SoOobInline = 10;
+    private const int MsgDontwait = 0x40;
+    private const int MsgNosignal = 0x4000;
     private const int SoPassrights = 83;
 
     private static int s_lacksPassrights;
@@ -45,6 +47,16 @@ internal static unsafe class SocketCalls
                 }
             }
         }
+    }
+
+    /// <summary>
+    /// Waits until a socket is readable or at its end, at most for the timeout; returns whether it is.
+    /// </summary>
+    public static bool IsReadable(Socket socket, int timeoutMilliseconds)
+    {
+        Span<LinuxNative.PollEntry> entries = [EntryOf(socket)];
+        Wait(entries, timeoutMilliseconds);
+        return entries[0].Received != 0;
     }
 
     /// <summary>
@@ -170,6 +182,38 @@ internal static unsafe class SocketCalls
         if (LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoPassrights, &no, sizeof(int)) != 0)
         {
             Volatile.Write(ref s_lacksPassrights, 1);
+        }
+    }
+
+    /// <summary>Whether the kernel refuses descriptors to the sockets that ask for it.</summary>
+    public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;
+
+    /// <summary>
+    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent.
+    /// </summary>
+    public static void SendByte(Socket socket, byte value)
+    {
+        try
+        {
+            _ = LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal);
+        }
+        catch (ObjectDisposedException)
+        {
+            // This side has closed the socket.
+        }
+    }
+
+    /// <summary>
+    /// Receives the available bytes of a socket to which no descriptors can come, without waiting. Returns 0 at the
+    /// peer's end, and -1 if nothing is available or the socket has failed; <paramref name="errno"/> tells which.
+    /// </summary>
+    public static int ReceiveBytes(Socket socket, Span<byte> buffer, out int errno)
+    {
+        fixed (byte* bytes = buffer)
+        {
+            int received = (int)LinuxNative.Recv(socket.SafeHandle, bytes, (nuint)buffer.Length, MsgDontwait);
+            errno = received < 0 ? Marshal.GetLastPInvokeError() : 0;
+            return received;
         }
     }
 

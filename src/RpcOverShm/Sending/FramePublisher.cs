@@ -1,4 +1,5 @@
 using RpcOverShm.Links;
+using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Sending;
@@ -33,7 +34,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
 
     /// <summary>
     /// Publishes deferred records. Called by a thread that has read all available records, has taken the reader role or
-    /// has lost it, and at the end of a batch.
+    /// an event loop, and at the end of a batch.
     /// </summary>
     public void FlushDeferred()
     {
@@ -44,8 +45,8 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         }
     }
 
-    // The caller holds the gate. Returns true if the peer must be woken after leaving the gate.
-    private bool PublishNow()
+    // The caller holds the gate. Returns how the peer must be woken after leaving the gate.
+    private Doorbell PublishNow()
     {
         _hasDeferred = false;
         _deferredFrames = 0;
@@ -53,22 +54,22 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     }
 
     // The caller holds the gate.
-    private bool DeferIfReadingOn()
+    private Doorbell DeferIfReadingOn()
     {
-        if (!InlineThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
+        if (!LoopThread.MayDeferFor(role) || !link.Reader.HasData || ++_deferredFrames >= MostDeferredFrames)
         {
             return PublishNow();
         }
 
-        // StoreLoad: this thread sets the flag and then reads the role; a thread that takes the role over reads the
-        // flag afterwards. So at least one of them publishes.
+        // StoreLoad: this thread sets the flag and then checks that it has its loop; a thread that takes the loop over
+        // reads the flag afterwards. So at least one of them publishes.
         _hasDeferred = true;
         Interlocked.MemoryBarrier();
-        return InlineThread.MayDeferFor(role) ? writer.TakeWakeUp() : PublishNow();
+        return LoopThread.MayDeferFor(role) ? writer.TakeWakeUp() : PublishNow();
     }
 
     // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.
-    private bool DeferForBatch()
+    private Doorbell DeferForBatch()
     {
         _hasDeferred = true;
         return writer.TakeWakeUp();
@@ -109,17 +110,17 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
 
         public readonly void Dispose()
         {
-            bool mustWake = false;
+            Doorbell doorbell = Doorbell.None;
             try
             {
                 if (!publisher._isClosed)
                 {
-                    mustWake = _publication switch
+                    doorbell = _publication switch
                     {
                         Publication.Now => publisher.PublishNow(),
                         Publication.UnlessReadingOn => publisher.DeferIfReadingOn(),
                         Publication.WithBatch => publisher.DeferForBatch(),
-                        _ => false,
+                        _ => Doorbell.None,
                     };
                 }
             }
@@ -128,7 +129,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
                 publisher._gate.Exit();
             }
 
-            publisher.OnLeft(mustWake);
+            publisher.OnLeft(doorbell);
         }
     }
 
@@ -141,11 +142,11 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     }
 
     // Outside the gate: a wake-up is a system call, and closing the link logs.
-    private void OnLeft(bool mustWake)
+    private void OnLeft(Doorbell doorbell)
     {
-        if (mustWake)
+        if (doorbell != Doorbell.None)
         {
-            link.WakePeerForData();
+            link.WakePeerForData(doorbell);
         }
 
         if (writer.Corruption is { } corruption)

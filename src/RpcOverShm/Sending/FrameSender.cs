@@ -8,7 +8,7 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Sends the frames of one connection: multiplexes its calls onto one ring. Any thread may call it, and no caller waits
-/// for space: frames that do not fit are queued, and the space waiter's thread sends them. So the reader never stops
+/// for space: frames that do not fit are queued, and the event loop sends them. So the reader never stops
 /// draining the incoming ring to send credit or cancels. The gate is held to copy into the ring and to update calls,
 /// never for serialising, user code or a wake-up of the peer.
 /// </summary>
@@ -33,7 +33,7 @@ internal sealed class FrameSender
         _writer = new FrameWriter(link, Incoming);
         _queue = new OutboundQueue(_writer, budget);
         _publisher = new FramePublisher(link, role, _writer);
-        _pump = new OutboundPump(link, _publisher, _writer, _queue);
+        _pump = new OutboundPump(_publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);
     }
 
@@ -47,6 +47,13 @@ internal sealed class FrameSender
     /// The maximum total bytes of head and message in the first or last frame of a call. It can only grow.
     /// </summary>
     public int InlineBytes => Math.Min(InlineLimitBytes, _writer.MaxPayloadBytes);
+
+    /// <summary>Requests <see cref="SendWaiting"/> on the event loop; set before anything is sent.</summary>
+    public Action? OnSpaceWanted
+    {
+        get => _pump.OnSpaceWanted;
+        set => _pump.OnSpaceWanted = value;
+    }
 
     /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
     public MessageSender Messages { get; }
@@ -265,6 +272,12 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
+    /// <summary>Whether <see cref="SendWaiting"/> would find space. A hint, for the event loop.</summary>
+    public bool HasSpaceForWaiting => _pump.HasSpaceForWaiting;
+
+    /// <summary>Sends what waited for space, on the event loop; see <see cref="OutboundPump.SendWaiting"/>.</summary>
+    public void SendWaiting() => _pump.SendWaiting();
+
     /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
     public void Retire()
     {
@@ -282,7 +295,6 @@ internal sealed class FrameSender
             _queue.Clear();
         }
 
-        _pump.Close();
         _link.Leave();
     }
 

@@ -24,7 +24,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     private const int PublishBytes = 4 << 10;
 
     private readonly RingWriter _ring = link.Writer;
-    private bool _mustWake;
+    private Doorbell _doorbell; // for records that are published already
 
     /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
@@ -133,14 +133,14 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
 
-    /// <summary>Publishes all written records. Returns true if the peer must be woken after leaving the gate.</summary>
-    public bool Publish()
+    /// <summary>Publishes all written records. Returns how the peer must be woken after leaving the gate.</summary>
+    public Doorbell Publish()
     {
         if (_ring.HasUnpublished)
         {
             // CRASH record-written: the ring contains records that the tail does not cover. The peer never sees them.
             CrashPoint.Reach(CrashPoint.RecordWritten);
-            _mustWake |= _ring.Publish();
+            _doorbell |= _ring.Publish();
 
             // CRASH tail-published: the peer may sleep without a wake-up. The end of the socket wakes it, and it reads
             // the records.
@@ -151,38 +151,44 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     /// <summary>
-    /// Returns whether the peer must be woken for records already published, and resets that. The caller wakes it after
+    /// Returns how the peer must be woken for records already published, and resets that. The caller wakes it after
     /// leaving the gate.
     /// </summary>
-    public bool TakeWakeUp()
+    public Doorbell TakeWakeUp()
     {
-        bool mustWake = _mustWake;
-        _mustWake = false;
-        return mustWake;
+        Doorbell doorbell = _doorbell;
+        _doorbell = Doorbell.None;
+        return doorbell;
     }
 
-    /// <summary>Parks this side for space; see <see cref="RingWriter.ParkForSpace"/>.</summary>
-    public long? ParkForSpace()
+    /// <summary>
+    /// Parks this side until the peer rings the event loop for space. Returns false if there may be space now; see
+    /// <see cref="RingWriter.ParkForSpace"/>.
+    /// </summary>
+    public bool TryParkForSpace()
     {
-        long? head = null;
+        bool isParked = false;
         try
         {
-            head = _ring.ParkForSpace();
+            isParked = _ring.ParkForSpace(Doorbell.Socket) is not null;
         }
         catch (RingCorruptedException exception)
         {
             Corruption = exception;
         }
 
-        if (head is null)
+        if (!isParked)
         {
             _ring.UnparkForSpace();
         }
 
-        return head;
+        return isParked;
     }
 
     public void UnparkForSpace() => _ring.UnparkForSpace();
+
+    /// <summary>Whether the peer has released much space since this side parked; see the ring's.</summary>
+    public bool HasSpaceHint => _ring.HasSpaceHint;
 
     private static void Finish(ConnectionCall call, OutboundFrame frame)
     {
@@ -292,7 +298,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     {
         if (_ring.UnpublishedBytes >= PublishBytes)
         {
-            _mustWake |= _ring.Publish();
+            _doorbell |= _ring.Publish();
         }
     }
 

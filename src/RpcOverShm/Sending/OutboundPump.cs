@@ -1,33 +1,31 @@
-using RpcOverShm.Links;
-
 namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Sends queued frames, a few records per holding of the gate: on the thread whose change made sending possible (such
-/// as new frames or credit), or on the space waiter's thread once the ring is full. A thread sends its own message as
-/// far as the ring takes it, but helps with the frames of other calls for two turns only: it may hold the reader role,
-/// and nobody reads while it sends.
+/// as new frames or credit), or on the event loop once the ring is full. A thread sends its own message as far as the
+/// ring takes it, but helps with the frames of other calls for two turns only: it may hold the reader role, and nobody
+/// reads while it sends.
 /// </summary>
-internal sealed class OutboundPump
+internal sealed class OutboundPump(FramePublisher publisher, FrameWriter writer, OutboundQueue queue)
 {
     // Eight records, up to 256 KiB: as much as credit allows at a time.
     private const int TurnsForOthers = 2;
 
-    private readonly FramePublisher _publisher;
-    private readonly FrameWriter _writer;
-    private readonly OutboundQueue _queue;
-    private readonly SpaceWaiter _spaceWaiter;
+    // What the event loop sends before it looks after its other connections: up to 1 MiB.
+    private const int TurnsOfLoop = 8;
 
-    public OutboundPump(PeerLink link, FramePublisher publisher, FrameWriter writer, OutboundQueue queue)
-    {
-        _publisher = publisher;
-        _writer = writer;
-        _queue = queue;
-        _spaceWaiter = new SpaceWaiter(link, SendReadyOrPark, Unpark);
-    }
+    private volatile bool _isWaiting; // something waits for the event loop, which is requested
+
+    /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
+    public Action? OnSpaceWanted { get; set; }
 
     /// <summary>
-    /// Sends queued frames that can go. Leaves the rest to the space waiter if the ring is full, or after two turns if
+    /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
+    /// </summary>
+    public bool HasSpaceForWaiting => _isWaiting && writer.HasSpaceHint;
+
+    /// <summary>
+    /// Sends queued frames that can go. Leaves the rest to the event loop if the ring is full, or after two turns if
     /// the given call, if any, has nothing more to send at once.
     /// </summary>
     public void SendReady(ConnectionCall? own = null)
@@ -43,59 +41,78 @@ internal sealed class OutboundPump
 
         if (outcome != TurnResult.Idle)
         {
-            _spaceWaiter.Wake();
+            Leave();
         }
     }
 
-    /// <summary>Ends the space waiter's thread after the link was closed.</summary>
-    public void Close() => _spaceWaiter.Close();
-
-    /// <summary>Sends what fits. Returns the head to sleep on if the ring is full, null if nothing is queued.</summary>
-    private long? SendReadyOrPark()
+    /// <summary>
+    /// Sends what waits, on the event loop. If the ring is full, parks this side for space: the peer then rings. If
+    /// more can go at once, requests another call.
+    /// </summary>
+    public void SendWaiting()
     {
-        long? head;
-        while (TakeTurn(isParking: true, out head) != TurnResult.Idle)
+        if (!_isWaiting)
         {
-            if (head is not null)
+            return;
+        }
+
+        _isWaiting = false;
+        Unpark();
+        for (int turns = 0; turns < TurnsOfLoop; turns++)
+        {
+            TurnResult outcome = TakeTurn(isParking: true, out bool isParked);
+            if (isParked)
             {
-                return head;
+                _isWaiting = true;
+                return;
+            }
+
+            if (outcome == TurnResult.Idle)
+            {
+                return;
             }
         }
 
-        return null;
+        Leave();
+    }
+
+    private void Leave()
+    {
+        _isWaiting = true;
+        OnSpaceWanted?.Invoke();
     }
 
     private void Unpark()
     {
-        using FramePublisher.Scope scope = _publisher.Enter();
+        using FramePublisher.Scope scope = publisher.Enter();
         if (!scope.IsClosed)
         {
-            _writer.UnparkForSpace();
+            writer.UnparkForSpace();
         }
     }
 
     /// <summary>
     /// Writes a few records. With <paramref name="isParking"/>, also parks this side if the ring is full. Then
-    /// <paramref name="head"/> is the head to sleep on, or null if the peer has read meanwhile.
+    /// <paramref name="isParked"/> is false if the peer has read meanwhile.
     /// </summary>
-    private TurnResult TakeTurn(bool isParking, out long? head)
+    private TurnResult TakeTurn(bool isParking, out bool isParked)
     {
-        head = null;
-        using FramePublisher.Scope scope = _publisher.Enter();
+        isParked = false;
+        using FramePublisher.Scope scope = publisher.Enter();
         if (scope.IsClosed)
         {
             return TurnResult.Idle;
         }
 
-        TurnResult result = _queue.WriteTurn();
+        TurnResult result = queue.WriteTurn();
         if (isParking && result == TurnResult.NoSpace)
         {
             // Inside the gate: otherwise another thread could refresh the head and write a small record, and this side
-            // would sleep on a head that leaves space.
-            head = _writer.ParkForSpace();
+            // would park at a head that leaves space.
+            isParked = writer.TryParkForSpace();
         }
 
         scope.Publish();
-        return _writer.Corruption is null ? result : TurnResult.Idle;
+        return writer.Corruption is null ? result : TurnResult.Idle;
     }
 }

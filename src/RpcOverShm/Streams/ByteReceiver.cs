@@ -8,27 +8,36 @@ namespace RpcOverShm.Streams;
 
 /// <summary>
 /// The reading half of a byte stream: copies from the ring directly into the caller's buffer, on the caller's thread.
-/// The ring is the only buffer, and its space is the back-pressure. The owner allows one read at a time. A dedicated
-/// thread, started on first use, waits for the data of asynchronous reads.
+/// The ring is the only buffer, and its space is the back-pressure. The owner allows one read at a time. The event loop
+/// waits for the data of asynchronous reads.
 /// </summary>
 internal sealed class ByteReceiver
 {
     private readonly PeerLink _link;
     private readonly RingReader _ring;
-    private readonly DataWaiter _waiter;
+    private readonly PendingRead _pending;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // guards the ring: held by a read or by the waiting thread
+    private readonly object _gate = new(); // guards the ring: held by a read, also while it blocks
     private bool _hasRecord;               // the current record has unread bytes
     private int _taken;                    // bytes of the current record already read
     private bool _isEnded;                 // the peer has ended its bytes
     private bool _isLeft;                  // the memory may be unmapped
 
-    public ByteReceiver(PeerLink link)
+    /// <param name="link">The link, which stays the owner's.</param>
+    /// <param name="request">Requests the event loop, which then runs the members that are for it.</param>
+    public ByteReceiver(PeerLink link, Action request)
     {
         _link = link;
         _ring = link.Reader;
-        _waiter = new DataWaiter(link, WaitUntilReadable);
+        _pending = new PendingRead(request);
     }
+
+    /// <summary>Whether a waiting read would find something. For the event loop.</summary>
+    public bool HasWork => _pending.IsWaiting && IsReadable();
+
+    /// <summary>Whether this side is armed for the event loop and has data. For the event loop.</summary>
+    public bool HasUnrungData =>
+        _pending.IsWaiting && (_ring.ArmedFor & Doorbell.Socket) != 0 && _ring.HasData && !_link.IsClosed;
 
     /// <summary>Reads available bytes; blocks until there are some. Returns 0 after the peer's last byte.</summary>
     /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
@@ -43,7 +52,7 @@ internal sealed class ByteReceiver
                     return count;
                 }
 
-                WaitOnce(static () => true);
+                WaitOnce();
             }
         }
     }
@@ -66,7 +75,7 @@ internal sealed class ByteReceiver
     /// <summary>Waits for a pending read, then leaves the memory. Called after the link was closed.</summary>
     public void Leave()
     {
-        _waiter.Close();
+        _pending.Close();
         lock (_gate)
         {
             _isLeft = true;
@@ -79,7 +88,7 @@ internal sealed class ByteReceiver
     {
         while (true)
         {
-            await _waiter.WaitAsync(cancellationToken).ConfigureAwait(false);
+            await _pending.WaitAsync(cancellationToken).ConfigureAwait(false);
             lock (_gate)
             {
                 if (TryRead(buffer.Span, out int count))
@@ -90,45 +99,67 @@ internal sealed class ByteReceiver
         }
     }
 
-    /// <summary>Waits, on the waiting thread, until a read would find something or none is requested.</summary>
-    private void WaitUntilReadable(Func<bool> isRequested)
+    /// <summary>Completes a waiting read that would find something. Called by the event loop.</summary>
+    public void CompleteIfReadable()
     {
-        while (isRequested())
+        if (HasWork)
         {
-            lock (_gate)
-            {
-                if (IsReadable() || !WaitOnce(isRequested))
-                {
-                    return;
-                }
-            }
+            _pending.Complete();
         }
     }
 
-    /// <summary>Spins, then sleeps, until there may be data. Returns false if a read need not wait.</summary>
-    private bool WaitOnce(Func<bool> isRequested)
+    /// <summary>
+    /// Has the peer ring the event loop for a waiting read. Returns false if there is something to read. Called by the
+    /// event loop.
+    /// </summary>
+    public bool TryPark()
+    {
+        // While a read waits here, none blocks with the gate; one that has just been cancelled may be followed by one.
+        if (!_pending.IsWaiting || !Monitor.TryEnter(_gate))
+        {
+            return true;
+        }
+
+        try
+        {
+            return _isLeft || (!IsReadable() && TryArm(Doorbell.Socket));
+        }
+        finally
+        {
+            Monitor.Exit(_gate);
+        }
+    }
+
+    /// <summary>Spins, then sleeps, until there may be data. The caller holds the gate.</summary>
+    private void WaitOnce()
     {
         uint localEvents = _link.LocalEvents;
         if (IsReadable() || _spin.SpinUntil(new DataCondition(_ring, _link)))
         {
-            return false;
+            return;
         }
 
-        if (_ring.PublishHead())
-        {
-            _link.WakePeerForSpace();
-        }
-
-        long position = _ring.Position;
         long begun = Stopwatch.GetTimestamp();
-        if (_ring.Arm() && isRequested() && !_link.SleepForData(position, localEvents))
+        if (TryArm(Doorbell.Futex))
         {
-            _link.OnSafetyTimeout(
-                isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, WaitBounds.SafetyTimeout));
+            LoopThread.LeaveLoopBeforeSleep();
+            if (!_link.SleepForData(_ring.Position, localEvents))
+            {
+                _link.OnSafetyTimeout(
+                    isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, WaitBounds.SafetyTimeout));
+            }
+        }
+    }
+
+    private bool TryArm(Doorbell doorbell)
+    {
+        Doorbell forSpace = _ring.PublishHead();
+        if (forSpace != Doorbell.None)
+        {
+            _link.WakePeerForSpace(forSpace);
         }
 
-        _ring.Disarm();
-        return true;
+        return _ring.Arm(doorbell);
     }
 
     private bool IsReadable() =>
@@ -142,6 +173,7 @@ internal sealed class ByteReceiver
             throw Broken();
         }
 
+        _ring.Disarm();
         bool isPeerGone = _link.SealIfPeerGone();
         count = CopyAvailable(buffer);
         if (count > 0 || _isEnded || (buffer.IsEmpty && _hasRecord))
@@ -213,9 +245,10 @@ internal sealed class ByteReceiver
     private void Release()
     {
         _hasRecord = false;
-        if (_ring.Release())
+        Doorbell doorbell = _ring.Release();
+        if (doorbell != Doorbell.None)
         {
-            _link.WakePeerForSpace();
+            _link.WakePeerForSpace(doorbell);
         }
     }
 

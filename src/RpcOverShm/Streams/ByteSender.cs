@@ -9,30 +9,39 @@ namespace RpcOverShm.Streams;
 
 /// <summary>
 /// The writing half of a byte stream: copies the caller's bytes directly into the ring, on the caller's thread. The
-/// owner allows one write at a time. If the ring is full, the space waiter's thread completes an asynchronous write.
+/// owner allows one write at a time. If the ring is full, the event loop completes an asynchronous write.
 /// </summary>
 internal sealed class ByteSender : IValueTaskSource
 {
     // A record and its source fit into the L2 cache together; the peer can read one while the next is written.
     private const int RecordBytes = 32 << 10;
 
+    // What the event loop writes before it looks after its other sources.
+    private const int BytesPerRun = 1 << 20;
+
     private readonly PeerLink _link;
     private readonly RingWriter _ring;
-    private readonly SpaceWaiter _spaceWaiter;
+    private readonly Action _request;
     private readonly SpinBudget _spin = new();
     private readonly object _gate = new(); // guards the ring
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
-    private ReadOnlyMemory<byte> _rest;    // of the write that the space waiter continues
-    private bool _hasRest;
+    private ReadOnlyMemory<byte> _rest;    // of the write that the event loop continues
+    private volatile bool _hasRest;
+    private bool _isParked;                // the peer rings the event loop when there is space
     private bool _isEnded;
     private bool _isLeft;
 
-    public ByteSender(PeerLink link)
+    /// <param name="link">The link, which stays the owner's.</param>
+    /// <param name="request">Requests the event loop, which then calls <see cref="WriteRest"/>.</param>
+    public ByteSender(PeerLink link, Action request)
     {
         _link = link;
         _ring = link.Writer;
-        _spaceWaiter = new SpaceWaiter(link, WriteRestOrPark, Unpark);
+        _request = request;
     }
+
+    /// <summary>Whether a waiting write has space. A hint, for the event loop.</summary>
+    public bool HasWork => _hasRest && _ring.HasSpaceHint;
 
     /// <summary>Writes all bytes. Blocks this thread while the ring is full.</summary>
     /// <exception cref="IOException">The peer is gone, has closed, or violated the protocol.</exception>
@@ -44,17 +53,18 @@ internal sealed class ByteSender : IValueTaskSource
             long? head;
             lock (_gate)
             {
-                bytes = bytes[WriteNow(bytes)..];
+                bytes = bytes[WriteNow(bytes, maySpin: true)..];
                 if (bytes.IsEmpty)
                 {
                     return;
                 }
 
-                head = Park();
+                head = Park(Doorbell.Futex);
             }
 
             if (head is { } seen && _link.TryEnter())
             {
+                LoopThread.LeaveLoopBeforeSleep();
                 _link.SleepForSpace(seen, localEvents);
                 _link.Leave();
                 Unpark();
@@ -68,7 +78,7 @@ internal sealed class ByteSender : IValueTaskSource
     {
         lock (_gate)
         {
-            int written = WriteNow(bytes.Span);
+            int written = WriteNow(bytes.Span, maySpin: true);
             if (written == bytes.Length)
             {
                 return ValueTask.CompletedTask;
@@ -79,14 +89,63 @@ internal sealed class ByteSender : IValueTaskSource
             _hasRest = true;
         }
 
-        _spaceWaiter.Wake();
+        _request();
         return WaitForRestAsync(cancellationToken);
+    }
+
+    /// <summary>
+    /// Continues the waiting write, if there is one. If the ring is full, the peer rings when there is space. Returns
+    /// true if more can be written at once. Called by the event loop.
+    /// </summary>
+    public bool WriteRest()
+    {
+        if (!_hasRest)
+        {
+            return false;
+        }
+
+        lock (_gate)
+        {
+            if (_isParked && !_isLeft)
+            {
+                _isParked = false;
+                _ring.UnparkForSpace();
+            }
+
+            for (int left = BytesPerRun; _hasRest && left > 0;)
+            {
+                int written;
+                try
+                {
+                    written = WriteNow(_rest.Span[..Math.Min(_rest.Length, left)], maySpin: false);
+                }
+                catch (Exception exception) when (exception is IOException or ObjectDisposedException)
+                {
+                    CompleteRest(exception);
+                    break;
+                }
+
+                _rest = _rest[written..];
+                left -= written;
+                if (_rest.IsEmpty)
+                {
+                    CompleteRest(null);
+                }
+                else if (written == 0 && Park(Doorbell.Socket) is not null)
+                {
+                    _isParked = true;
+                    return false;
+                }
+            }
+
+            return _hasRest;
+        }
     }
 
     /// <summary>Tells the peer that no more bytes follow. This fits always, into the control reserve.</summary>
     public void End()
     {
-        bool mustWake = false;
+        var doorbell = Doorbell.None;
         lock (_gate)
         {
             try
@@ -94,7 +153,7 @@ internal sealed class ByteSender : IValueTaskSource
                 if (!_isEnded && !_link.IsClosed && !_isLeft && _ring.TryClaim(0, isControl: true, out RingClaim claim))
                 {
                     _ring.Commit(claim, new RecordHeader(0, (byte)FrameKind.BytesEnd, 0, 0, 0, 0));
-                    mustWake = _ring.Publish();
+                    doorbell = _ring.Publish();
                 }
             }
             catch (RingCorruptedException exception)
@@ -105,14 +164,13 @@ internal sealed class ByteSender : IValueTaskSource
             _isEnded = true;
         }
 
-        WakePeerIf(mustWake);
+        WakePeer(doorbell);
     }
 
     /// <summary>Waits for a pending write, then leaves the memory. Called after the link was closed.</summary>
     public void Leave()
     {
         OnLinkEvent();
-        _spaceWaiter.Close();
         lock (_gate)
         {
             _isLeft = true;
@@ -163,17 +221,18 @@ internal sealed class ByteSender : IValueTaskSource
     }
 
     // The caller holds the gate. Returns the number of bytes written; fewer than all if the ring is full.
-    private int WriteNow(ReadOnlySpan<byte> bytes)
+    private int WriteNow(ReadOnlySpan<byte> bytes, bool maySpin)
     {
         ThrowIfBroken();
         int written = 0;
-        bool mustWake = false;
+        var doorbell = Doorbell.None;
         try
         {
             while (written < bytes.Length)
             {
                 int length = Math.Min(bytes.Length - written, Math.Min(RecordBytes, _ring.MaxPayloadBytes));
-                if (!_ring.TryClaim(length, isControl: false, out RingClaim claim) && !WaitForRoom(length, out claim))
+                if (!_ring.TryClaim(length, isControl: false, out RingClaim claim)
+                    && !(maySpin && WaitForRoom(length, out claim)))
                 {
                     // The ring is the stream's only buffer. So it has its full size before a write must wait.
                     _ring.WantGrowth();
@@ -185,7 +244,7 @@ internal sealed class ByteSender : IValueTaskSource
 
                 // CRASH record-written: see FrameWriter. A stream loses the unpublished bytes.
                 CrashPoint.Reach(CrashPoint.RecordWritten);
-                mustWake |= _ring.Publish();
+                doorbell |= _ring.Publish();
                 written += length;
             }
         }
@@ -195,7 +254,7 @@ internal sealed class ByteSender : IValueTaskSource
             ThrowIfBroken();
         }
 
-        WakePeerIf(mustWake);
+        WakePeer(doorbell);
         return written;
     }
 
@@ -207,12 +266,12 @@ internal sealed class ByteSender : IValueTaskSource
     }
 
     // The caller holds the gate. Returns null if there may be room now, or if an invalid head has closed the link.
-    private long? Park()
+    private long? Park(Doorbell doorbell)
     {
         long? head = null;
         try
         {
-            head = _ring.ParkForSpace();
+            head = _ring.ParkForSpace(doorbell);
         }
         catch (RingCorruptedException exception)
         {
@@ -236,36 +295,6 @@ internal sealed class ByteSender : IValueTaskSource
                 _ring.UnparkForSpace();
             }
         }
-    }
-
-    private long? WriteRestOrPark()
-    {
-        lock (_gate)
-        {
-            while (_hasRest)
-            {
-                try
-                {
-                    _rest = _rest[WriteNow(_rest.Span)..];
-                }
-                catch (Exception exception) when (exception is IOException or ObjectDisposedException)
-                {
-                    CompleteRest(exception);
-                    break;
-                }
-
-                if (_rest.IsEmpty)
-                {
-                    CompleteRest(null);
-                }
-                else if (Park() is { } head)
-                {
-                    return head;
-                }
-            }
-        }
-
-        return null;
     }
 
     // The caller holds the gate. A close of the link also completes the rest, so there may be none.
@@ -306,11 +335,11 @@ internal sealed class ByteSender : IValueTaskSource
                 reason?.Exception);
     }
 
-    private void WakePeerIf(bool mustWake)
+    private void WakePeer(Doorbell doorbell)
     {
-        if (mustWake)
+        if (doorbell != Doorbell.None)
         {
-            _link.WakePeerForData();
+            _link.WakePeerForData(doorbell);
         }
     }
 

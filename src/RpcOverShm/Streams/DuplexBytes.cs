@@ -12,6 +12,7 @@ internal sealed class DuplexBytes
     private readonly PeerLink _link;
     private readonly ByteReceiver _receiver;
     private readonly ByteSender _sender;
+    private readonly StreamSource _source;
     private int _isReading;
     private int _isWriting;
     private int _isClosed;
@@ -20,9 +21,10 @@ internal sealed class DuplexBytes
     public DuplexBytes(PeerLink link)
     {
         _link = link;
-        _receiver = new ByteReceiver(link);
-        _sender = new ByteSender(link);
-        link.Start(_sender.OnLinkEvent);
+        _receiver = new ByteReceiver(link, () => _source!.Request());
+        _sender = new ByteSender(link, () => _source!.Request());
+        _source = new StreamSource(link, _receiver, _sender);
+        link.Start(_source, OnLinkEvent);
     }
 
     /// <summary>Whether the stream was closed, or the peer has closed its end or is gone.</summary>
@@ -110,6 +112,13 @@ internal sealed class DuplexBytes
     {
         _sender.Leave();
         _receiver.Leave();
+        _source.Loop?.Remove(_source);
+    }
+
+    private void OnLinkEvent()
+    {
+        _sender.OnLinkEvent();
+        _source.Request();
     }
 
     private async ValueTask<int> ReadAloneAsync(Memory<byte> buffer, CancellationToken cancellationToken)

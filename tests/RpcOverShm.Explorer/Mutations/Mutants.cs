@@ -28,13 +28,13 @@ internal static class Mutants
             "space"),
         new(
             "full fence after parked-for-data", Reader,
-            "WriteFenced(ref *_parkedForDataWord, _head | 1)",
-            "WriteRelease(ref *_parkedForDataWord, _head | 1)",
+            "WriteFenced(ref *_parkedForDataWord, _head | (long)doorbell)",
+            "WriteRelease(ref *_parkedForDataWord, _head | (long)doorbell)",
             "data"),
         new(
             "full fence after parked-for-space", Writer,
-            "WriteFenced(ref *_parkedForSpaceWord, seen | 1)",
-            "WriteRelease(ref *_parkedForSpaceWord, seen | 1)",
+            "WriteFenced(ref *_parkedForSpaceWord, seen | (long)doorbell)",
+            "WriteRelease(ref *_parkedForSpaceWord, seen | (long)doorbell)",
             "space"),
         new(
             "release of the tail", Writer,
@@ -63,25 +63,34 @@ internal static class Mutants
             "space, padding"),
         new(
             "a wake for each parked value", Writer,
-            "        _lastWakeWord = parked;\n        return true;",
-            "        return _lastWakeWord == (_lastWakeWord = 1);",
+            "        _lastWakeWord = parked;\n        return ParkedWord.DoorbellOf(parked);",
+            "        return _lastWakeWord == (_lastWakeWord = 1) ? (Doorbell)(parked & 3) : Doorbell.None;",
             "data"),
-        new("no wake before the position is passed", Writer, " || _tail <= (parked & ~1L)", "", "data, batches"),
+        new(
+            "no wake before the position is passed", Writer,
+            "\n            || _tail <= (parked & ParkedWord.PositionMask)",
+            "",
+            "data, batches"),
         new(
             "parked for data is the position", Reader,
-            "ref *_parkedForDataWord, _head | 1",
-            "ref *_parkedForDataWord, 1",
+            "ref *_parkedForDataWord, _head | (long)doorbell",
+            "ref *_parkedForDataWord, (long)doorbell",
             "data"),
         new(
             "parked for space is the head", Writer,
-            "ref *_parkedForSpaceWord, seen | 1",
-            "ref *_parkedForSpaceWord, 1",
+            "ref *_parkedForSpaceWord, seen | (long)doorbell",
+            "ref *_parkedForSpaceWord, (long)doorbell",
             "space, twice"),
         new(
             "the head is checked after parking", Writer,
             "        RefreshHead();\n        return _head == seen",
             "        return _head == seen",
             "space, bells"),
+        new(
+            "a loop that is parked counts as parked", Writer,
+            "(parked & ParkedWord.DoorbellMask) == 0",
+            "(parked & 1) == 0",
+            "data, loop"),
         new(
             "unparking", Writer,
             "WriteRelease(ref *_parkedForSpaceWord, 0)",
@@ -126,6 +135,11 @@ internal static class Mutants
             "        return true;",
             "armed for another"),
         new(
+            "a loop that is parked for space counts as parked", Reader,
+            "(parked & ParkedWord.DoorbellMask) == 0",
+            "(parked & 1) == 0",
+            "space, loops"),
+        new(
             "disarming", Reader,
             "WriteRelease(ref *_parkedForDataWord, 0)",
             "ReadAcquire(ref *_parkedForDataWord)",
@@ -133,8 +147,8 @@ internal static class Mutants
         new("the head is stored", Reader, "SharedMemoryOrder.WriteFenced(ref *_headWord, _head);", "", "space"),
         new(
             "the parked writer is woken", Reader,
-            "        _lastWakeWord = parked;\n        return true;",
-            "        return false;",
+            "        _lastWakeWord = parked;\n        return ParkedWord.DoorbellOf(parked);",
+            "        return Doorbell.None;",
             "space"),
         new(
             "a wake for each parked value of the writer", Reader,
@@ -203,28 +217,28 @@ internal static class Mutants
     [
         new(
             "the head is published before arming", Receiver,
-            "if (_ring.PublishHead())",
-            "if (false)",
+            "        Doorbell forSpace = _ring.PublishHead();",
+            "        var forSpace = Doorbell.None;",
             "stream, space")
         {
             Limit = ("LazyHeadBytes(long capacity) => capacity / 8", "LazyHeadBytes(long capacity) => capacity"),
         },
         new(
             "a released record wakes the writer", Receiver,
-            "if (_ring.Release())",
-            "if (_ring.Release() && false)",
+            "        Doorbell doorbell = _ring.Release();",
+            "        Doorbell doorbell = _ring.Release() & Doorbell.None;",
             "stream, space"),
         new(
             "a published record wakes the reader", Sender,
-            "mustWake |= _ring.Publish();",
-            "mustWake = _ring.Publish() && false;",
+            "doorbell |= _ring.Publish();",
+            "doorbell = _ring.Publish() & Doorbell.None;",
             "stream, data"),
         new(
             "the stream arms before it sleeps", Receiver,
-            "if (_ring.Arm() && isRequested()",
-            "if (isRequested()",
+            "if (TryArm(Doorbell.Futex))",
+            "if (!_ring.HasData)",
             "stream, data"),
-        new("the stream disarms", Receiver, "        _ring.Disarm();", "", "stream, data"),
+        new("the stream disarms", Receiver, "        _ring.Disarm();\n", "", "stream, data"),
         new(
             "the stream unparks", Sender,
             "                _link.Leave();\n                Unpark();",
@@ -232,13 +246,13 @@ internal static class Mutants
             "stream, space"),
         new(
             "the stream parks for space", Sender,
-            "                head = Park();",
+            "                head = Park(Doorbell.Futex);",
             "                head = 0;",
             "stream, space"),
         new(
             "local events are sampled before the checks", Receiver,
-            "_link.SleepForData(position, localEvents)",
-            "_link.SleepForData(position, _link.LocalEvents)",
+            "_link.SleepForData(_ring.Position, localEvents)",
+            "_link.SleepForData(_ring.Position, _link.LocalEvents)",
             "stream, close"),
         new(
             "a sleeper waits on the sample", Signal,

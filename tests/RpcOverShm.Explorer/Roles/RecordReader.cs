@@ -3,15 +3,20 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.Explorer.Roles;
 
-/// <summary>Reads and checks records as a blocking caller does: reads, spins once, arms, sleeps, disarms.</summary>
+/// <summary>
+/// Reads and checks records as a blocking caller does, or an event loop: reads, spins once, arms, sleeps, disarms.
+/// </summary>
 internal sealed class RecordReader
 {
     private readonly RoleContext _context;
     private readonly PeerLink _link;
     private readonly RingReader _ring;
+    private readonly Doorbell _doorbell;
 
-    public RecordReader(RoleContext context)
+    /// <summary>Reads on a thread that sleeps on the word, or on an event loop that sleeps on the socket.</summary>
+    public RecordReader(RoleContext context, Doorbell doorbell = Doorbell.Futex)
     {
+        _doorbell = doorbell;
         _context = context;
         _link = context.Link;
         _ring = context.Track(_link.Reader);
@@ -42,9 +47,9 @@ internal sealed class RecordReader
                 continue;
             }
 
-            if (Arm(out long position))
+            if (Arm(_doorbell))
             {
-                _link.SleepForData(position, localEvents);
+                _link.SleepForData(_ring.Position, localEvents);
             }
 
             _ring.Disarm();
@@ -53,15 +58,15 @@ internal sealed class RecordReader
     }
 
     /// <summary>ReaderCoordinator.Arm.</summary>
-    public bool Arm(out long position)
+    public bool Arm(Doorbell forData)
     {
-        if (_ring.PublishHead())
+        Doorbell forSpace = _ring.PublishHead();
+        if (forSpace != Doorbell.None)
         {
-            _link.WakePeerForSpace();
+            _link.WakePeerForSpace(forSpace);
         }
 
-        position = _ring.Position;
-        return _ring.Arm();
+        return _ring.Arm(forData);
     }
 
     private bool Receive(long records)
@@ -72,9 +77,10 @@ internal sealed class RecordReader
             isAny = true;
             Check(header, payload);
             Read++;
-            if (_ring.Release())
+            Doorbell forSpace = _ring.Release();
+            if (forSpace != Doorbell.None)
             {
-                _link.WakePeerForSpace();
+                _link.WakePeerForSpace(forSpace);
             }
 
             Checkpoint(isAny: true);

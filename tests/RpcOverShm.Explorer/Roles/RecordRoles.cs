@@ -1,4 +1,5 @@
 using RpcOverShm.Explorer.Model;
+using RpcOverShm.Rings;
 
 namespace RpcOverShm.Explorer.Roles;
 
@@ -58,6 +59,29 @@ internal static class RecordRoles
         context.Ready();
         reader.ReadUpTo(records);
         context.Result = reader.Read;
+    };
+
+    /// <summary>An event loop that reads this many records and sleeps on its socket.</summary>
+    public static Action<RoleContext> Loop(int records) => context =>
+    {
+        var reader = new RecordReader(context, Doorbell.Socket);
+        context.Ready();
+        reader.ReadUpTo(records);
+        context.Result = reader.Read;
+    };
+
+    /// <summary>An event loop that writes batches after those that are in the ring, and sleeps on its socket.</summary>
+    public static Action<RoleContext> LoopWriter(string before, params string[] batches) => context =>
+    {
+        var writer = new RecordWriter(context, context.Link.Writer, Doorbell.Socket);
+        writer.WriteBatch(before);
+        context.Ready();
+        foreach (string batch in batches)
+        {
+            writer.WriteBatch(batch);
+        }
+
+        context.Result = writer.Written;
     };
 
     /// <summary>One thread that writes a request and reads the response, this many times.</summary>

@@ -4,15 +4,17 @@ using RpcOverShm.Rings;
 
 namespace RpcOverShm.Explorer.Roles;
 
-/// <summary>Writes records as a sender does, and sleeps for space as the space waiter does.</summary>
+/// <summary>Writes records as a sender does, and sleeps for space as a thread or an event loop does.</summary>
 internal sealed class RecordWriter
 {
     private readonly RoleContext _context;
     private readonly RingWriter _ring;
+    private readonly Doorbell _doorbell;
     private long _batches;
 
-    public RecordWriter(RoleContext context, RingWriter ring)
+    public RecordWriter(RoleContext context, RingWriter ring, Doorbell doorbell = Doorbell.Futex)
     {
+        _doorbell = doorbell;
         _context = context;
         _ring = context.Track(ring);
     }
@@ -30,11 +32,7 @@ internal sealed class RecordWriter
             }
         }
 
-        if (_ring.Publish())
-        {
-            _context.Link.WakePeerForData();
-        }
-
+        _context.Link.WakePeerForData(_ring.Publish());
         _batches++;
         Checkpoint();
         return true;
@@ -84,10 +82,10 @@ internal sealed class RecordWriter
         return true;
     }
 
-    // FrameWriter.ParkForSpace.
+    // FrameWriter.TryParkForSpace.
     private long? Park()
     {
-        long? head = _ring.ParkForSpace();
+        long? head = _ring.ParkForSpace(_doorbell);
         if (head is null)
         {
             _ring.UnparkForSpace();
@@ -98,9 +96,9 @@ internal sealed class RecordWriter
 
     private void PublishIfAny()
     {
-        if (_ring.HasUnpublished && _ring.Publish())
+        if (_ring.HasUnpublished)
         {
-            _context.Link.WakePeerForData();
+            _context.Link.WakePeerForData(_ring.Publish());
         }
     }
 

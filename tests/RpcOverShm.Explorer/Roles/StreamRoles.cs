@@ -13,7 +13,7 @@ internal static class StreamRoles
     public static Action<RoleContext> Writer(int before, params int[] sizes) => context =>
     {
         context.Track(context.Link.Writer);
-        ByteSender sender = context.Track(new ByteSender(context.Link));
+        ByteSender sender = context.Track(new ByteSender(context.Link, NoLoop));
         sender.Write(Pattern(0, before));
         context.Ready();
         int offset = before;
@@ -39,7 +39,7 @@ internal static class StreamRoles
     public static Action<RoleContext> Reader(int bufferBytes) => context =>
     {
         context.Track(context.Link.Reader);
-        ByteReceiver receiver = context.Track(new ByteReceiver(context.Link));
+        ByteReceiver receiver = context.Track(new ByteReceiver(context.Link, NoLoop));
         context.Ready();
         byte[] buffer = new byte[bufferBytes];
         int offset = 0;
@@ -67,6 +67,9 @@ internal static class StreamRoles
         context.Ready();
         context.Link.Close(new CloseReason(CloseKind.Local, "closed"));
     }
+
+    // These roles read and write on threads that block.
+    private static void NoLoop() => RoleContext.Fail("A blocking member asked for the event loop.");
 
     private static byte[] Pattern(int offset, int count) =>
         [.. Enumerable.Range(offset + 1, count).Select(value => (byte)value)];

@@ -39,10 +39,7 @@ internal static class VictimRoles
                     CheckPosition(ring, position, couldMove);
                     Check(context, ring, header, payload);
                     read++;
-                    if (ring.Release())
-                    {
-                        context.Link.WakePeerForSpace();
-                    }
+                    context.Link.WakePeerForSpace(ring.Release());
 
                     position = ring.Position;
                     couldMove = CanMove(ring);
@@ -83,12 +80,12 @@ internal static class VictimRoles
             {
                 bool isWritten = TryWrite(ring);
                 Check(ring, ref head);
-                long? seen = isWritten ? null : ring.ParkForSpace();
+                long? seen = isWritten ? null : ring.ParkForSpace(Doorbell.Futex);
                 Check(ring, ref head);
                 written += isWritten ? 1 : 0;
-                if (ring.HasUnpublished && ring.Publish())
+                if (ring.HasUnpublished)
                 {
-                    context.Link.WakePeerForData();
+                    context.Link.WakePeerForData(ring.Publish());
                 }
 
                 if (seen is { } position)
@@ -110,12 +107,8 @@ internal static class VictimRoles
 
     private static bool Arm(RoleContext context, RingReader ring)
     {
-        if (ring.PublishHead())
-        {
-            context.Link.WakePeerForSpace();
-        }
-
-        return ring.Arm();
+        context.Link.WakePeerForSpace(ring.PublishHead());
+        return ring.Arm(Doorbell.Futex);
     }
 
     private static bool TryWrite(RingWriter ring)

@@ -66,18 +66,29 @@ internal sealed class PeerLink
         _signal.Wait(
             new SharedWord(ref _peer.Head), SharedWord.LowHalf(head), localEventsSeen, WaitBounds.SafetyTimeout);
 
-    public void WakePeerForData()
+    public void WakePeerForData(Doorbell doorbell)
     {
-        if (TryEnter())
+        if ((doorbell & Doorbell.Futex) != 0 && TryEnter())
         {
             _signal.Wake(new SharedWord(ref _own.Tail));
             Leave();
         }
+
+        RingSocket(doorbell);
     }
 
-    public void WakePeerForSpace() => _signal.Wake(new SharedWord(ref _own.Head));
+    public void WakePeerForSpace(Doorbell doorbell)
+    {
+        if ((doorbell & Doorbell.Futex) != 0)
+        {
+            _signal.Wake(new SharedWord(ref _own.Head));
+        }
 
-    public void WakeOwnReaders() => _signal.Wake(new SharedWord(ref _peer.Tail));
+        RingSocket(doorbell);
+    }
+
+    /// <summary>Requests the event loop of this side: it then looks at its ring, as the product's does.</summary>
+    public void WakeLoop() => _signal.Wake(new SharedWord(ref _peer.Tail));
 
     public void RaiseLocalEvent() => _signal.RaiseLocalEvent();
 
@@ -142,6 +153,17 @@ internal sealed class PeerLink
     public void Leave()
     {
         // The model never unmaps the memory.
+    }
+
+    // A byte on the socket ends the sleep of an event loop, whatever it waits for. In the model a loop sleeps on the
+    // word of the position for which it is armed.
+    private void RingSocket(Doorbell doorbell)
+    {
+        if ((doorbell & Doorbell.Socket) != 0)
+        {
+            _signal.Wake(new SharedWord(ref _own.Tail));
+            _signal.Wake(new SharedWord(ref _own.Head));
+        }
     }
 
     private long Read(int word) => _run.HasEvents ? _run.Perform(new Op(OpKind.Read, At(word))) : 0;

@@ -172,11 +172,7 @@ internal sealed class RawPeer : IDisposable
     }
 
     /// <summary>Publishes all frames written and wakes the victim.</summary>
-    public void Publish()
-    {
-        Writer.Publish();
-        _signal.Wake(new SharedWord(ref Own.Tail));
-    }
+    public void Publish() => Wake(ref Own.Tail, Writer.Publish());
 
     /// <summary>Waits for space and sends one frame; returns false if the victim closes the connection first.</summary>
     public async Task<bool> SendWhenThereIsSpaceAsync(
@@ -203,14 +199,25 @@ internal sealed class RawPeer : IDisposable
     public void SetTail(long tail)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Tail, tail);
-        _signal.Wake(new SharedWord(ref Own.Tail));
+        Wake(ref Own.Tail, Doorbell.Socket);
     }
 
     /// <summary>Publishes a head, true or not, and wakes the victim.</summary>
     public void SetHead(long head)
     {
         SharedMemoryOrder.WriteFenced(ref Own.Head, head);
-        _signal.Wake(new SharedWord(ref Own.Head));
+        Wake(ref Own.Head, Doorbell.Socket);
+    }
+
+    /// <summary>
+    /// Sends bytes on the socket, without waiting. Returns false if the victim has closed its end; bytes for which the
+    /// victim's buffer has no space are dropped.
+    /// </summary>
+    public bool TrySendBytes(ReadOnlySpan<byte> bytes)
+    {
+        _socket.Blocking = false;
+        _socket.Send(bytes, SocketFlags.None, out SocketError error);
+        return error is SocketError.Success or SocketError.WouldBlock;
     }
 
     /// <summary>Reads the victim's next frame and releases its space; returns false if there is none.</summary>
@@ -229,9 +236,7 @@ internal sealed class RawPeer : IDisposable
             header.Argument,
             payload[..Math.Min(header.HeadLength, payload.Length)].ToArray(),
             payload[Math.Min(header.HeadLength, payload.Length)..].ToArray());
-        Reader.Release();
-        Reader.PublishHead();
-        _signal.Wake(new SharedWord(ref Own.Head));
+        Wake(ref Own.Head, Reader.Release() | Reader.PublishHead());
         return true;
     }
 
@@ -275,6 +280,16 @@ internal sealed class RawPeer : IDisposable
         finally
         {
             _isOver = true;
+        }
+    }
+
+    /// <summary>Wakes the victim's threads in any case, and its event loop if the doorbell says so.</summary>
+    private void Wake(ref long word, Doorbell doorbell)
+    {
+        _signal.Wake(new SharedWord(ref word));
+        if ((doorbell & Doorbell.Socket) != 0)
+        {
+            SocketCalls.SendByte(_socket, PeerLink.DoorbellByte);
         }
     }
 

@@ -20,9 +20,11 @@ internal sealed class RawServerTests
         using (RawPeer client = await RawPeer.ConnectAsync(directory.Combine("raw.sock")))
         using (await accepting.Bounded())
         {
-            // Two mappings on each side; earlier tests have left nothing.
+            // Two mappings on each side; earlier tests have left nothing. The event loop that the handshakes waited for
+            // may still be there.
             var facts = ProcessFacts.OfSelf();
-            Assert.That(facts, Is.EqualTo(facts with { MemoryFiles = 0, Mappings = 4, Threads = 0 }));
+            Assert.That(facts, Is.EqualTo(facts with { MemoryFiles = 0, Mappings = 4 }));
+            Assert.That(facts.Threads, Is.LessThanOrEqualTo(1));
         }
     }
 

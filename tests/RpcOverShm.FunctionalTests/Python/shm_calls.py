@@ -91,7 +91,7 @@ class Commands:
         self._held: list[Call] = []
 
     def connect(self, path: str, *options: str) -> str:
-        """Options: lowest=, highest=, seals=, holes=, cut=, purpose=, ring=, window=."""
+        """Options: lowest=, highest=, seals=, holes=, cut=, purpose=, ring=, window=, sleep=."""
         given = {name: int(value, 0) for name, value in (option.split("=") for option in options)}
         limits = Limits()._replace(
             ring_capacity=given.get("ring", Limits().ring_capacity),
@@ -99,7 +99,7 @@ class Commands:
         self._connections.append(Connection(
             path, limits, (given.get("lowest", 1), given.get("highest", 1)),
             given.get("seals", shm_client.ALL_SEALS), bool(given.get("holes", 0)), given.get("cut", 0),
-            given.get("purpose", 1)))
+            given.get("purpose", 1), bool(given.get("sleep", 0))))
         return f"{len(self._connections)}"
 
     def close(self) -> str:
@@ -201,24 +201,27 @@ class Commands:
         return f"{status.code} [{status.detail}] {status.is_not_processed}"
 
     def wake_reader(self) -> str:
-        """Makes a call when the server sleeps until data come; reports whether a thread was woken."""
+        """Makes a call when the server sleeps until data come; reports whether its event loop was woken."""
         connection = self._connections[-1]
-        connection.wait(connection.peer_waits_for_data)
-        before = connection.outgoing.woken_threads
+        self._await(connection.peer_waits_for_data)
+        before = connection.outgoing.waker.rings
         answer = self.unary("100")
-        return f"{answer} {connection.outgoing.woken_threads > before}"
+        return f"{answer} {connection.outgoing.waker.rings > before}"
 
     def wake_writer(self, count: str, size: str) -> str:
         """Lets the server fill its ring, and reads when it sleeps until there is space. Reports
-        whether a thread was woken."""
+        whether its event loop was woken."""
         connection = self._connections[-1]
         call = self._pump(count, size)
-        end = time.monotonic() + Connection.SECONDS
-        while not connection.peer_waits_for_space() and time.monotonic() < end:
-            time.sleep(0.001)
-        before = connection.incoming.woken_threads
+        self._await(connection.peer_waits_for_space)
+        before = connection.incoming.waker.rings
         answer = self._take_pumped(call, int(count), int(size))
-        return f"{answer} {connection.incoming.woken_threads > before}"
+        return f"{answer} {connection.incoming.waker.rings > before}"
+
+    def slept(self) -> str:
+        """Reports whether this side has slept on its socket, and whether the server's doorbell ended such a sleep."""
+        connection = self._connections[-1]
+        return f"{connection.sleeps > 0} {connection.doorbells > 0}"
 
     def rings(self) -> str:
         """Reports how often the peer has moved, and whether this side has."""
@@ -244,6 +247,13 @@ class Commands:
 
     def _start(self, method: str, request: bytes | None = None, **options: object) -> Call:
         return self._connections[-1].start(SERVICE + method, request, **options)
+
+    @staticmethod
+    def _await(condition: Callable[[], bool]) -> None:
+        """Waits for something that needs no turn of this side."""
+        end = time.monotonic() + Connection.SECONDS
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.001)
 
     def _pump(self, count: str, size: str) -> Call:
         return self._start("Pump", message((1, int(count)), (2, int(size)), (3, 9)))

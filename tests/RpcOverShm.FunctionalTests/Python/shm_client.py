@@ -1,13 +1,11 @@
 """A second implementation of RpcOverShm's protocol: the connecting side, in Python's standard library only.
 
 It follows proto/PROTOCOL.md, whose sections the comments name, and shares no code with the library, so it shows that
-the page is complete. It is no product: it polls.
+the page is complete. It is no product: it polls, unless it is asked to sleep on its socket.
 
-Python has no fences, so this side never sleeps on a shared word and never announces that it does. It must still wake
-the peer's sleepers. The page asks for a full fence between a store of Tail or Head and the load of the peer's parked
-word. Here every turn of the polling loop loads the parked words again, so a value that one turn missed is met in the
-next one. Everything else needs acquire and release only, which are ordinary loads and stores on x86-64; the client
-refuses to run on other machines. Words are read and written as items of a memoryview, which copies 8 bytes at once.
+Python has no fences, but taking a lock executes an instruction that is a full fence on x86-64. Everything else needs
+acquire and release only, which are ordinary loads and stores there; the client refuses to run on other machines. Words
+are read and written as items of a memoryview, which copies 8 bytes at once.
 
 One thread may use a connection, and what it waits for has a time limit.
 """
@@ -21,6 +19,7 @@ import platform
 import select
 import socket
 import struct
+import threading
 import time
 from collections import deque
 from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Tuple
@@ -38,6 +37,10 @@ REASON_VIOLATION = 7
 
 # Indexes of the words of a segment (section 3).
 TAIL, PARKED_FOR_SPACE, HEAD, PARKED_FOR_DATA = 128 // 8, 256 // 8, 384 // 8, 512 // 8
+
+# The bits of a parked word (section 5), and the byte that is a doorbell.
+BY_FUTEX, BY_DOORBELL, POSITION = 1, 2, ~15
+DOORBELL = b"\x01"
 
 CALL_START, HEAD_CHUNK, MESSAGE, MESSAGE_CHUNK, HALF_CLOSE, HEADERS, END, CREDIT, CANCEL, GO_AWAY = range(1, 11)
 MOVED, PADDING = 254, 255
@@ -271,14 +274,43 @@ def aligned(count: int) -> int:
     return (count + 15) & ~15
 
 
+def fence(lock: threading.Lock = threading.Lock()) -> None:
+    """Orders the stores before this call before the loads after it: the lock's atomic instructions do so on x86-64."""
+    with lock:
+        pass
+
+
+class Waker:
+    """Wakes the peer's sleepers on one word of the own segment, or its event loop, once for each parked word."""
+
+    def __init__(self, own: Segment, word: int, peer: Segment, parked_word: int, ring: Callable[[], None]):
+        """ring: sends a doorbell."""
+        self._own, self._word, self._peer, self._parked_word, self._ring = own, word, peer, parked_word, ring
+        self._last = 0
+        self.woken_threads = self.rings = 0
+
+    def wake_below(self, position: int) -> None:
+        """Wakes the peer if it is parked at a position below this one, which has just been stored (section 5)."""
+        fence()
+        parked = self._peer.words[self._parked_word]
+        if parked & (BY_FUTEX | BY_DOORBELL) == 0 or parked & POSITION >= position or parked == self._last:
+            return
+        self._last = parked
+        if parked & BY_FUTEX:
+            self.woken_threads += self._own.wake(self._word)
+        if parked & BY_DOORBELL:
+            self.rings += 1
+            self._ring()
+
+
 class OutgoingRing:
     """Writes records into the own ring, and moves to the second ring when the first one is full."""
 
-    def __init__(self, own: Segment, peer: Segment):
+    def __init__(self, own: Segment, peer: Segment, ring: Callable[[], None]):
         self._own, self._peer = own, peer
-        self._tail = self._head = self._woken = self._start = 0
-        self.woken_threads = 0
-        self.is_moving = False
+        self._tail = self._head = self._start = 0
+        self.waker = Waker(own, TAIL, peer, PARKED_FOR_DATA, ring)
+        self.is_moving = self.is_full = False
 
     @property
     def max_payload(self) -> int:
@@ -295,14 +327,15 @@ class OutgoingRing:
         rest = capacity - self._tail % capacity
         padding = rest if rest < needed else 0
         reserve = 0 if kind in MAY_FILL_RING else capacity // 16
-        if not self._has_room(padding + needed + reserve):
+        self.is_full = not self._has_room(padding + needed + reserve)
+        if self.is_full:
             self.grow()
             return False
         if padding:
             self._put(b"", padding - 16, PADDING)
         self._put(payload, len(payload), kind, flags, head_length, stream_id, argument)
         self._own.words[TAIL] = self._tail
-        self.wake_reader()
+        self.waker.wake_below(self._tail)
         return True
 
     @property
@@ -319,11 +352,15 @@ class OutgoingRing:
             self._own.allocate_second()
             self.is_moving = True
 
-    def wake_reader(self) -> None:
-        parked = self._peer.words[PARKED_FOR_DATA]
-        if parked & 1 and parked < self._tail and parked != self._woken:
-            self._woken = parked
-            self.woken_threads += self._own.wake(TAIL)
+    def park(self) -> bool:
+        """Announces that this side sleeps on its socket until there is space. Returns False if the peer has read."""
+        self._own.words[PARKED_FOR_SPACE] = self._head | BY_DOORBELL
+        fence()
+        seen = self._head
+        return self._read_head() == seen
+
+    def unpark(self) -> None:
+        self._own.words[PARKED_FOR_SPACE] = 0
 
     def _read_head(self) -> int:
         head = self._peer.words[HEAD]
@@ -343,10 +380,10 @@ class OutgoingRing:
 class IncomingRing:
     """Reads records from the peer's ring."""
 
-    def __init__(self, own: Segment, peer: Segment):
+    def __init__(self, own: Segment, peer: Segment, ring: Callable[[], None]):
         self._own, self._peer = own, peer
-        self._head = self._tail = self._woken = 0
-        self.woken_threads = self.moves = 0
+        self._head = self._tail = self.moves = 0
+        self.waker = Waker(own, HEAD, peer, PARKED_FOR_SPACE, ring)
 
     def read_all(self) -> Iterator[Frame]:
         """Reads the records that are there, and gives their space back when all are taken."""
@@ -360,14 +397,16 @@ class IncomingRing:
                 yield frame
         if self._own.words[HEAD] != self._head:
             self._own.words[HEAD] = self._head
-        self.wake_writer()
+        self.waker.wake_below(self._head)  # For space: the ring is empty, so there is enough.
 
-    def wake_writer(self) -> None:
-        """Wakes the peer if it waits for space. The ring is empty then, so there is enough."""
-        parked = self._peer.words[PARKED_FOR_SPACE]
-        if parked & 1 and parked < self._head and parked != self._woken:
-            self._woken = parked
-            self.woken_threads += self._own.wake(HEAD)
+    def park(self) -> bool:
+        """Announces that this side sleeps on its socket until there is data. Returns False if there is."""
+        self._own.words[PARKED_FOR_DATA] = self._head | BY_DOORBELL
+        fence()
+        return self._peer.words[TAIL] == self._head
+
+    def unpark(self) -> None:
+        self._own.words[PARKED_FOR_DATA] = 0
 
     def _read_one(self) -> Optional[Frame]:
         capacity = self._peer.capacity
@@ -555,11 +594,14 @@ class Connection:
 
     def __init__(self, path: str, limits: Limits = Limits(), versions: tuple[int, int] = (VERSION, VERSION),
                  seals: int = ALL_SEALS, has_holes: bool = False, missing: int = 0,
-                 purpose: int = PURPOSE_CALLS):
+                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False):
+        """is_sleeping: whether this side sleeps on its socket instead of polling."""
         if platform.machine() not in SYS_FUTEX:
             raise NotImplementedError(f"Loads and stores are not ordered on {platform.machine()}.")
         self.limits = limits
         self.is_going_away = False
+        self._is_sleeping = is_sleeping
+        self.sleeps = self.doorbells = 0
         self._calls: dict[int, Call] = {}
         self._generations: list[int] = []
         self._free_slots: list[int] = []
@@ -582,8 +624,8 @@ class Connection:
         finally:
             os.close(fd)
         self._socket.setblocking(False)
-        self.outgoing = OutgoingRing(self._own, self._peer)
-        self.incoming = IncomingRing(self._own, self._peer)
+        self.outgoing = OutgoingRing(self._own, self._peer, self._ring)
+        self.incoming = IncomingRing(self._own, self._peer, self._ring)
 
     def start(self, method: str, message: Optional[bytes] = None, metadata: Metadata = (),
               timeout: Optional[float] = None) -> Call:
@@ -621,13 +663,12 @@ class Connection:
                     raise TimeoutError("The peer did not do what this client waits for.")
 
     def turn(self) -> bool:
-        """Takes the frames that are there, and wakes the peer if it sleeps. Returns whether there was a frame."""
+        """Takes the frames that are there. Returns whether there was one."""
         count = 0
         try:
             for frame in self.incoming.read_all():
                 count += 1
                 self._take(frame)
-            self.outgoing.wake_reader()
         except Violation as violation:
             self._refuse(str(violation))
             raise
@@ -639,10 +680,10 @@ class Connection:
         self._free_slots.append(call.id >> 1 & 0xFFFF)
 
     def peer_waits_for_data(self) -> bool:
-        return self._peer.words[PARKED_FOR_DATA] & 1 == 1
+        return self._peer.words[PARKED_FOR_DATA] & (BY_FUTEX | BY_DOORBELL) != 0
 
     def peer_waits_for_space(self) -> bool:
-        return self._peer.words[PARKED_FOR_SPACE] & 1 == 1
+        return self._peer.words[PARKED_FOR_SPACE] & (BY_FUTEX | BY_DOORBELL) != 0
 
     def close(self) -> None:
         """Ends the connection; the peer sees the end of the socket."""
@@ -687,14 +728,50 @@ class Connection:
                     raise
                 time.sleep(0.002)
 
+    def _ring(self) -> None:
+        try:
+            self._socket.send(DOORBELL, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except OSError:
+            pass  # The peer has doorbells that it has not read, or is gone, which the next look at the socket finds.
+
     def _idle(self) -> None:
-        """Waits a little, and notices what the socket says (sections 2 and 8)."""
-        readable, _, _ = select.select([self._socket], [], [], 0.0002)
-        if not readable:
-            return
-        if self.turn():  # What the peer wrote before its end still counts.
+        """Waits, and notices what the socket says (sections 2, 5 and 8)."""
+        if not self._is_sleeping:
+            readable, _, _ = select.select([self._socket], [], [], 0.0002)
+        else:
+            readable = self._sleep()
+        if not readable or self._take_doorbells() or self.turn():  # What the peer wrote before its end still counts.
             return
         raise self._refusal(self._receive(HELLO_START.size))
+
+    def _sleep(self) -> list:
+        """Sleeps on the socket until the peer rings for data or for space. There is no other timeout than the caller's,
+        so a doorbell that the peer forgets fails the test."""
+        readable: list = []
+        try:
+            if self.incoming.park() and (not self.outgoing.is_full or self.outgoing.park()):
+                self.sleeps += 1
+                readable, _, _ = select.select([self._socket], [], [], self.SECONDS)
+        finally:
+            self.incoming.unpark()
+            self.outgoing.unpark()
+        return readable
+
+    def _take_doorbells(self) -> bool:
+        """Takes what has come on the socket up to a byte that is no doorbell. Returns whether there was a doorbell."""
+        count = 0
+        while True:
+            try:
+                if self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != DOORBELL:
+                    break
+                self._socket.recv(1)
+            except (BlockingIOError, ConnectionResetError):  # A reset, by a peer with unread doorbells, is an end.
+                break
+            count += 1
+        if count > 0 and not self._is_sleeping:
+            raise Violation("a doorbell for a side that never asked for one")
+        self.doorbells += count
+        return count > 0
 
     def _refusal(self, start: bytes) -> Refused:
         _, _, _, lowest, highest, reason, length, _ = HELLO_START.unpack(start)

@@ -13,7 +13,7 @@ namespace RpcOverShm.FunctionalTests.Scheduling;
 [TestFixture(ShmSchedulingMode.ThreadPool)]
 internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
 {
-    private const string ReaderThread = "RpcOverShm reader";
+    private const string LoopThread = "RpcOverShm loop";
 
     private static readonly AsyncLocal<string?> s_local = new();
 
@@ -107,7 +107,7 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
         // Inline is not guaranteed per call: if the response arrives before the await, the caller keeps its thread.
         Assert.That(
             threads,
-            mode == ShmSchedulingMode.ThreadPool ? Has.None.EqualTo(ReaderThread) : Has.Some.EqualTo(ReaderThread));
+            mode == ShmSchedulingMode.ThreadPool ? Has.None.EqualTo(LoopThread) : Has.Some.EqualTo(LoopThread));
     }
 
     [Test]

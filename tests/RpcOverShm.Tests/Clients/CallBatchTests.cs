@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Clients;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Sending;
 using RpcOverShm.Tests.Signals;
@@ -22,7 +23,7 @@ internal sealed class CallBatchTests
         RawPeer server = await ConnectAsync(rig);
         long position = server.Link.Reader.Position;
         uint localEvents = server.Link.LocalEvents;
-        Assert.That(server.Link.Reader.Arm());
+        Assert.That(server.Link.Reader.Arm(Doorbell.Futex));
         var asleep = new Sleeper(() => server.Link.SleepForData(position, localEvents, Timeouts.Wait));
         asleep.WaitUntilAsleep();
 

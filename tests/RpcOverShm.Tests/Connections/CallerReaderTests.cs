@@ -17,9 +17,9 @@ public class CallerReaderTests
     [TearDown]
     public void LetThreadsStart() => BackgroundThread.Refuses = null;
 
-    // A caller that holds the reader role, or for which the standby reader has given way, keeps everybody from reading
+    // A caller that holds the reader role, or for which the event loop has given way, keeps everybody from reading
     // while it sends. The budget counts each sent record of the upload under the sender's gate, on the thread that
-    // sends it. The ring has room for many records without the space waiter being woken.
+    // sends it. The ring has room for many records without the event loop being woken.
     [Test]
     public void RunCall_BesideAnUploadOf64MiB_SendsAFewOfItsRecordsOnly()
     {
@@ -39,7 +39,7 @@ public class CallerReaderTests
 
         for (int i = 0; i < 3; i++)
         {
-            // A full ring, then some room that is too little for waking the space waiter.
+            // A full ring, then some room that is too little for waking the event loop.
             Assert.That(
                 () => rig.Links.ClientSegment.Own.ParkedForSpace, Is.Not.Zero.After(20_000, 1), "The ring is full.");
             for (int n = 0; n < room; n++)
@@ -58,10 +58,10 @@ public class CallerReaderTests
         }
     }
 
-    // A wake-up that is late: the record is there, and the standby reader's sleep has timed out. A round in which that
-    // thread waited for a processor too long tells nothing, because it then does not wait for the wake-up.
+    // A doorbell that is late: the record is there, and the event loop's sleep has timed out. A round in which that
+    // thread waited for a processor too long tells nothing, because it then does not wait for the doorbell.
     [Test]
-    public void Enter_WhileTheStandbyReaderWaitsForALateWake_TakesTheRole()
+    public void Enter_WhileTheEventLoopWaitsForALateDoorbell_TakesTheRole()
     {
         using var rig = new ReadingRig();
         bool isReadByCaller = false;
@@ -73,13 +73,16 @@ public class CallerReaderTests
                 OnEvent = (_, _) => reader = Environment.CurrentManagedThreadId,
             };
             rig.Start(call);
-            rig.WaitUntilStandbySleeps();
+
+            // A loop without events for long sleeps for long. This one has just had an event.
+            rig.Reader.Request();
+            rig.WaitUntilLoopSleeps();
             long before = rig.Role.Word;
             long lost = rig.Links.Client.LostWakeups;
-            PublishEndWithoutWake(rig.Peer, call);
+            PublishEndWithoutRing(rig.Peer, call);
             Assert.That(
                 SpinWait.SpinUntil(() => rig.Role.Word != before && rig.Role.IsFree, Timeouts.Wait),
-                "The standby reader has seen the record, and has given the role back.");
+                "The event loop has seen the record, and has given the role back.");
 
             CallerLease lease = rig.Callers.Enter();
             rig.Callers.WaitUntilDone(call, ref lease);
@@ -88,49 +91,75 @@ public class CallerReaderTests
             isReadByCaller = reader == Environment.CurrentManagedThreadId && rig.Links.Client.LostWakeups == lost;
         }
 
-        Assert.That(isReadByCaller, "The caller has read its answer while the standby reader waited.");
+        Assert.That(isReadByCaller, "The caller has read its answer while the event loop waited.");
     }
 
-    // The latch stands for a caller that sleeps: no thread takes the signal from it.
+    // A caller that found the role taken sleeps. It reads for itself while the user code runs. The latch stands for
+    // that caller: no thread takes the signal from it.
     [Test]
-    public void TakeOver_WithoutAThreadForASpare_HasWokenABlockedCallerBefore()
+    public void UserCode_OfALoopThatKeptACallerFromReading_RunsAfterTheCallerWasWoken()
     {
         using var rig = new ReadingRig();
-        using var isAsked = new ManualResetEventSlim();
-        using var mayEnd = new ManualResetEventSlim();
+        using var hasRun = new ManualResetEventSlim();
         var caller = new AutoResetLatch();
         bool wasWoken = false;
-        BackgroundThread.Refuses = name =>
-        {
-            if (name == ReadingRig.ReaderThread && !isAsked.IsSet)
-            {
-                wasWoken = caller.IsSignalled;
-                isAsked.Set();
-            }
-
-            return name == ReadingRig.ReaderThread;
-        };
         var call = new RecordingCall
         {
-            OnEvent = (call, _) => call.AddUserCode(PendingUserCode.Complete),
-            OnWork = _ =>
+            // The loop holds the role here.
+            OnEvent = (call, _) =>
             {
                 rig.Coordinator.CountBlocked();
                 rig.Coordinator.SleepingCallers.Add(caller);
-                mayEnd.Wait(Timeouts.Wait);
+                call.AddUserCode(PendingUserCode.Complete);
+            },
+            OnWork = _ =>
+            {
+                wasWoken = caller.IsSignalled;
+                hasRun.Set();
             },
         };
         rig.Start(call);
 
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
-        bool wasTaken = isAsked.Wait(Timeouts.Wait);
+        Assert.That(hasRun.Wait(Timeouts.Wait));
         rig.Coordinator.SleepingCallers.Remove(caller);
         rig.Coordinator.UncountBlocked();
-        mayEnd.Set();
 
-        Assert.That(wasTaken, "The role was taken over, and a thread was asked for.");
         Assert.That(wasWoken, "The caller was signalled before.");
-        Assert.That(rig.Coordinator.TakeOvers, Is.EqualTo(1));
+    }
+
+    [Test]
+    public void Caller_WhileUserCodeKeepsTheLoopAndNoThreadIsToBeHad_ReadsItsAnswer()
+    {
+        using var rig = new ReadingRig();
+        using var isStuck = new ManualResetEventSlim();
+        using var mayEnd = new ManualResetEventSlim();
+        BackgroundThread.Refuses = name => name == ReadingRig.LoopThreadName;
+        var stuck = new RecordingCall
+        {
+            OnEvent = (call, _) => call.AddUserCode(PendingUserCode.Complete),
+            OnWork = _ =>
+            {
+                isStuck.Set();
+                mayEnd.Wait(Timeouts.Wait);
+            },
+        };
+        rig.Start(stuck);
+        rig.Peer.Send(new RawFrame(FrameKind.End, stuck.Id));
+        Assert.That(isStuck.Wait(Timeouts.Wait));
+
+        var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+        rig.Start(call);
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+        CallerLease lease = rig.Callers.Enter();
+        rig.Callers.WaitUntilDone(call, ref lease);
+        rig.Callers.Leave(ref lease);
+
+        Assert.That(call.Events, Is.EqualTo((string[])["end None: 0, 0"]));
+        Assert.That(() => rig.Coordinator.TakeOvers, Is.EqualTo(1).After(20_000, 1));
+        Assert.That(mayEnd.IsSet, Is.False);
+        mayEnd.Set();
+        Assert.That(() => rig.Reader.Loop!.StuckThreads, Is.Zero.After(20_000, 1));
     }
 
     private static void Upload(CallingRig rig, int messages, int bytes)
@@ -152,10 +181,10 @@ public class CallerReaderTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
     }
 
-    private static void PublishEndWithoutWake(RawPeer peer, RecordingCall call)
+    private static void PublishEndWithoutRing(RawPeer peer, RecordingCall call)
     {
         Assert.That(peer.Link.Writer.TryClaim(0, isControl: true, out RingClaim claim));
         peer.Link.Writer.Commit(claim, new RecordHeader(0, (byte)FrameKind.End, 0, 0, call.Id.Value, 0));
-        Assert.That(peer.Link.Writer.Publish(), "The standby reader is owed a wake-up.");
+        Assert.That(peer.Link.Writer.Publish(), Is.EqualTo(Doorbell.Socket), "The event loop is owed a ring.");
     }
 }

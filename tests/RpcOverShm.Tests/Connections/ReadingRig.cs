@@ -1,6 +1,7 @@
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 using RpcOverShm.Tests.Links;
@@ -11,7 +12,7 @@ namespace RpcOverShm.Tests.Connections;
 /// <summary>The reading parts of a connection that makes calls, and a server driven by hand.</summary>
 internal sealed class ReadingRig : IDisposable
 {
-    public const string ReaderThread = "RpcOverShm reader";
+    public const string LoopThreadName = "RpcOverShm loop";
 
     private readonly FrameReceiver _receiver;
     private readonly ManualResetEventSlim _closed = new();
@@ -23,13 +24,10 @@ internal sealed class ReadingRig : IDisposable
         _receiver = new FrameReceiver(Links.Client, Sender, accept: null, onGoAway: () => { });
         Coordinator = new ReaderCoordinator(Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive);
         Callers = new CallerReader(Coordinator);
-        var standby = new StandbyReader(Coordinator, OnClosed);
-        Links.Client.Start(() =>
-        {
-            Coordinator.StandbyRequested.Signal();
-            standby.OnLinkEvent();
-        });
-        standby.Start();
+        Reader = new ConnectionReader(Coordinator, Sender, OnClosed);
+        Sender.OnSpaceWanted = Reader.Request;
+        Links.Client.Start(Reader, OnLinkEvent);
+        Assert.That(Reader.Loop, Is.Not.Null, Links.Client.CloseReason?.Text);
     }
 
     public LinkPair Links { get; } = new();
@@ -44,6 +42,8 @@ internal sealed class ReadingRig : IDisposable
 
     public CallerReader Callers { get; }
 
+    public ConnectionReader Reader { get; }
+
     /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
     public void Start(RecordingCall call)
     {
@@ -52,9 +52,12 @@ internal sealed class ReadingRig : IDisposable
         Assert.That(Peer.Receive().Call, Is.EqualTo(call.Id));
     }
 
-    /// <summary>Waits until the standby reader sleeps on the ring.</summary>
-    public void WaitUntilStandbySleeps() => Assert.That(
-        () => Coordinator.Standby == StandbyState.Armed && ProcessResources.AreThreadsAsleep(ReaderThread),
+    /// <summary>Waits until the event loop sleeps, and the peer would ring it for this connection.</summary>
+    public void WaitUntilLoopSleeps() => Assert.That(
+        () => !Reader.IsActive
+            && !Reader.Loop!.IsAwake
+            && (Links.Client.Reader.ArmedFor & Doorbell.Socket) != 0
+            && ProcessResources.AreThreadsAsleep(LoopThreadName),
         Is.True.After(20_000, 2));
 
     public void Dispose()
@@ -64,6 +67,12 @@ internal sealed class ReadingRig : IDisposable
         Peer.Dispose();
         Links.Dispose();
         _closed.Dispose();
+    }
+
+    private void OnLinkEvent()
+    {
+        Reader.Request();
+        Coordinator.SleepingCallers.SignalAll();
     }
 
     private void OnClosed()

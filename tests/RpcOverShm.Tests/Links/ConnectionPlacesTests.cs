@@ -37,9 +37,9 @@ public class ConnectionPlacesTests
         Assert.That(places.TryTake(1), Is.Null);
     }
 
-    [TestCase(null, 64, 4)]
-    [TestCase(100, 64, 4)]
-    [TestCase(3, 64, 3)]
+    [TestCase(null, 16, 4)]
+    [TestCase(100, 16, 4)]
+    [TestCase(3, 16, 3)]
     [TestCase(null, 1, 1)]
     public void TryTake_WithFewMappings_IsRefusedLongBeforeTheyAreUsedUp(int? option, long mappings, int expected)
     {
@@ -52,7 +52,7 @@ public class ConnectionPlacesTests
 
         Assert.That(taken, Is.EqualTo(expected));
         Assert.That(
-            places.TryTake(1)!.Option, Is.EqualTo(option == expected ? "MaxConnections" : "vm.max_map_count / 16"));
+            places.TryTake(1)!.Option, Is.EqualTo(option == expected ? "MaxConnections" : "vm.max_map_count / 4"));
     }
 
     [TestCase(0)]

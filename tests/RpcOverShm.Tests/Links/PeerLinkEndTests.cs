@@ -30,7 +30,7 @@ public class PeerLinkEndTests
         using Socket other = listener.Accept();
         PeerLink link = _links.LinkOver(socket, new PeerIdentity(1, 0, 0));
 
-        link.Start(OnEvent);
+        link.Start(new WatchedLink(link), OnEvent);
         Assert.That(() => Logger.Entries.Count(entry => entry.Id == 115), Is.EqualTo(1).After(20_000, 5));
         Assert.That(link.IsPeerGone, Is.False);
         other.Dispose();
@@ -66,7 +66,7 @@ public class PeerLinkEndTests
     {
         // Not disposed: the close of the other end, after the test, logs as well.
         var mayLog = new ManualResetEventSlim();
-        Link.Start(OnEvent);
+        Link.Start(new WatchedLink(Link), OnEvent);
         Logger.OnEntry = _ => mayLog.Wait(Timeouts.Wait);
 
         await Task.Run(() =>

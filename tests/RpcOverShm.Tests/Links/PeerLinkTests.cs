@@ -2,6 +2,7 @@ using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Tests.Signals;
 
@@ -92,7 +93,7 @@ public class PeerLinkTests
             while (Link.TryEnter())
             {
                 // An access to freed memory would end the process.
-                Link.WakePeerForData();
+                Link.WakePeerForData(Doorbell.Futex | Doorbell.Socket);
                 Assert.That(SharedMemoryOrder.ReadAcquire(ref _links.ClientSegment.Own.Tail), Is.Zero);
                 Interlocked.Increment(ref entered);
                 Link.Leave();
@@ -175,7 +176,7 @@ public class PeerLinkTests
         Sleeper sleeper = new Sleeper(() => Link.SleepForData(0, localEvents)).WaitUntilAsleep();
 
         SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Tail, 16);
-        _links.Server.WakePeerForData();
+        _links.Server.WakePeerForData(Doorbell.Futex);
 
         Assert.That(sleeper.Join().WasWoken);
     }
@@ -199,7 +200,7 @@ public class PeerLinkTests
         {
             while (!stop.IsCancellationRequested)
             {
-                _links.Server.WakePeerForData();
+                _links.Server.WakePeerForData(Doorbell.Futex);
             }
         });
 
@@ -233,7 +234,7 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void OnSafetyTimeout_WhenThePeerHasGone_SeesItWithoutTheMonitor()
+    public void OnSafetyTimeout_WhenThePeerHasGone_SeesItWithoutTheEventLoop()
     {
         Link.OnSafetyTimeout(isLostWakeup: false);
         Assert.That(Link.IsPeerGone, Is.False);
@@ -287,7 +288,7 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void Monitor_OfALastWord_LogsIt()
+    public void Socket_WithALastWord_LogsIt()
     {
         Start();
 
@@ -301,17 +302,17 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void Monitor_OfASecondHello_IsAViolation()
+    public void Socket_WithASecondHello_IsAViolation()
     {
         Start();
 
         Hellos.Send(_links.Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
 
-        AssertViolation("1 descriptors came with a handshake message; 0 is right.");
+        AssertViolation("The peer passed a descriptor after the handshake.");
     }
 
     [Test]
-    public void Monitor_OfNonsense_IsAViolation()
+    public void Socket_WithNonsense_IsAViolation()
     {
         Start();
 
@@ -321,7 +322,7 @@ public class PeerLinkTests
     }
 
     [Test]
-    public void Monitor_OfDescriptorsWithoutEnd_IsAViolationAndClosesThem()
+    public void Socket_WithDescriptorsWithoutEnd_IsAViolationAndClosesThem()
     {
         int before = ProcessResources.CountDescriptors("memfd:test");
         Start();
@@ -335,7 +336,7 @@ public class PeerLinkTests
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
         Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
 
-    private void Start() => Link.Start(() => Interlocked.Increment(ref _events));
+    private void Start() => Link.Start(new WatchedLink(Link), () => Interlocked.Increment(ref _events));
 
     private void AssertViolation(string text)
     {

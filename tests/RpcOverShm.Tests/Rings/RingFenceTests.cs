@@ -1,3 +1,5 @@
+using RpcOverShm.Rings;
+
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
@@ -27,8 +29,8 @@ public class RingFenceTests
                 ring.Reader.PublishHead();
                 Assert.That(ring.TryWrite([], isControl: true));
             },
-            Left = ring.Writer.Publish,
-            Right = () => !ring.Reader.Arm(),
+            Left = () => ring.Writer.Publish() == Doorbell.Futex,
+            Right = () => !ring.Reader.Arm(Doorbell.Futex),
         };
 
         race.Run();
@@ -48,14 +50,14 @@ public class RingFenceTests
             Prepare = () =>
             {
                 ring.Writer.UnparkForSpace();
-                Assert.That(ring.Writer.ParkForSpace(), Is.Null.Or.EqualTo(ring.Head));
+                Assert.That(ring.Writer.ParkForSpace(Doorbell.Futex), Is.Null.Or.EqualTo(ring.Head));
                 ring.Writer.UnparkForSpace();
                 ring.Write([], isControl: true);
                 Assert.That(ring.Reader.TryRead(out _, out _));
                 ring.Reader.Release();
             },
-            Left = ring.Reader.PublishHead,
-            Right = () => ring.Writer.ParkForSpace() is null,
+            Left = () => ring.Reader.PublishHead() == Doorbell.Futex,
+            Right = () => ring.Writer.ParkForSpace(Doorbell.Futex) is null,
         };
 
         race.Run();

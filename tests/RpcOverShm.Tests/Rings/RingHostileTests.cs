@@ -28,7 +28,7 @@ public class RingHostileTests
         _ring.Tail = tail;
 
         Assert.That(_ring.Reader.HasData);
-        Assert.That(_ring.Reader.Arm(), Is.False);
+        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.False);
         AssertCorruption("");
     }
 
@@ -81,7 +81,7 @@ public class RingHostileTests
         _ring.Head = head;
 
         Assert.That(() => _ring.Writer.TryClaim(0, isControl: true, out _), Throws.TypeOf<RingCorruptedException>());
-        Assert.That(() => _ring.Writer.ParkForSpace(), Throws.TypeOf<RingCorruptedException>());
+        Assert.That(() => _ring.Writer.ParkForSpace(Doorbell.Futex), Throws.TypeOf<RingCorruptedException>());
     }
 
     [Test]
@@ -115,9 +115,9 @@ public class RingHostileTests
     {
         _ring.ParkedForData = parked;
 
-        bool isWoken = _ring.Write([1]);
+        Doorbell doorbell = _ring.Write([1]);
 
-        Assert.That(isWoken, Is.EqualTo((parked & 1) != 0 && (parked & ~1L) < 32));
+        Assert.That(doorbell, Is.EqualTo((Doorbell)((parked & ~15L) < 32 ? parked & 3 : 0)));
     }
 
     [Test]

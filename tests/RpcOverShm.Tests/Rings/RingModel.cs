@@ -1,3 +1,5 @@
+using RpcOverShm.Rings;
+
 namespace RpcOverShm.Tests.Rings;
 
 /// <summary>
@@ -44,56 +46,57 @@ internal sealed class RingModel(long capacity)
         return true;
     }
 
-    public bool Publish()
+    public Doorbell Publish()
     {
         PublishedTail = _tail;
-        bool isAsleepBefore = ParkedForData != 0 && PublishedTail > ParkedForData - 1;
+        bool isAsleepBefore = ParkedForData % 16 != 0 && PublishedTail > ParkedForData / 16 * 16;
         if (!isAsleepBefore || _wokenForData == ParkedForData)
         {
-            return false;
+            return Doorbell.None;
         }
 
         _wokenForData = ParkedForData;
-        return true;
+        return (Doorbell)(ParkedForData % 16);
     }
 
     /// <summary>Notes that the reader has found the next record and so has passed the padding before it.</summary>
     public void Peek() => _head = Next!.Start;
 
-    public bool Release()
+    public Doorbell Release()
     {
         _head = _records.Dequeue().End;
-        return (_head - PublishedHead >= capacity / 8 || ParkedForSpace != 0) && PublishHead();
+        bool isDue = _head - PublishedHead >= capacity / 8 || ParkedForSpace != 0;
+        return isDue ? PublishHead() : Doorbell.None;
     }
 
-    public bool PublishHead()
+    public Doorbell PublishHead()
     {
         PublishedHead = _head;
-        bool isAsleepBefore = ParkedForSpace != 0 && _head > ParkedForSpace - 1;
+        bool isAsleepBefore = ParkedForSpace % 16 != 0 && _head > ParkedForSpace / 16 * 16;
         bool isEmpty = PublishedTail == _head;
         bool isEnough = capacity - (PublishedTail - _head) >= capacity * 3 / 8;
         if (!isAsleepBefore || _wokenForSpace == ParkedForSpace || !(isEmpty || isEnough))
         {
-            return false;
+            return Doorbell.None;
         }
 
         _wokenForSpace = ParkedForSpace;
-        return true;
+        return (Doorbell)(ParkedForSpace % 16);
     }
 
     /// <summary>Arms the reader; returns whether it may sleep.</summary>
-    public bool Arm()
+    public bool Arm(Doorbell doorbell)
     {
-        ParkedForData = _head + 1;
+        ParkedForData = _head + (long)doorbell;
         return !HasData;
     }
 
     public void Disarm() => ParkedForData = 0;
 
     /// <summary>Parks the writer, which saw this head last.</summary>
-    public bool ParkForSpace(long seen)
+    public bool ParkForSpace(long seen, Doorbell doorbell)
     {
-        ParkedForSpace = seen + 1;
+        ParkedForSpace = seen + (long)doorbell;
         return PublishedHead == seen;
     }
 

@@ -111,7 +111,8 @@ public class RingModelTests
         {
             if (random.Next(2) == 0)
             {
-                Assert.That(ring.Reader.Arm(), Is.EqualTo(model.Arm()));
+                Doorbell doorbell = AnyDoorbell();
+                Assert.That(ring.Reader.Arm(doorbell), Is.EqualTo(model.Arm(doorbell)));
             }
             else
             {
@@ -130,17 +131,20 @@ public class RingModelTests
             }
 
             // The head that the writer saw last is private to it; the parked word shows it.
-            long? head = ring.Writer.ParkForSpace();
-            long seen = SharedMemoryOrder.ReadAcquire(ref ring.ParkedForSpace) & ~1L;
+            Doorbell doorbell = AnyDoorbell();
+            long? head = ring.Writer.ParkForSpace(doorbell);
+            long seen = SharedMemoryOrder.ReadAcquire(ref ring.ParkedForSpace) & ~15L;
             Assert.That(seen, Is.InRange(_seenHead, model.PublishedHead), "What was seen only grows.");
-            Assert.That(head, Is.EqualTo(model.ParkForSpace(seen) ? seen : null));
+            Assert.That(head, Is.EqualTo(model.ParkForSpace(seen, doorbell) ? seen : null));
             _seenHead = seen;
         }
 
-        private void CountWake(bool isWoken, bool isExpected)
+        private Doorbell AnyDoorbell() => (Doorbell)random.Next(1, 4);
+
+        private void CountWake(Doorbell doorbell, Doorbell expected)
         {
-            Assert.That(isWoken, Is.EqualTo(isExpected));
-            Wakes += isWoken ? 1 : 0;
+            Assert.That(doorbell, Is.EqualTo(expected));
+            Wakes += doorbell != Doorbell.None ? 1 : 0;
         }
 
         private void CompareWords()

@@ -16,7 +16,7 @@ public class RingParkingTests
     [Test]
     public void Publish_WhileThePeerRuns_NeedsNoWake()
     {
-        Assert.That(_ring.Write([1]), Is.False);
+        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.None));
     }
 
     [Test]
@@ -24,11 +24,9 @@ public class RingParkingTests
     {
         _ring.AdvanceTo(48);
 
-        Assert.That(_ring.Reader.Arm(), Is.True);
+        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.True);
         Assert.That(_ring.ParkedForData, Is.EqualTo(48 | 1));
-        Assert.That(_ring.Reader.IsArmed);
-        Assert.That(_ring.Reader.IsArmedAt(48));
-        Assert.That(_ring.Reader.IsArmedAt(32), Is.False);
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.Futex));
     }
 
     [Test]
@@ -36,7 +34,7 @@ public class RingParkingTests
     {
         _ring.Write([1]);
 
-        Assert.That(_ring.Reader.Arm(), Is.False);
+        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.False);
     }
 
     [Test]
@@ -44,51 +42,125 @@ public class RingParkingTests
     {
         _ring.TryWrite([1]);
 
-        Assert.That(_ring.Reader.Arm(), Is.True);
-        Assert.That(_ring.Writer.Publish(), Is.True);
+        Assert.That(_ring.Reader.Arm(Doorbell.Futex), Is.True);
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.Futex));
     }
 
     [Test]
     public void Publish_PastAnArmedReader_WakesOncePerParkedValueAndLeavesItAlone()
     {
-        _ring.Reader.Arm();
+        _ring.Reader.Arm(Doorbell.Futex);
         long parked = _ring.ParkedForData;
 
-        Assert.That(_ring.Write([1]), Is.True);
-        Assert.That(_ring.Write([2]), Is.False, "It was woken for this value.");
+        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.Futex));
+        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.None), "It was woken for this value.");
         Assert.That(_ring.ParkedForData, Is.EqualTo(parked), "Only the reader writes it.");
     }
 
     [Test]
     public void Publish_AfterTheReaderArmedAtAnotherPosition_WakesAgain()
     {
-        _ring.Reader.Arm();
+        _ring.Reader.Arm(Doorbell.Futex);
         _ring.Write([1]);
         _ring.Reader.Disarm();
         _ring.Read();
-        _ring.Reader.Arm();
+        _ring.Reader.Arm(Doorbell.Futex);
 
-        Assert.That(_ring.Write([2]), Is.True);
+        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.Futex));
+    }
+
+    [Test]
+    public void Arm_ForTheSocket_StoresItsBitAndIsRungThere()
+    {
+        _ring.AdvanceTo(48);
+
+        Assert.That(_ring.Reader.Arm(Doorbell.Socket));
+        Assert.That(_ring.ParkedForData, Is.EqualTo(48 | 2));
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.Socket));
+        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.Socket));
+    }
+
+    [Test]
+    public void Arm_ForTheSocketAfterTheFutexAtTheSamePosition_IsAnotherRequest()
+    {
+        _ring.TryWrite([1]);
+        _ring.Reader.Arm(Doorbell.Futex);
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.Futex));
+
+        _ring.Reader.Arm(Doorbell.Socket);
+
+        Assert.That(_ring.Write([2]), Is.EqualTo(Doorbell.Socket), "The loop was not rung for this value yet.");
+        Assert.That(_ring.Write([3]), Is.EqualTo(Doorbell.None));
+    }
+
+    // The other two of the four low bits are of a later version; they ask for nothing.
+    [TestCase(1, 1)]
+    [TestCase(2, 2)]
+    [TestCase(3, 3)]
+    [TestCase(4, 0)]
+    [TestCase(8, 0)]
+    [TestCase(14, 2)]
+    public void ParkedWords_WithAnyLowBits_AskForTheKnownDoorbells(long bits, int expected)
+    {
+        _ring.ParkedForData = bits;
+        _ring.ParkedForSpace = bits;
+
+        Assert.That(_ring.Write([1]), Is.EqualTo((Doorbell)expected));
+        _ring.Read(out Doorbell doorbell);
+        Assert.That(doorbell, Is.EqualTo((Doorbell)expected));
+    }
+
+    [Test]
+    public void ParkForSpace_ForTheSocket_IsRungThere()
+    {
+        _ring.FillUp(16);
+
+        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Socket), Is.EqualTo(0L));
+        Assert.That(_ring.ParkedForSpace, Is.EqualTo(2));
+        Doorbell doorbell;
+        do
+        {
+            _ring.Read(out doorbell);
+        }
+        while (doorbell == Doorbell.None);
+
+        Assert.That(doorbell, Is.EqualTo(Doorbell.Socket));
+    }
+
+    // The event loop sees space by itself while it is awake, at the moment at which a reader would ring.
+    [Test]
+    public void HasSpaceHint_OfAFullRing_IsTrueWhenTheReaderWakes()
+    {
+        _ring.FillUp(16);
+        _ring.Writer.ParkForSpace(Doorbell.Socket);
+        Doorbell doorbell = Doorbell.None;
+        while (doorbell == Doorbell.None)
+        {
+            Assert.That(_ring.Writer.HasSpaceHint, Is.False);
+            _ring.Read(out doorbell);
+        }
+
+        Assert.That(_ring.Writer.HasSpaceHint);
     }
 
     [Test]
     public void Publish_OfNothingNew_DoesNotWakeAReaderThatHasReadAll()
     {
         _ring.AdvanceTo(16);
-        _ring.Reader.Arm();
+        _ring.Reader.Arm(Doorbell.Futex);
 
-        Assert.That(_ring.Writer.Publish(), Is.False);
+        Assert.That(_ring.Writer.Publish(), Is.EqualTo(Doorbell.None));
     }
 
     [Test]
     public void Publish_AfterDisarm_DoesNotWake()
     {
-        _ring.Reader.Arm();
+        _ring.Reader.Arm(Doorbell.Futex);
         _ring.Reader.Disarm();
 
         Assert.That(_ring.ParkedForData, Is.Zero);
-        Assert.That(_ring.Reader.IsArmed, Is.False);
-        Assert.That(_ring.Write([1]), Is.False);
+        Assert.That(_ring.Reader.ArmedFor, Is.EqualTo(Doorbell.None));
+        Assert.That(_ring.Write([1]), Is.EqualTo(Doorbell.None));
     }
 
     [Test]
@@ -139,7 +211,7 @@ public class RingParkingTests
     {
         _ring.FillUp(16);
 
-        Assert.That(_ring.Writer.ParkForSpace(), Is.EqualTo(0L));
+        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.EqualTo(0L));
         Assert.That(_ring.ParkedForSpace, Is.EqualTo(1));
     }
 
@@ -150,14 +222,14 @@ public class RingParkingTests
         _ring.Read();
         _ring.Reader.PublishHead();
 
-        Assert.That(_ring.Writer.ParkForSpace(), Is.Null);
+        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.Null);
     }
 
     [Test]
     public void Release_WhileTheWriterIsParked_PublishesEachHeadAtOnce()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
 
         _ring.Read();
 
@@ -168,7 +240,7 @@ public class RingParkingTests
     public void Release_WhileTheWriterIsParked_WakesOnceThreeEighthsAreFree()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
 
         Assert.That(_ring.ReadUntilWake(), Is.GreaterThan(1), "Not for each record.");
         Assert.That(Capacity - (_ring.Tail - _ring.Head), Is.EqualTo(RingLimits.SpaceWakeBytes(Capacity)));
@@ -180,47 +252,47 @@ public class RingParkingTests
     {
         // An empty ring is always enough to wake: there may never be more to read.
         _ring.Write([1]);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
 
-        _ring.Read(out bool mustWake);
+        _ring.Read(out Doorbell doorbell);
 
-        Assert.That(mustWake);
+        Assert.That(doorbell, Is.EqualTo(Doorbell.Futex));
     }
 
     [Test]
     public void Release_AfterTheWriterParkedAnew_WakesAgain()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
         _ring.Drain();
         _ring.Reader.PublishHead();
         _ring.Writer.UnparkForSpace();
         _ring.FillUp(16);
-        Assert.That(_ring.Writer.ParkForSpace(), Is.Not.Null);
+        Assert.That(_ring.Writer.ParkForSpace(Doorbell.Futex), Is.Not.Null);
 
         Assert.That(_ring.Drain(), Is.EqualTo(1));
-        Assert.That(_ring.Reader.PublishHead(), Is.False);
+        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(Doorbell.None));
     }
 
     [Test]
     public void PublishHead_WithoutProgress_DoesNotWake()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
 
-        Assert.That(_ring.Reader.PublishHead(), Is.False);
+        Assert.That(_ring.Reader.PublishHead(), Is.EqualTo(Doorbell.None));
     }
 
     [Test]
     public void UnparkForSpace_Afterwards_TheHeadIsLazyAgain()
     {
         _ring.FillUp(16);
-        _ring.Writer.ParkForSpace();
+        _ring.Writer.ParkForSpace(Doorbell.Futex);
         _ring.Writer.UnparkForSpace();
 
-        _ring.Read(out bool mustWake);
+        _ring.Read(out Doorbell doorbell);
 
-        Assert.That(mustWake, Is.False);
+        Assert.That(doorbell, Is.EqualTo(Doorbell.None));
         Assert.That(_ring.ParkedForSpace, Is.Zero);
         Assert.That(_ring.Head, Is.Zero);
     }
@@ -233,7 +305,7 @@ public class RingParkingTests
             using var ring = new RingPair(Capacity);
             ring.AdvanceTo(start);
             ring.FillUp(16);
-            Assert.That(ring.Writer.ParkForSpace(), Is.Not.Null);
+            Assert.That(ring.Writer.ParkForSpace(Doorbell.Futex), Is.Not.Null);
             ring.ReadUntilWake();
 
             Assert.That(ring.Writer.TryClaim(ring.MaxPayloadBytes, isControl: false, out _), $"at {start}");
@@ -247,17 +319,17 @@ public class RingParkingTests
         using var ring = new RingPair(64 << 10);
         ring.AdvanceTo(Far - 32);
 
-        Assert.That(ring.Reader.Arm());
+        Assert.That(ring.Reader.Arm(Doorbell.Futex));
         Assert.That(ring.ParkedForData, Is.EqualTo((Far - 32) | 1));
         Assert.That(ring.TailAsSeen.Read(), Is.EqualTo(SharedWord.LowHalf(ring.Reader.Position)));
-        Assert.That(ring.Write(new byte[16]), Is.True);
+        Assert.That(ring.Write(new byte[16]), Is.EqualTo(Doorbell.Futex));
         Assert.That(ring.TailAsSeen.Read(), Is.Zero, "The low half has wrapped.");
         ring.Reader.Disarm();
         Assert.That(ring.Read(), Has.Length.EqualTo(16));
         Assert.That(ring.Reader.Position, Is.EqualTo(Far));
 
         ring.FillUp(ring.MaxPayloadBytes);
-        long? seen = ring.Writer.ParkForSpace();
+        long? seen = ring.Writer.ParkForSpace(Doorbell.Futex);
         Assert.That(seen, Is.Not.Null);
         Assert.That(ring.HeadAsSeen.Read(), Is.EqualTo(SharedWord.LowHalf(seen!.Value)));
         ring.ReadUntilWake();

@@ -80,7 +80,7 @@ public class InlineBudgetTests
     {
         for (int i = 0; i < runs; i++)
         {
-            long begun = _budget.Begin();
+            long begun = _budget.Begin(run: 0);
             long start = ThreadClock.Now;
             while (ThreadClock.Now - start < microseconds * ThreadClock.TicksPerMicrosecond)
             {

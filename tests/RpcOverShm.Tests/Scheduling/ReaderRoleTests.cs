@@ -2,6 +2,7 @@ using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Tests.Scheduling;
 
+/// <summary>The one word of the reader role, by one thread and by many.</summary>
 public class ReaderRoleTests
 {
     private readonly ReaderRole _role = new();
@@ -11,28 +12,29 @@ public class ReaderRoleTests
     {
         Assert.That(_role.IsFree);
 
-        Assert.That(_role.TryTake(out _));
+        Assert.That(_role.TryTake());
         Assert.That(_role.IsFree, Is.False);
     }
 
     [Test]
     public void TryTake_OfATakenRole_ChangesNothing()
     {
-        _role.TryTake(out _);
+        _role.TryTake();
         long word = _role.Word;
 
-        Assert.That(_role.TryTake(out _), Is.False);
+        Assert.That(_role.TryTake(), Is.False);
         Assert.That(_role.Word, Is.EqualTo(word));
     }
 
     [Test]
     public void Release_ByItsHolder_FreesTheRole()
     {
-        _role.TryTake(out ReaderRole.Token token);
+        _role.TryTake();
 
-        _role.Release(token);
+        _role.Release();
 
         Assert.That(_role.IsFree);
+        Assert.That(_role.IsRetired, Is.False);
     }
 
     [Test]
@@ -41,79 +43,23 @@ public class ReaderRoleTests
         var words = new HashSet<long> { _role.Word };
         for (int i = 0; i < 5; i++)
         {
-            _role.TryTake(out ReaderRole.Token token);
+            _role.TryTake();
             Assert.That(words.Add(_role.Word));
-            _role.Release(token);
+            _role.Release();
             Assert.That(words.Add(_role.Word));
         }
     }
 
     [Test]
-    public void UserCode_OfAHolder_KeepsTheRole()
-    {
-        _role.TryTake(out ReaderRole.Token token);
-
-        _role.EnterUserCode(ref token);
-
-        Assert.That(ReaderRole.IsInUserCode(_role.Word));
-        Assert.That(_role.IsFree, Is.False);
-        Assert.That(_role.TryTake(out _), Is.False);
-        Assert.That(_role.TryReturn(ref token));
-        Assert.That(ReaderRole.IsInUserCode(_role.Word), Is.False);
-        _role.Release(token);
-        Assert.That(_role.IsFree);
-    }
-
-    [Test]
-    public void TryTakeOver_OfUserCode_FreesTheRoleAndTakesItsTokenAway()
-    {
-        _role.TryTake(out ReaderRole.Token token);
-        _role.EnterUserCode(ref token);
-
-        Assert.That(_role.TryTakeOver(_role.Word));
-
-        Assert.That(_role.IsFree);
-        Assert.That(_role.TryTake(out ReaderRole.Token other));
-        Assert.That(_role.TryReturn(ref token), Is.False);
-        Assert.That(_role.IsFree, Is.False, "The role is the other's.");
-        _role.Release(other);
-    }
-
-    [Test]
-    public void TryTakeOver_OfUserCodeThatHasReturned_TakesNothing()
-    {
-        _role.TryTake(out ReaderRole.Token token);
-        _role.EnterUserCode(ref token);
-        long seen = _role.Word;
-        Assert.That(_role.TryReturn(ref token));
-        Assert.That(_role.TryTakeOver(seen), Is.False);
-
-        // Nor if the same thread is in other user code by then.
-        _role.EnterUserCode(ref token);
-
-        Assert.That(_role.TryTakeOver(seen), Is.False);
-        Assert.That(_role.TryReturn(ref token));
-    }
-
-    [Test]
-    public void Token_OfEachTaking_IsAnother()
-    {
-        _role.TryTake(out ReaderRole.Token first);
-        _role.Release(first);
-        _role.TryTake(out ReaderRole.Token second);
-
-        Assert.That(second, Is.Not.EqualTo(first));
-    }
-
-    [Test]
     public void Retire_Afterwards_NobodyTakesTheRole()
     {
-        _role.TryTake(out ReaderRole.Token token);
+        _role.TryTake();
 
-        _role.Retire(token);
+        _role.Retire();
 
+        Assert.That(_role.IsRetired);
         Assert.That(_role.IsFree, Is.False);
-        Assert.That(_role.TryTake(out _), Is.False);
+        Assert.That(_role.TryTake(), Is.False);
     }
 
     [Test]
@@ -131,7 +77,7 @@ public class ReaderRoleTests
             start.SignalAndWait(Timeouts.Wait);
             while (taken < TakesEach)
             {
-                if (!_role.TryTake(out ReaderRole.Token token))
+                if (!_role.TryTake())
                 {
                     Thread.Yield();
                     continue;
@@ -141,7 +87,7 @@ public class ReaderRoleTests
                 unguarded++; // Not atomic: two holders at a time would lose some.
                 taken++;
                 Interlocked.Decrement(ref holders);
-                _role.Release(token);
+                _role.Release();
             }
         });
 
@@ -160,17 +106,17 @@ public class ReaderRoleTests
             start.SignalAndWait(Timeouts.Wait);
             for (int n = 0; n < 50_000; n++)
             {
-                if (_role.TryTake(out ReaderRole.Token token))
+                if (_role.TryTake())
                 {
                     takenAfter += Volatile.Read(ref isRetired) ? 1 : 0;
                     if (i == 0 && n > 25_000)
                     {
                         Volatile.Write(ref isRetired, true);
-                        _role.Retire(token);
+                        _role.Retire();
                         return;
                     }
 
-                    _role.Release(token);
+                    _role.Release();
                 }
             }
         });

@@ -80,7 +80,7 @@ public class UserCodeCheckTests
         Assert.That(check.IsKept(Word, thread.State), Is.False);
     }
 
-    private static bool SecondCheck(ref UserCodeCheck check, InlineThread thread)
+    private static bool SecondCheck(ref UserCodeCheck check, LoopThread thread)
     {
         check = default;
         check.IsKept(Word, thread);
@@ -99,14 +99,14 @@ public class UserCodeCheckTests
     {
         private readonly CancellationTokenSource _stop = new();
         private readonly Thread _thread;
-        private InlineThread? _state;
+        private LoopThread? _state;
 
         public UserThread(Action<CancellationToken> run)
         {
             using var started = new ManualResetEventSlim();
             _thread = new Thread(() =>
             {
-                _state = new InlineThread(new ReaderRole());
+                _state = new LoopThread(new EventLoop());
                 started.Set();
                 try
                 {
@@ -124,7 +124,7 @@ public class UserCodeCheckTests
             started.Wait();
         }
 
-        public InlineThread State => _state!;
+        public LoopThread State => _state!;
 
         public void Dispose()
         {

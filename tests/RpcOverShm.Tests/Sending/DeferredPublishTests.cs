@@ -1,5 +1,6 @@
 using RpcOverShm.Connections;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 
@@ -16,6 +17,7 @@ public class DeferredPublishTests
     private const long MostNanoseconds = 20_000;
 
     private readonly SenderRig _rig = new();
+    private readonly EventLoop _loop = new();
     private RecordingCall _call = null!;
 
     [SetUp]
@@ -24,16 +26,15 @@ public class DeferredPublishTests
         _call = _rig.Start("head"u8);
         _rig.Peer.ReceiveAll();
         _rig.Peer.Send(new RawFrame(FrameKind.GoAway));
-        var me = new InlineThread(_rig.Role) { IsInUserCode = true, MayDefer = true };
-        Assert.That(_rig.Role.TryTake(out me.Token));
-        _rig.Role.EnterUserCode(ref me.Token);
-        InlineThread.Current = me;
+        var me = new LoopThread(_loop) { Role = _rig.Role, MayDefer = true };
+        _loop.BeginUserCode(me);
+        LoopThread.Current = me;
     }
 
     [TearDown]
     public void Close()
     {
-        InlineThread.Current = null;
+        LoopThread.Current = null;
         _rig.Dispose();
     }
 
@@ -56,7 +57,29 @@ public class DeferredPublishTests
     [Test]
     public void Frame_OfCodeThatIsNotQuick_IsPublishedAtOnce()
     {
-        InlineThread.Current!.MayDefer = false;
+        LoopThread.Current!.MayDefer = false;
+
+        Send([1]);
+
+        Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
+    }
+
+    // Such a thread publishes nothing afterwards, because another one runs the loop.
+    [Test]
+    public void Frame_OfCodeThatHasLostTheLoop_IsPublishedAtOnce()
+    {
+        LoopThread me = LoopThread.Current!;
+        Assert.That(me.TryWant(me.Run));
+
+        Send([1]);
+
+        Assert.That(_rig.Peer.ReceiveAll(), Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public void Frame_ForAnotherConnectionThanThatOfTheCode_IsPublishedAtOnce()
+    {
+        LoopThread.Current!.Role = new ReaderRole();
 
         Send([1]);
 
@@ -81,7 +104,7 @@ public class DeferredPublishTests
         uint localEvents = _rig.Peer.Link.LocalEvents;
         _rig.Peer.PublishHead();
         long position = _rig.Peer.Link.Reader.Position;
-        Assert.That(_rig.Peer.Link.Reader.Arm());
+        Assert.That(_rig.Peer.Link.Reader.Arm(Doorbell.Futex));
         using var isAsleep = new ManualResetEventSlim();
         bool isWoken = false;
         var peer = TestThread.Start("peer", () =>
@@ -195,21 +218,19 @@ public class DeferredPublishTests
     // The test's thread is then between two runs of user code.
     private InlineRunner StartRunner()
     {
-        InlineThread me = InlineThread.Current!;
-        Assert.That(_rig.Role.TryReturn(ref me.Token));
-        me.IsInUserCode = false;
+        LoopThread me = LoopThread.Current!;
+        Assert.That(_loop.EndUserCode(me));
         var receiver = new FrameReceiver(_rig.Links.Client, _rig.Sender, accept: null, onGoAway: () => { });
-        return new InlineRunner(new ReaderCoordinator(
-            _rig.Links.Client, _rig.Role, receiver, _rig.Sender, SchedulingMode.Inline)
-        {
-            BringSpare = () => { },
-        });
+        var coordinator = new ReaderCoordinator(
+            _rig.Links.Client, _rig.Role, receiver, _rig.Sender, SchedulingMode.Inline);
+        _ = new ConnectionReader(coordinator, _rig.Sender, onClosed: () => { }) { Loop = _loop };
+        return new InlineRunner(coordinator);
     }
 
     private static void Run(InlineRunner runner, RecordingCall call)
     {
         call.AddUserCode(PendingUserCode.Start);
-        Assert.That(runner.RunOrQueue(InlineThread.Current!, call), "The role was kept.");
+        Assert.That(runner.RunOrQueue(LoopThread.Current!, call, messages: 1), "The loop was kept.");
     }
 
     // Its user code sends a frame, and took no time so far.
@@ -218,7 +239,7 @@ public class DeferredPublishTests
     // As a run does that was timed. The clock goes on meanwhile, so the typical time is a little longer.
     private static void MakeTypical(RecordingCall call, int nanoseconds)
     {
-        call.Budget.Begin();
+        call.Budget.Begin(run: 0);
         call.Budget.End(ThreadClock.Now - nanoseconds, messages: 1, isAnyWaiting: false);
         Assert.That(call.Budget.TypicalNanoseconds, Is.AtLeast(nanoseconds));
     }

@@ -1,5 +1,6 @@
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Segments;
 using RpcOverShm.Sending;
 
@@ -8,8 +9,6 @@ namespace RpcOverShm.Tests.Sending;
 /// <summary>Abandoned calls, closed senders, and peers that corrupt their half of the ring.</summary>
 public class FrameSenderEndTests
 {
-    private const string SpaceThread = "RpcOverShm space";
-
     private readonly SenderRig _rig = new();
 
     [TearDown]
@@ -246,15 +245,21 @@ public class FrameSenderEndTests
     }
 
     [Test]
-    public void Close_WhileTheSpaceWaiterSleeps_SendsItHome()
+    public void Close_WhileFramesWaitForSpace_SendsNoMoreAndFreesTheMemory()
     {
-        int before = ProcessResources.CountThreads(SpaceThread);
+        int before = ProcessResources.CountSegmentMappings();
         using (var rig = new SenderRig())
         {
             rig.FillWithData();
+            Assert.That(() => rig.Links.ClientSegment.Own.ParkedForSpace, Is.EqualTo(2).After(20_000, 1));
+            long tail = rig.Tail;
+            rig.CloseSender();
+            rig.Peer.ReceiveAll();
+            rig.Sender.SendWaiting();
+            Assert.That(rig.Tail, Is.EqualTo(tail));
         }
 
-        Assert.That(() => ProcessResources.CountThreads(SpaceThread), Is.LessThanOrEqualTo(before).After(20_000, 10));
+        Assert.That(() => ProcessResources.CountSegmentMappings(), Is.LessThanOrEqualTo(before).After(20_000, 10));
     }
 
     [TestCase(-16L)]
@@ -276,16 +281,17 @@ public class FrameSenderEndTests
     }
 
     [Test]
-    public void SpaceWaiter_WhileThePeersHeadFlickers_ClosesTheLinkAndNothingElse()
+    public void SendWaiting_WhileThePeersHeadFlickers_ClosesTheLinkAndNothingElse()
     {
-        // The sender reads the head twice, once for space and once before sleeping. Each read may meet the wrong value,
-        // and an unhandled exception on the waiter's thread would end the process.
+        // The sender reads the head twice, once for space and once to park. Each read may meet the wrong value, and an
+        // unhandled exception on the loop's thread would end the process.
         for (int i = 0; i < 20; i++)
         {
             using var rig = new SenderRig();
             rig.FillWithData();
             rig.Links.FlickerHead().Join();
             Assert.That(rig.Links.Client.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
+            Assert.That(rig.Links.Client.CloseReason.Exception, Is.TypeOf<RingCorruptedException>());
         }
     }
 

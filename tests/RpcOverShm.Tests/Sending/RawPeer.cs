@@ -30,10 +30,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
         Assert.That(Link.Writer.TryClaim(payload.Length, isControl: true, out RingClaim claim), "There is room.");
         payload.CopyTo(claim.Payload);
         Link.Writer.Commit(claim, header);
-        if (Link.Writer.Publish())
-        {
-            Link.WakePeerForData();
-        }
+        Link.WakePeerForData(Link.Writer.Publish());
     }
 
     /// <summary>Waits for the next frame, with a time limit, and returns it.</summary>
@@ -55,7 +52,7 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
 
             PublishHead();
             long position = Link.Reader.Position;
-            if (Link.Reader.Arm())
+            if (Link.Reader.Arm(Doorbell.Futex))
             {
                 Link.SleepForData(position, localEvents);
             }
@@ -104,21 +101,11 @@ internal sealed class RawPeer(PeerLink link) : IDisposable
             payload[..header.HeadLength].ToArray(),
             payload[header.HeadLength..].ToArray(),
             header.Argument);
-        if (Link.Reader.Release())
-        {
-            Link.WakePeerForSpace();
-        }
-
+        Link.WakePeerForSpace(Link.Reader.Release());
         return frame;
     }
 
-    public void PublishHead()
-    {
-        if (Link.Reader.PublishHead())
-        {
-            Link.WakePeerForSpace();
-        }
-    }
+    public void PublishHead() => Link.WakePeerForSpace(Link.Reader.PublishHead());
 
     public void Dispose()
     {

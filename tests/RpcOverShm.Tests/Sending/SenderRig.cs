@@ -7,16 +7,31 @@ using RpcOverShm.Tests.Links;
 
 namespace RpcOverShm.Tests.Sending;
 
-/// <summary>A sender at one end of a link, and at the other a peer that reads only when the test asks for it.</summary>
+/// <summary>
+/// A sender at one end of a link, and at the other a peer that reads only when the test asks for it. What waits for
+/// space is sent by an event loop, or by the test.
+/// </summary>
 internal sealed class SenderRig : IDisposable
 {
+    private readonly SenderSource _source;
+    private int _spaceRequests;
     private bool _isClosed;
 
-    public SenderRig(uint window = 1 << 20, uint maxCalls = 4, long ring = LinkPair.SmallRing)
+    public SenderRig(
+        uint window = 1 << 20,
+        uint maxCalls = 4,
+        long ring = LinkPair.SmallRing,
+        bool hasLoop = true,
+        bool areGrown = true)
     {
-        Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls);
+        Links = new LinkPair(clientRing: ring, callWindow: window, maxCalls: maxCalls, areGrown: areGrown);
         Peer = new RawPeer(Links.Server);
-        Sender = new FrameSender(Links.Client, Role);
+        Sender = new FrameSender(Links.Client, Role) { OnSpaceWanted = OnSpaceWanted };
+        _source = new SenderSource(Links.Client, Sender);
+        if (hasLoop)
+        {
+            Links.Client.Start(_source, _source.Request);
+        }
     }
 
     public ReaderRole Role { get; } = new();
@@ -29,8 +44,14 @@ internal sealed class SenderRig : IDisposable
 
     public OutgoingCalls Calls => Sender.Outgoing;
 
+    /// <summary>The number of times that the sender has asked for the event loop.</summary>
+    public int SpaceRequests => Volatile.Read(ref _spaceRequests);
+
     /// <summary>The position up to which the sender has published its ring.</summary>
     public long Tail => Links.ClientSegment.Own.Tail;
+
+    /// <summary>Has the event loop look at the sender.</summary>
+    public void RequestLoop() => _source.Request();
 
     public StartResult TryStart(RecordingCall call, ReadOnlySpan<byte> head = default) =>
         Sender.Start(call, FrameFlags.None, head, default);
@@ -82,9 +103,19 @@ internal sealed class SenderRig : IDisposable
     {
         Links.Client.Close(new CloseReason(CloseKind.Local, "The test is over."));
         CloseSender();
+        _source.Loop?.Remove(_source);
         Links.Client.Leave();
         Peer.Dispose();
         Links.Dispose();
+    }
+
+    private void OnSpaceWanted()
+    {
+        Interlocked.Increment(ref _spaceRequests);
+        if (_source.Loop is not null)
+        {
+            _source.Request();
+        }
     }
 
     private static PooledBufferWriter CopyOf(ReadOnlySpan<byte> message)

@@ -101,7 +101,7 @@ public class ParkWakeStressTests
         private void SleepForData(uint localEvents)
         {
             long position = ring.Reader.Position;
-            if (ring.Reader.Arm())
+            if (ring.Reader.Arm(Doorbell.Futex))
             {
                 _sleeps++;
                 DelayAtTimes();
@@ -118,7 +118,7 @@ public class ParkWakeStressTests
             {
                 Publish();
                 uint localEvents = signal.LocalEvents;
-                if (ring.Writer.ParkForSpace() is { } head)
+                if (ring.Writer.ParkForSpace(Doorbell.Futex) is { } head)
                 {
                     _sleeps++;
                     DelayAtTimes();
@@ -135,15 +135,15 @@ public class ParkWakeStressTests
 
         private void Publish()
         {
-            if (ring.Writer.Publish())
+            if (ring.Writer.Publish() == Doorbell.Futex)
             {
                 signal.Wake(new SharedWord(ref ring.Tail));
             }
         }
 
-        private void WakeForSpace(bool mustWake)
+        private void WakeForSpace(Doorbell doorbell)
         {
-            if (mustWake)
+            if (doorbell == Doorbell.Futex)
             {
                 signal.Wake(new SharedWord(ref ring.Head));
             }

@@ -1,9 +1,7 @@
-using RpcOverShm.Scheduling;
-
-namespace RpcOverShm.Connections;
+namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The threads that may take the place of a connection's standby reader. At most one waits idle; others start on
+/// The threads that may take an event loop over from user code that keeps it. At most one waits idle; others start on
 /// request. If the system has no thread, the first of two takes the place: a thread of the pool, or the one that is
 /// stuck in user code and returns. Thread-safe.
 /// </summary>
@@ -17,7 +15,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread, Action run)
     private int _unfilled; // requests that no thread has taken yet
     private bool _isClosed;
 
-    /// <summary>Requests a replacement for the standby reader: wakes an idle thread, or starts one.</summary>
+    /// <summary>Requests a thread for the loop: wakes an idle thread, or starts one.</summary>
     public void Bring()
     {
         lock (_gate)
@@ -77,7 +75,7 @@ internal sealed class SpareThreads(Func<bool> tryStartThread, Action run)
         }
     }
 
-    /// <summary>Lets idle threads exit. Pending requests are served: one thread must end the reading side.</summary>
+    /// <summary>Lets idle threads exit. Pending requests are served.</summary>
     public void Close()
     {
         lock (_gate)

@@ -4,10 +4,10 @@ using RpcOverShm.Rings;
 namespace RpcOverShm.Explorer.Roles;
 
 /// <summary>
-/// A thread that sleeps on the tail, unarmed, while another one reads: ARCHITECTURE.md, "Who reads", rule 3. The second
-/// one arms for the first, so the kernel's comparison does not cover the check after arming.
+/// An event loop that sleeps, unarmed, while a caller reads: ARCHITECTURE.md, "Who reads", rule 3. The caller arms for
+/// the loop, so the kernel's comparison does not cover the check after arming.
 /// </summary>
-internal static class StandbyRoles
+internal static class LoopRoles
 {
     public static void Sleeper(RoleContext context)
     {
@@ -15,7 +15,7 @@ internal static class StandbyRoles
         context.Link.SleepForData(0, context.Link.LocalEvents);
     }
 
-    /// <summary>A caller that polls for its one record and then does as ReaderCoordinator.ArmForStandby.</summary>
+    /// <summary>A caller that polls for its one record and then does as ReaderCoordinator.ArmForLoop.</summary>
     public static void Caller(RoleContext context)
     {
         RingReader ring = context.Track(context.Link.Reader);
@@ -27,9 +27,9 @@ internal static class StandbyRoles
         }
 
         reader.ReadUpTo(1);
-        if (!reader.Arm(out _))
+        if (!reader.Arm(Doorbell.Socket))
         {
-            context.Link.WakeOwnReaders();
+            context.Link.WakeLoop();
         }
     }
 }

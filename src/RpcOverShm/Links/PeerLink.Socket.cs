@@ -1,0 +1,175 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Links;
+
+/// <summary>
+/// The socket after the handshake, on which doorbells come, a refusal that says why the peer closes the link, and the
+/// end. The kernel closes the peer's end, however its process ends.
+/// </summary>
+[SuppressMessage(
+    "Design", "CA1001", Justification = "The message that is being received is disposed of at its end or failure.")]
+internal sealed partial class PeerLink
+{
+    /// <summary>The byte that rings an event loop. No other message begins with it.</summary>
+    public const byte DoorbellByte = 1;
+
+    // An honest peer rings once for each time that this side parks, and this side then parks further on.
+    private const int MostNeedlessRings = 1000;
+
+    private const int DrainBytes = 64;
+
+    private HelloReceiver? _last; // of the refusal that is being received
+    private bool _isDrained;      // all that was sent before the kernel refused descriptors was read
+    private long _rungAt = -1;    // the positions at the last ring
+    private int _needlessRings;
+
+    /// <summary>
+    /// Reads what has come on the socket, without waiting. Called on the event loop. A link without its socket is
+    /// closed, or its peer counts as gone.
+    /// </summary>
+    /// <param name="hasEnded">Whether the socket's end was announced too: that is not announced again.</param>
+    public void DrainSocket(bool hasEnded)
+    {
+        if (IsClosed || IsPeerGone)
+        {
+            return;
+        }
+
+        try
+        {
+            int rings = 0;
+            while (_last is null && ReceiveDoorbells(hasEnded, ref rings))
+            {
+                // An honest peer has never rung so often that this does not end soon.
+                RequireNeed(rings);
+            }
+
+            CountRings(rings);
+
+            if (_last is not null && _last.TryReceive())
+            {
+                using HelloReceiver last = _last;
+                OnLastMessage(last.Message);
+                OnPeerGone();
+            }
+        }
+        catch (Exception exception) when (exception is ProtocolException or SegmentException)
+        {
+            _last?.Dispose();
+            CloseForViolation(exception);
+        }
+        catch (Exception exception) when (exception is SocketException or IOException or ObjectDisposedException)
+        {
+            // A reset is an end like any other; a disposed socket means that this side has closed the link.
+            OnPeerGone();
+        }
+    }
+
+    private void RingSocket(Doorbell doorbell)
+    {
+        if ((doorbell & Doorbell.Socket) != 0 && !IsClosed)
+        {
+            SocketCalls.SendByte(_socket, DoorbellByte);
+        }
+    }
+
+    /// <summary>Takes the doorbells that have come. Returns whether there may be more.</summary>
+    private bool ReceiveDoorbells(bool hasEnded, ref int rings)
+    {
+        Span<byte> buffer = stackalloc byte[DrainBytes];
+        int count = Receive(buffer);
+        if (count <= 0)
+        {
+            if (count == 0)
+            {
+                OnPeerGone();
+            }
+
+            return false;
+        }
+
+        int other = buffer[..count].IndexOfAnyExcept(DoorbellByte);
+        if (other >= 0)
+        {
+            _last = new HelloReceiver(_socket, mostDescriptors: 0, buffer[other..count]);
+            return false;
+        }
+
+        rings += count;
+        _isDrained |= count < DrainBytes;
+        return (hasEnded || count == DrainBytes) && !IsClosed;
+    }
+
+    // Once the kernel refuses descriptors to this socket, and those sent before are read, one system call is enough.
+    private int Receive(Span<byte> buffer)
+    {
+        if (_isDrained && SocketCalls.CanRefuseDescriptors)
+        {
+            int count = SocketCalls.ReceiveBytes(_socket, buffer, out int errno);
+            return count >= 0 || errno is LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR
+                ? count
+                : throw new IOException($"Cannot read the socket: {LinuxNative.ErrorText(errno)}.", errno);
+        }
+
+        List<SafeFileHandle> descriptors = [];
+        try
+        {
+            int received = DescriptorPassing.Receive(_socket, buffer, descriptors);
+            _isDrained |= received < 0;
+            return descriptors.Count == 0
+                ? received
+                : throw new ProtocolException("The peer passed a descriptor after the handshake.");
+        }
+        finally
+        {
+            descriptors.ForEach(ForeignHandles.Shared.Close);
+        }
+    }
+
+    private void CountRings(int count)
+    {
+        if (count == 0)
+        {
+            return;
+        }
+
+        // Both positions only grow, so their sum is the same only if neither has changed.
+        long at = Reader.Position + Writer.HeadHint;
+        _needlessRings = at == _rungAt ? _needlessRings + count : Math.Max(0, count - 2);
+        _rungAt = at;
+        RequireNeed(_needlessRings);
+    }
+
+    private static void RequireNeed(int rings)
+    {
+        if (rings > MostNeedlessRings)
+        {
+            throw new ProtocolException($"The peer rang {MostNeedlessRings} times without need.");
+        }
+    }
+
+    private void OnLastMessage(Hello? last)
+    {
+        if (last is not { Type: HelloType.Refusal })
+        {
+            throw new ProtocolException("The peer sent a second hello.");
+        }
+
+        string reason = PeerText.Escape(last.RefusalText, PeerText.LongestSentence);
+        if (last.RefusalReason is RefusalReason.Full or RefusalReason.Stopping)
+        {
+            _rejection = reason;
+        }
+        else
+        {
+            DeferredLog.Write(
+                _logger, log => ShmLog.PeerComplained(log, ConnectionId, Identity.ToString(), reason));
+        }
+    }
+}

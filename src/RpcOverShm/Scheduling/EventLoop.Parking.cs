@@ -1,0 +1,168 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.Scheduling;
+
+/// <summary>
+/// The sleep of an event loop: its sockets, the parking of its sources, and the check for lost doorbells.
+/// </summary>
+internal sealed partial class EventLoop
+{
+    /// <summary>Takes the sockets that have changed, perhaps after a sleep. Returns their number.</summary>
+    private int Poll(int timeoutMilliseconds)
+    {
+        int count = _poll!.Wait(_events, timeoutMilliseconds);
+        _polledAt = Stopwatch.GetTimestamp();
+        for (int i = 0; i < count; i++)
+        {
+            (ulong key, bool hasEnded) = _events[i];
+            if (key == WakeKey)
+            {
+                _wake!.Clear();
+                continue;
+            }
+
+            EventSource? source;
+            lock (_gate)
+            {
+                source = _sources.GetValueOrDefault(key);
+            }
+
+            if (source is not null)
+            {
+                _rungAt = _polledAt;
+                _undrained.Add((source, hasEnded));
+                if (source.TryActivate())
+                {
+                    Enlist(source);
+                }
+
+                source.OnSocket();
+            }
+        }
+
+        return count;
+    }
+
+    // After the sources have run: the answer to a record need not wait for the byte that announced it.
+    private void DrainSockets()
+    {
+        foreach ((EventSource source, bool hasEnded) in _undrained)
+        {
+            source.DrainSocket(hasEnded);
+        }
+
+        _undrained.Clear();
+    }
+
+    private void ParkSilent(long now)
+    {
+        if (now - _parkedAt < s_silentTicks)
+        {
+            return;
+        }
+
+        _parkedAt = now;
+        for (int i = _active.Count - 1; i >= 0; i--)
+        {
+            if (now - _active[i].LastWorkAt >= s_silentTicks)
+            {
+                TryPark(i);
+            }
+        }
+    }
+
+    private bool TryParkAll()
+    {
+        for (int i = _active.Count - 1; i >= 0; i--)
+        {
+            TryPark(i);
+        }
+
+        return _active.Count == 0;
+    }
+
+    private void TryPark(int index)
+    {
+        EventSource source = _active[index];
+        if (source.IsRemoved)
+        {
+            Drop(index);
+        }
+        else if (source.TryPark() && source.TrySetParked())
+        {
+            // StoreLoad: the state is stored before the look. A thread that stops reading does so before it looks at
+            // the state. Looked at before the source may be unmapped.
+            bool isForsaken = source.IsForsaken;
+            Drop(index);
+            if (isForsaken)
+            {
+                source.Request();
+            }
+        }
+    }
+
+    /// <summary>Sleeps until a socket changes or a request comes. Returns false if the thread must end.</summary>
+    private bool Sleep(long since)
+    {
+        Interlocked.Exchange(ref _isSleeping, 1);
+        if (_hasPosted)
+        {
+            _isSleeping = 0;
+            return true;
+        }
+
+        bool isLast = _count == 0;
+        long begun = Stopwatch.GetTimestamp();
+        TimeSpan timeout = isLast ? s_linger : Stopwatch.GetElapsedTime(begun, Math.Max(begun, _checkAt));
+        int count = Poll((int)Math.Ceiling(timeout.TotalMilliseconds));
+        _isSleeping = 0;
+        if (count == 0)
+        {
+            _silences++;
+        }
+        else
+        {
+            _silences = 0;
+            if (since != 0)
+            {
+                _spin.RecordSleep(since);
+            }
+        }
+
+        if (isLast && count == 0)
+        {
+            return !TryEnd();
+        }
+
+        if (_polledAt >= _checkAt)
+        {
+            CheckParked();
+        }
+
+        return true;
+    }
+
+    /// <summary>
+    /// Looks for parked sources that have data although no doorbell has rung. All that has rung was taken just before.
+    /// </summary>
+    private void CheckParked()
+    {
+        EventSource[] all;
+        lock (_gate)
+        {
+            all = [.. _sources.Values];
+        }
+
+        // On a starved machine nothing is certain: then the suspicion begins anew.
+        bool isOnTime = Stopwatch.GetElapsedTime(_checkAt, _polledAt) <= WaitBounds.OnTime;
+        bool isAnySuspect = false;
+        foreach (EventSource source in all)
+        {
+            isAnySuspect |= !source.IsActive && source.CheckParked(isOnTime);
+        }
+
+        // A peer that publishes at this very moment may have been preempted before it rings.
+        TimeSpan pause = isAnySuspect ? WaitBounds.LateWake : WaitBounds.AfterSilence(_silences);
+        _checkAt = _polledAt + (long)(pause.TotalSeconds * Stopwatch.Frequency);
+    }
+}

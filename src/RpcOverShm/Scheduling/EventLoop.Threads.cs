@@ -1,0 +1,166 @@
+using System.Diagnostics;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Scheduling;
+
+/// <summary>
+/// The threads of an event loop: one runs it, and a spare takes it over if user code keeps that one, as the watchdog
+/// finds out.
+/// </summary>
+internal sealed partial class EventLoop
+{
+    /// <summary>Takes the loop over from a thread, unless it is back from that run of user code.</summary>
+    internal void TakeOver(LoopThread thread, long run)
+    {
+        SpareThreads spares;
+        lock (_gate)
+        {
+            if (_thread != thread || thread.HasLostLoop || !thread.TryWant(run))
+            {
+                return;
+            }
+
+            thread.HasLostLoop = true;
+            _thread = null;
+            spares = _spares!;
+            Interlocked.Increment(ref _stuck);
+        }
+
+        _current?.OnTakingOver();
+        spares.Bring();
+    }
+
+    // The caller holds the gate.
+    private string? TryStart()
+    {
+        EventPoll? poll = EventPoll.TryCreate();
+        EventDescriptor? wake = EventDescriptor.TryCreate();
+        if (poll is null || wake is null || poll.TryAdd(wake.Handle, WakeKey) is not null)
+        {
+            poll?.Dispose();
+            wake?.Dispose();
+            return "The process may open no more descriptors: raise the limit of open files (ulimit -n).";
+        }
+
+        var spares = new SpareThreads(() => TryStartThread(asSpare: true), () => RunThread(asSpare: true));
+        (_poll, _wake, _spares) = (poll, wake, spares);
+        _isSleeping = 0;
+        if (TryStartThread(asSpare: false))
+        {
+            return null;
+        }
+
+        (_poll, _wake, _spares) = (null, null, null);
+        poll.Dispose();
+        wake.Dispose();
+        return "No thread could be started: raise the limit of threads or processes (RLIMIT_NPROC, pids.max).";
+    }
+
+    // With the default stack size, because user code runs on the thread.
+    private bool TryStartThread(bool asSpare) => BackgroundThread.TryStart(
+        () =>
+        {
+            AmbientContext.CaptureClean();
+            TimeSlice.ShortenOfThisThread();
+            RunThread(asSpare);
+        },
+        ThreadName,
+        stackBytes: 0) is null;
+
+    private void RunThread(bool asSpare)
+    {
+        SpareThreads spares;
+        lock (_gate)
+        {
+            spares = _spares!;
+        }
+
+        if (!asSpare || WaitAsSpare(spares))
+        {
+            do
+            {
+                var me = new LoopThread(this);
+                LoopThread.Current = me;
+                if (RunUntilLost(me))
+                {
+                    spares.Close();
+                    break;
+                }
+
+                Interlocked.Decrement(ref _stuck);
+            }
+            while (WaitAsSpare(spares));
+        }
+
+        // The thread may be one of the pool.
+        LoopThread.Current = null;
+    }
+
+    // Debuggers and profilers show the thread's name: only the thread that runs the loop is named so.
+    private static bool WaitAsSpare(SpareThreads spares)
+    {
+        Thread me = Thread.CurrentThread;
+        me.Name = SpareName;
+        if (!spares.WaitUntilRequested(me.IsThreadPoolThread))
+        {
+            return false;
+        }
+
+        me.Name = ThreadName;
+        return true;
+    }
+
+    private bool TryEnd()
+    {
+        lock (_gate)
+        {
+            if (_sources.Count > 0 || _posted.Count > 0)
+            {
+                return false;
+            }
+
+            _poll!.Dispose();
+            _wake!.Dispose();
+            (_poll, _wake, _spares, _thread) = (null, null, null, null);
+            return true;
+        }
+    }
+
+    private void EnsureWatched()
+    {
+        if (Interlocked.Exchange(ref _isWatched, 1) == 0 && !Watchdog.Watch(CheckAsWatchdog))
+        {
+            _isWatched = 0;
+        }
+    }
+
+    /// <summary>Runs on the watchdog's thread: takes the loop over from user code that keeps it.</summary>
+    private WatchdogCheck CheckAsWatchdog()
+    {
+        LoopThread? thread = _thread;
+        long run = thread?.Run ?? 0;
+        if (thread is not null && LoopThread.IsUserCode(run) && _userCode.IsKept(run, thread))
+        {
+            TakeOver(thread, run);
+        }
+
+        if (run != _seenRun)
+        {
+            _seenRun = run;
+            _seenAt = Stopwatch.GetTimestamp();
+        }
+
+        bool isQuiet = !LoopThread.IsUserCode(run) && Stopwatch.GetElapsedTime(_seenAt) >= s_quietTime;
+        return isQuiet ? StopWatching() : WatchdogCheck.Soon;
+    }
+
+    private WatchdogCheck StopWatching()
+    {
+        // Asymmetric fence: user code that begins after this check sees the flag cleared.
+        _isWatched = 0;
+        Interlocked.MemoryBarrierProcessWide();
+        bool isInUserCode = _thread is { } thread && LoopThread.IsUserCode(thread.Run);
+        return isInUserCode && Interlocked.Exchange(ref _isWatched, 1) == 0 ? WatchdogCheck.Soon : WatchdogCheck.Done;
+    }
+}

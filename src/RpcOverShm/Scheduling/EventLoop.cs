@@ -1,0 +1,336 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.Scheduling;
+
+/// <summary>
+/// An event loop: one thread that serves many sources. It looks at the active ones in rotation and runs those with
+/// work. With nothing to do it spins for a moment, parks all of them, and sleeps until a socket tells, or a request
+/// comes. A source that was silent for a while is parked earlier, so that a rotation stays short.
+/// <para>
+/// User code runs on the loop's thread. If it keeps the thread, the watchdog lets a spare thread go on with the loop;
+/// the other thread finds that out when the user code returns. The thread starts with the first source, and ends a few
+/// seconds after the last one.
+/// </para>
+/// </summary>
+internal sealed partial class EventLoop
+{
+    private const string ThreadName = "RpcOverShm loop";
+    private const string SpareName = "RpcOverShm spare";
+    private const ulong WakeKey = 0;
+
+    // The longest time for which a doorbell waits while other sources have work.
+    private const long PollMicroseconds = 50;
+
+    // An active source costs a cache miss in each rotation, a parked one a system call at its next record.
+    private const long SilentMicroseconds = 1000;
+
+    private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
+    private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
+    private static readonly long s_silentTicks = Stopwatch.Frequency * SilentMicroseconds / 1_000_000;
+
+    // Of the loop itself: used by the thread that runs it.
+    private readonly List<EventSource> _active = [];
+    private readonly List<(EventSource Source, bool HasEnded)> _undrained = []; // sockets that were not read yet
+    private readonly EventPoll.Event[] _events = new EventPoll.Event[EventPoll.MostEvents];
+    private readonly SpinBudget _spin = new();
+    private EventSource? _current; // the one that is being run; after a take-over, that of the stuck user code
+    private long _polledAt;
+    private long _parkedAt;
+    private long _rungAt;
+    private long _checkAt;         // when the parked sources are checked next
+    private int _silences;         // sleeps in a row that ended by their timeout
+
+    private readonly object _gate = new(); // guards the fields below
+    private readonly Dictionary<ulong, EventSource> _sources = [];
+    private List<EventSource> _posted = [];
+    private EventPoll? _poll;
+    private EventDescriptor? _wake;
+    private SpareThreads? _spares;
+    private ulong _lastKey;
+
+    private volatile int _count;      // of the sources
+    private volatile bool _hasPosted;
+    private volatile int _isSleeping; // 1: a post must wake the thread
+    private volatile int _isWatched;
+    private volatile int _stuck;      // threads in user code that have lost the loop
+    private volatile LoopThread? _thread;
+    private UserCodeCheck _userCode;  // for the watchdog
+    private long _seenRun;
+    private long _seenAt;
+
+    /// <summary>The number of threads whose user code has lost this loop and has not returned.</summary>
+    public int StuckThreads => _stuck;
+
+    /// <summary>The number of sources.</summary>
+    public int Count => _count;
+
+    /// <summary>
+    /// Whether the loop's thread looks at its sources by itself, so that a request costs no system call.
+    /// </summary>
+    public bool IsAwake => _isSleeping == 0;
+
+    /// <summary>
+    /// Begins to serve a source and to watch its socket. Returns null on success, else the reason: the source was not
+    /// added.
+    /// </summary>
+    public string? TryAdd(EventSource source, SafeHandle socket)
+    {
+        lock (_gate)
+        {
+            if (_poll is null && TryStart() is { } problem)
+            {
+                return problem;
+            }
+
+            source.Loop = this;
+            source.Key = ++_lastKey;
+            if (_poll!.TryAdd(socket, source.Key) is { } reason)
+            {
+                source.Loop = null;
+                return $"The system does not watch one more socket: {reason}.";
+            }
+
+            _sources.Add(source.Key, source);
+            _count = _sources.Count;
+        }
+
+        // StoreLoad: the loop is stored before this look. A request is stored before its thread looks for the loop.
+        Interlocked.MemoryBarrier();
+        if (source.IsRequested)
+        {
+            Post(source);
+        }
+
+        return null;
+    }
+
+    /// <summary>Stops watching a source's socket. The socket may be closed afterwards.</summary>
+    public void Unwatch(SafeHandle socket)
+    {
+        lock (_gate)
+        {
+            _poll?.Remove(socket);
+        }
+    }
+
+    /// <summary>Ends the service of a source. Its members may still be running on the loop's thread.</summary>
+    public void Remove(EventSource source)
+    {
+        bool isListed;
+        lock (_gate)
+        {
+            isListed = source.IsActive;
+            source.SetRemoved();
+            _sources.Remove(source.Key);
+            _count = _sources.Count;
+        }
+
+        if (isListed || _count == 0)
+        {
+            // So that the thread drops it from its list, and ends in time if it was the last one.
+            Wake();
+        }
+    }
+
+    /// <summary>Adds a source that was requested to the loop's list.</summary>
+    internal void Post(EventSource source)
+    {
+        lock (_gate)
+        {
+            _posted.Add(source);
+            _hasPosted = true;
+        }
+
+        Wake();
+    }
+
+    /// <summary>Marks the beginning of user code on the loop's thread.</summary>
+    internal void BeginUserCode(LoopThread me)
+    {
+        me.BeginRun();
+
+        // Asymmetric fence: a watchdog that stops watching clears this flag, and then looks for a run once more.
+        if (_isWatched == 0)
+        {
+            EnsureWatched();
+        }
+    }
+
+    /// <summary>Marks the end of user code. Returns false if another thread runs the loop now.</summary>
+    internal bool EndUserCode(LoopThread me)
+    {
+        if (me.EndRun())
+        {
+            return true;
+        }
+
+        lock (_gate)
+        {
+            return !me.HasLostLoop;
+        }
+    }
+
+    private void Wake()
+    {
+        // StoreLoad: the post precedes the check. A thread that goes to sleep sets the flag and then looks for posts.
+        Interlocked.MemoryBarrier();
+        if (_isSleeping != 0 && Interlocked.Exchange(ref _isSleeping, 0) != 0)
+        {
+            lock (_gate)
+            {
+                _wake?.Signal();
+            }
+        }
+    }
+
+    /// <summary>
+    /// Runs the loop. Returns true when it has no source any more, false if it was lost to another thread.
+    /// </summary>
+    private bool RunUntilLost(LoopThread me)
+    {
+        lock (_gate)
+        {
+            _thread = me;
+        }
+
+        if (_current is { } stuck)
+        {
+            _current = null;
+            stuck.OnTakenOver();
+        }
+
+        while (true)
+        {
+            AddPosted();
+            long now = Stopwatch.GetTimestamp();
+            if (now - _polledAt > s_pollTicks)
+            {
+                _ = Poll(0);
+            }
+
+            if (Rotate(me, now) is not { } hasWorked)
+            {
+                return false;
+            }
+
+            DrainSockets();
+            if (hasWorked)
+            {
+                ParkSilent(now);
+                continue;
+            }
+
+            // While doorbells ring, another one is likely; else a system call would delay the answer to the only
+            // client.
+            long since = 0;
+            if ((_count > _active.Count && now - _rungAt < s_silentTicks && Poll(0) > 0)
+                || (_active.Count > 0 && _spin.SpinUntil(new Condition(this), out since))
+                || !TryParkAll())
+            {
+                continue;
+            }
+
+            if (!Sleep(since))
+            {
+                return true;
+            }
+        }
+    }
+
+    /// <summary>Runs each active source that has work. Returns whether any had; null if the loop was lost.</summary>
+    private bool? Rotate(LoopThread me, long now)
+    {
+        bool hasWorked = false;
+        for (int i = 0; i < _active.Count; i++)
+        {
+            EventSource source = _active[i];
+            if (source.IsRemoved)
+            {
+                Drop(i--);
+            }
+            else if (source.TakeRequest() || source.HasWork)
+            {
+                source.LastWorkAt = now;
+                hasWorked = true;
+                _current = source;
+                if (!source.Run(me))
+                {
+                    return null;
+                }
+
+                _current = null;
+                if (source.IsRemoved)
+                {
+                    // Its memory may be gone, so nobody looks at it any more.
+                    Drop(i--);
+                }
+            }
+        }
+
+        return hasWorked;
+    }
+
+    private void AddPosted()
+    {
+        if (!_hasPosted)
+        {
+            return;
+        }
+
+        List<EventSource> posted;
+        lock (_gate)
+        {
+            posted = _posted;
+            _posted = [];
+            _hasPosted = false;
+        }
+
+        posted.ForEach(Enlist);
+    }
+
+    private void Enlist(EventSource source)
+    {
+        if (!source.IsListed && !source.IsRemoved && source.TryEnter())
+        {
+            source.IsListed = true;
+            source.LastWorkAt = Stopwatch.GetTimestamp();
+            _active.Add(source);
+        }
+    }
+
+    private void Drop(int index)
+    {
+        EventSource source = _active[index];
+        _active[index] = _active[^1];
+        _active.RemoveAt(_active.Count - 1);
+        source.IsListed = false;
+        source.Leave();
+    }
+
+    private readonly struct Condition(EventLoop loop) : ISpinCondition
+    {
+        public bool IsMet
+        {
+            get
+            {
+                if (loop._hasPosted)
+                {
+                    return true;
+                }
+
+                foreach (EventSource source in CollectionsMarshal.AsSpan(loop._active))
+                {
+                    if (source.HasWork || source.IsRequested)
+                    {
+                        return true;
+                    }
+                }
+
+                return false;
+            }
+        }
+    }
+}
