@@ -1,4 +1,3 @@
-using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -136,9 +135,6 @@ internal sealed class ConnectionReader : EventSource
         bool isArmed = _coordinator.Arm(Doorbell.Socket);
         _role.Release();
         _coordinator.SignalCallersIfFree();
-
-        // CRASH reader-armed: the peer rings for a process that is gone, which does no harm.
-        CrashPoint.Reach(CrashPoint.ReaderArmed);
         return isArmed;
     }
 

@@ -160,7 +160,11 @@ internal sealed class ReaderCoordinator
 
         // CRASH head-published: the head is exact, but the reader has died. The socket's end wakes the waiting writer.
         CrashPoint.Reach(CrashPoint.HeadPublished);
-        return Ring.Arm(doorbell);
+        bool isArmed = Ring.Arm(doorbell);
+
+        // CRASH reader-armed: the peer wakes a process that is gone, which does no harm.
+        CrashPoint.Reach(CrashPoint.ReaderArmed);
+        return isArmed;
     }
 
     /// <summary>Receives the next record. An invalid record closes the link. Holder only.</summary>
