@@ -123,7 +123,8 @@ public class SpinBudgetTests
         using var mayEnd = new ManualResetEventSlim();
         Checks[] busy =
         [
-            .. Enumerable.Range(1, Environment.ProcessorCount - 1).Select(_ => new Checks(metAt: ChecksOfAMoment + 2, mayEnd)),
+            .. Enumerable.Range(1, Environment.ProcessorCount - 1)
+                .Select(_ => new Checks(metAt: ChecksOfAMoment + 2, mayEnd)),
         ];
         TestThread[] spinners =
         [
