@@ -311,9 +311,11 @@ internal sealed class HostileServerTests : IDisposable
             server.Plant(position, new Rings.RecordHeader(0, (byte)FrameKind.GoAway, 0, 0, 0, 0));
         }
 
+        // A peer that rings without need would be closed for that.
+        long rungFor = 0;
         while (!stop.IsCancellationRequested)
         {
-            server.SetTail(server.PeerHead + server.Capacity);
+            server.SetTail(server.PeerHead + server.Capacity, ref rungFor);
         }
     }
 

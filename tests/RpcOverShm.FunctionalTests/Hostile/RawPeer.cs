@@ -202,6 +202,20 @@ internal sealed class RawPeer : IDisposable
         Wake(ref Own.Tail, Doorbell.Socket);
     }
 
+    /// <summary>
+    /// Publishes a tail, true or not, and wakes the victim as an honest peer does: once for each parked word.
+    /// </summary>
+    public void SetTail(long tail, ref long rungFor)
+    {
+        SharedMemoryOrder.WriteFenced(ref Own.Tail, tail);
+        long parked = SharedMemoryOrder.ReadAcquire(ref _peer.ParkedForData);
+        if (parked != 0 && parked != rungFor)
+        {
+            rungFor = parked;
+            Wake(ref Own.Tail, ParkedWord.DoorbellOf(parked));
+        }
+    }
+
     /// <summary>Publishes a head, true or not, and wakes the victim.</summary>
     public void SetHead(long head)
     {
