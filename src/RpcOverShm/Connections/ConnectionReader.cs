@@ -129,7 +129,9 @@ internal sealed class ConnectionReader : EventSource
 
         if (_coordinator.HasBlockedCallers || !_role.TryTake())
         {
-            return true;
+            // A thread that arms for this loop holds the role for a moment. If the doorbell has rung in that moment, it
+            // does not ring again, so data must keep the connection active until somebody has read it.
+            return !_ring.HasData;
         }
 
         bool isArmed = _coordinator.Arm(Doorbell.Socket);
