@@ -18,6 +18,8 @@ namespace RpcOverShm;
 /// </remarks>
 public sealed class ShmStreamListener : IAsyncDisposable
 {
+    private const string StoppedText = "The listener stopped before it accepted this stream.";
+
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
@@ -26,7 +28,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private readonly int _maxWaiting;
     private readonly Channel<ShmStream> _waiting;
     private Listener? _listener;
-    private bool _isDisposed;
+    private volatile bool _isDisposed;
 
     /// <summary>Creates a listener that does not listen yet.</summary>
     /// <param name="address"><c>shm://name</c> or <c>shm:///path</c>, as for <see cref="ShmServer"/>.</param>
@@ -150,7 +152,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
 
         while (_waiting.Reader.TryRead(out ShmStream? stream))
         {
-            stream.Inside.Reject(RefusalReason.Stopping, "The listener stopped before it accepted this stream.");
+            stream.Inside.Reject(RefusalReason.Stopping, StoppedText);
         }
     }
 
@@ -170,18 +172,26 @@ public sealed class ShmStreamListener : IAsyncDisposable
         }
 
         dropped.ForEach(dead => dead.Dispose());
-        if (!isWaiting)
+        if (isWaiting)
         {
-            // Not on the doorman's thread, because a close runs the user's logger.
-            const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
-            LimitEvents.Reached(_logger, Option, _maxWaiting, $"a client at {Address} was disconnected.");
-            ThreadPool.UnsafeQueueUserWorkItem(
-                static late => late.Stream.Inside.Reject(
-                    RefusalReason.Full,
-                    $"{Option} = {late.Limit} streams wait to be accepted. Connect again later, or raise {Option}."),
-                (Stream: stream, Limit: _maxWaiting),
-                preferLocal: false);
+            return;
         }
+
+        const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
+        (RefusalReason Reason, string Text) refusal = (RefusalReason.Stopping, StoppedText);
+        if (!_isDisposed)
+        {
+            LimitEvents.Reached(_logger, Option, _maxWaiting, $"a client at {Address} was disconnected.");
+            refusal = (
+                RefusalReason.Full,
+                $"{Option} = {_maxWaiting} streams wait to be accepted. Connect again later, or raise {Option}.");
+        }
+
+        // Not on the doorman's thread, because a close runs the user's logger.
+        ThreadPool.UnsafeQueueUserWorkItem(
+            static late => late.Stream.Inside.Reject(late.Refusal.Reason, late.Refusal.Text),
+            (Stream: stream, Refusal: refusal),
+            preferLocal: false);
     }
 
     // Goes round all that wait, so that their order stays. After the end of the listener nothing can be put back.

@@ -142,7 +142,17 @@ internal sealed class ConnectionReader : EventSource
 
     public override void OnSocket() => Request();
 
-    public override void DrainSocket(bool hasEnded) => _link.DrainSocket(hasEnded);
+    public override void DrainSocket(bool hasEnded)
+    {
+        _link.DrainSocket(hasEnded);
+
+        // A doorbell for space that came after the run was read just now: the peer does not ring twice. Data needs no
+        // such care: the loop looks for it again before it parks the connection.
+        if (_sender.IsWaitingForSpace)
+        {
+            Request();
+        }
+    }
 
     public override void OnTakingOver() => _coordinator.OnTakingOver();
 
@@ -154,8 +164,14 @@ internal sealed class ConnectionReader : EventSource
 
     protected override void OnLostDoorbell() => _link.OnSafetyTimeout(isLostWakeup: true);
 
-    protected override long? FindUnrungData()
+    protected override long? FindUnrung()
     {
+        // Positions are even, so space is told from data by an odd number.
+        if (_sender.HasSpaceForWaiting)
+        {
+            return _link.Writer.HeadHint + 1;
+        }
+
         if (!_ring.HasData || !_role.TryTake())
         {
             return null;

@@ -58,7 +58,7 @@ internal sealed class SocketReadiness : EventSource
     {
     }
 
-    protected override long? FindUnrungData() => null;
+    protected override long? FindUnrung() => null;
 
     protected override void OnLostDoorbell()
     {

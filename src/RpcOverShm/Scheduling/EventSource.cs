@@ -23,7 +23,7 @@ internal abstract class EventSource
     private const int Removed = 3;
 
     private int _state;
-    private long? _suspectAt; // the position of data without a doorbell at the last check
+    private long? _suspectAt; // where the doorbell was missing at the last check
 
     /// <summary>The loop that serves this source; null before it was added.</summary>
     public EventLoop? Loop { get; set; }
@@ -125,20 +125,22 @@ internal abstract class EventSource
     }
 
     /// <summary>
-    /// Returns the position at which the source asked for the doorbell, if there is data nevertheless; else null.
+    /// Returns the position at which the source asked for the doorbell, if there is data or space nevertheless; else
+    /// null.
     /// </summary>
-    protected abstract long? FindUnrungData();
+    protected abstract long? FindUnrung();
 
     /// <summary>A doorbell was lost: a defect of this library or of the peer.</summary>
     protected abstract void OnLostDoorbell();
 
     /// <summary>
-    /// Checks a parked source after a long sleep of the loop. Returns true if there is data without a doorbell. If so
-    /// at the same position at two checks in a row, the second of which is on time, the doorbell is lost.
+    /// Checks a parked source after a long sleep of the loop. Returns true if there is data or space without a
+    /// doorbell. If so at the same position at two checks in a row, the second of which is on time, the doorbell is
+    /// lost.
     /// </summary>
     internal bool CheckParked(bool isOnTime)
     {
-        long? at = FindUnrungData();
+        long? at = FindUnrung();
         bool isLost = at is not null && at == _suspectAt && isOnTime;
         _suspectAt = isLost ? null : at;
         if (isLost)

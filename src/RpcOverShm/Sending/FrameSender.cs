@@ -272,6 +272,9 @@ internal sealed class FrameSender
         _pump.SendReady();
     }
 
+    /// <summary>Whether something waits for space.</summary>
+    public bool IsWaitingForSpace => _pump.IsWaiting;
+
     /// <summary>Whether <see cref="SendWaiting"/> would find space. A hint, for the event loop.</summary>
     public bool HasSpaceForWaiting => _pump.HasSpaceForWaiting;
 

@@ -19,6 +19,9 @@ internal sealed class OutboundPump(FramePublisher publisher, FrameWriter writer,
     /// <summary>Requests a call of <see cref="SendWaiting"/> on the event loop. Set before anything is sent.</summary>
     public Action? OnSpaceWanted { get; set; }
 
+    /// <summary>Whether something waits for space.</summary>
+    public bool IsWaiting => _isWaiting;
+
     /// <summary>
     /// Whether something waits for space, and the peer has released some. A hint, for the event loop.
     /// </summary>

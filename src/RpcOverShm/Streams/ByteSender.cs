@@ -40,6 +40,9 @@ internal sealed class ByteSender : IValueTaskSource
         _request = request;
     }
 
+    /// <summary>Whether an asynchronous write waits for space.</summary>
+    public bool IsWaiting => _hasRest;
+
     /// <summary>Whether a waiting write has space. A hint, for the event loop.</summary>
     public bool HasWork => _hasRest && _ring.HasSpaceHint;
 

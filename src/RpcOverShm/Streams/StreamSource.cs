@@ -29,20 +29,30 @@ internal sealed class StreamSource(PeerLink link, ByteReceiver receiver, ByteSen
 
     public override void OnSocket() => Request();
 
-    public override void DrainSocket(bool hasEnded) => link.DrainSocket(hasEnded);
+    public override void DrainSocket(bool hasEnded)
+    {
+        link.DrainSocket(hasEnded);
+
+        // A doorbell for space that came after the run was read just now: the peer does not ring twice.
+        if (sender.IsWaiting)
+        {
+            Request();
+        }
+    }
 
     public override bool TryEnter() => link.TryEnter();
 
     public override void Leave() => link.Leave();
 
-    protected override long? FindUnrungData()
+    protected override long? FindUnrung()
     {
         if (!link.TryEnter())
         {
             return null;
         }
 
-        long? at = receiver.HasUnrungData ? link.Reader.Position : null;
+        // Positions are even, so space is told from data by an odd number.
+        long? at = receiver.HasUnrungData ? link.Reader.Position : sender.HasWork ? link.Writer.HeadHint + 1 : null;
         link.Leave();
         return at;
     }

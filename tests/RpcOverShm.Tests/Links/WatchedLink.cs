@@ -18,7 +18,7 @@ internal sealed class WatchedLink(PeerLink link) : EventSource
 
     public override void DrainSocket(bool hasEnded) => link.DrainSocket(hasEnded);
 
-    protected override long? FindUnrungData() => null;
+    protected override long? FindUnrung() => null;
 
     protected override void OnLostDoorbell()
     {

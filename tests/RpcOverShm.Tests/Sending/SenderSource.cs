@@ -27,7 +27,7 @@ internal sealed class SenderSource(PeerLink link, FrameSender sender) : EventSou
 
     public override void Leave() => link.Leave();
 
-    protected override long? FindUnrungData() => null;
+    protected override long? FindUnrung() => null;
 
     protected override void OnLostDoorbell()
     {

@@ -1,0 +1,64 @@
+using System.Diagnostics;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
+using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Connections;
+
+/// <summary>A connection as its event loop sees it: when it is parked, and when it must not be.</summary>
+[NonParallelizable]
+public class ConnectionReaderTests
+{
+    // A thread that arms for the loop holds the role for a moment. The doorbell may ring in that moment, and does not
+    // ring again for the same word.
+    [Test]
+    public void Doorbell_ThatRingsWhileTheRoleIsHeld_IsNotLost()
+    {
+        using var rig = new ReadingRig();
+        var call = new RecordingCall();
+        rig.Start(call);
+        rig.WaitUntilLoopSleeps();
+        Assert.That(rig.Role.TryTake());
+
+        rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+        Assert.That(() => rig.Reader.IsActive, Is.True.After(20_000, 1), "The doorbell was heard.");
+
+        // Longer than any loop spins before it parks what it looks at.
+        long begun = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(begun) < SpinBudget.Longest * 100)
+        {
+            Thread.Yield();
+        }
+
+        bool isKept = rig.Reader.IsActive;
+        rig.Role.Release();
+
+        Assert.That(isKept, "The connection stays with its loop.");
+        Assert.That(() => call.Events, Has.Some.Contains("end").After(20_000, 1), "The answer was read.");
+    }
+
+    // The loop reads the socket after it has run the connection, so it may take a doorbell that rang after the run.
+    [Test]
+    public void Doorbell_ForSpaceThatComesAfterTheRun_IsNotLost()
+    {
+        using var rig = new ReadingRig();
+        var call = new RecordingCall();
+        rig.Start(call);
+        var message = new byte[4096];
+        for (int sent = 0; sent < 2 * LinkPair.SmallRing; sent += message.Length)
+        {
+            rig.Sender.Send(call, FrameKind.Message, FrameFlags.None, default, message);
+        }
+
+        rig.WaitUntilLoopSleeps();
+        Assert.That(rig.Sender.IsWaitingForSpace);
+        long head = rig.Links.Client.Writer.HeadHint;
+        Assert.That(rig.Peer.TryReceive(), Is.Not.Null, "Too little for a doorbell of this peer.");
+        Assert.That(rig.Links.Client.Writer.HeadHint, Is.EqualTo(head));
+
+        rig.Reader.DrainSocket(hasEnded: false);
+
+        Assert.That(() => rig.Links.Client.Writer.HeadHint, Is.GreaterThan(head).After(20_000, 1));
+    }
+}
