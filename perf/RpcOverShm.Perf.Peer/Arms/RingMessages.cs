@@ -197,7 +197,7 @@ internal sealed class RingSource(PeerLink link) : EventSource
 
     public override void DrainSocket(bool hasEnded) => link.DrainSocket(hasEnded);
 
-    protected override long? FindUnrungData() => null;
+    protected override long? FindUnrung() => null;
 
     protected override void OnLostDoorbell()
     {

@@ -1,0 +1,367 @@
+using RpcOverShm.Scheduling;
+using RpcOverShm.Tests.Connections;
+
+namespace RpcOverShm.Tests.Scheduling;
+
+/// <summary>An event loop with sources that the test drives; no rings and no peers.</summary>
+[NonParallelizable]
+public class EventLoopTests
+{
+    private const int WaitMilliseconds = 20_000;
+
+    private readonly EventLoop _loop = new();
+    private readonly List<FakeSource> _sources = [];
+
+    [TearDown]
+    public void RemoveAll()
+    {
+        _sources.ForEach(source => source.RemoveFrom(_loop));
+        Eventually(() => _sources.TrueForAll(source => source.Entered == source.Left), "The loop keeps no source.");
+        Assert.That(_sources.Select(source => source.WasRunTwiceAtOnce), Has.None.True);
+        _sources.ForEach(source => source.Dispose());
+        _sources.Clear();
+    }
+
+    [Test]
+    public void Request_OfAParkedSource_RunsItOnceAndParksItAgain()
+    {
+        FakeSource source = Add();
+        SleepsWithoutActive();
+
+        source.Request();
+
+        Eventually(() => source.Runs == 1);
+        SleepsWithoutActive();
+        Assert.That((source.Runs, source.Entered, source.Left), Is.EqualTo((1, 1, 1)));
+    }
+
+    [Test]
+    public void Request_BeforeTheSourceIsAdded_WaitsForThat()
+    {
+        var source = new FakeSource();
+        source.Request();
+
+        Add(source);
+
+        Eventually(() => source.Runs == 1);
+    }
+
+    // With pauses that let the loop fall asleep now and then, in every phase of its way there.
+    [Test]
+    public void Request_OfManyThreads_IsNeverLost()
+    {
+        const int Threads = 4;
+        const int Requests = 5_000;
+        FakeSource[] sources = [Add(), Add(), Add()];
+
+        TestThread.RunAll("requests", Threads, thread =>
+        {
+            var random = new Random(thread);
+            for (int i = 0; i < Requests; i++)
+            {
+                FakeSource source = sources[random.Next(sources.Length)];
+                source.AddWork();
+                source.Request();
+                Thread.SpinWait(random.Next(random.Next(20) == 0 ? 20_000 : 100));
+            }
+        });
+
+        Eventually(() => sources.Sum(source => source.Done) == Threads * Requests);
+        SleepsWithoutActive();
+    }
+
+    [Test]
+    public void Doorbell_RunsTheSource_AndIsReadAfterwards()
+    {
+        FakeSource source = Add();
+        SleepsWithoutActive();
+
+        source.Ring();
+
+        Eventually(() => source.RunsAtDrain == 1);
+        SleepsWithoutActive();
+        Assert.That(source.Doorbells, Is.EqualTo(1));
+
+        source.Ring();
+        Eventually(() => source.RunsAtDrain == 2);
+    }
+
+    [Test]
+    public void End_OfASocket_IsToldWithTheDoorbell()
+    {
+        FakeSource source = Add();
+
+        source.EndSocket();
+
+        Eventually(() => source.HasEnded);
+        SleepsWithoutActive();
+    }
+
+    // 64 is the most that one look at the sockets returns.
+    [Test]
+    public void Doorbells_OfManySources_AreAllHeard()
+    {
+        FakeSource[] sources = [.. Enumerable.Range(0, 200).Select(_ => Add())];
+        SleepsWithoutActive();
+
+        Array.ForEach(sources, source => source.Ring());
+
+        Eventually(() => sources.All(source => source.Runs > 0));
+        SleepsWithoutActive();
+        Assert.That(sources.Select(source => source.Doorbells), Is.All.EqualTo(1));
+    }
+
+    [Test]
+    public void Doorbell_IsHeardWhileAnotherSourceAlwaysHasWork()
+    {
+        FakeSource busy = Add();
+        FakeSource source = Add();
+        busy.IsBusy = true;
+        busy.Request();
+        Eventually(() => busy.Runs > 1000);
+
+        source.Ring();
+
+        Eventually(() => source.Runs > 0);
+        Assert.That(busy.IsActive);
+        busy.IsBusy = false;
+    }
+
+    [Test]
+    public void Silent_SourceIsParked_WhileAnotherAlwaysHasWork()
+    {
+        FakeSource busy = Add();
+        FakeSource source = Add();
+        busy.IsBusy = true;
+        busy.Request();
+        source.Request();
+        Eventually(() => source.Runs > 0);
+
+        Eventually(() => !source.IsActive);
+
+        Assert.That(busy.IsActive);
+        busy.IsBusy = false;
+    }
+
+    [Test]
+    public void Source_ThatMayNotPark_KeepsTheLoopAwake()
+    {
+        FakeSource source = Add();
+        source.MayPark = false;
+        source.Request();
+        Eventually(() => source.Runs == 1);
+
+        long begun = Environment.TickCount64;
+        while (Environment.TickCount64 - begun < 20)
+        {
+            Assert.That(source.IsActive);
+            Assert.That(_loop.IsAwake);
+        }
+
+        source.MayPark = true;
+        SleepsWithoutActive();
+    }
+
+    [Test]
+    public void Forsaken_SourceIsRunAgain()
+    {
+        FakeSource source = Add();
+        source.IsForsakenOnce = true;
+
+        source.Request();
+
+        Eventually(() => source.Runs == 2);
+        SleepsWithoutActive();
+    }
+
+    [Test]
+    public void Removed_SourceIsNotRunAgain()
+    {
+        FakeSource source = Add();
+        source.OnRun = () => _loop.Remove(source);
+        source.IsBusy = true;
+
+        source.Request();
+
+        Eventually(() => source.Left == 1);
+        source.Request();
+        source.Ring();
+        FakeSource other = Add();
+        other.Request();
+        Eventually(() => other.Runs == 1);
+        Assert.That((source.Runs, source.IsRemoved, source.IsActive), Is.EqualTo((1, true, false)));
+    }
+
+    [Test]
+    public void UserCode_ThatKeepsTheLoop_LosesIt()
+    {
+        using var isOver = new ManualResetEventSlim();
+        FakeSource slow = Add();
+        FakeSource other = Add();
+        slow.UserCode = isOver.Wait;
+        slow.Request();
+        Eventually(() => slow.Runs == 1);
+
+        other.Request();
+
+        Eventually(() => other.Runs == 1);
+        Assert.That((_loop.StuckThreads, slow.TakeOvers, slow.HasKeptLoop), Is.EqualTo((1, 1, (bool?)null)));
+        isOver.Set();
+        Eventually(() => _loop.StuckThreads == 0);
+        Assert.That(slow.HasKeptLoop, Is.False);
+    }
+
+    // The watchdog needs a millisecond at least to find that out.
+    [Test]
+    public void UserCode_ThatIsAboutToSleep_GivesTheLoopAway()
+    {
+        using var hasLeft = new ManualResetEventSlim();
+        using var isOver = new ManualResetEventSlim();
+        FakeSource slow = Add();
+        FakeSource other = Add();
+        slow.UserCode = () =>
+        {
+            LoopThread.LeaveLoopBeforeSleep();
+            Assert.That(_loop.StuckThreads, Is.EqualTo(1));
+            LoopThread.LeaveLoopBeforeSleep();
+            Assert.That(_loop.StuckThreads, Is.EqualTo(1), "It is given away once.");
+            hasLeft.Set();
+            isOver.Wait();
+        };
+        slow.Request();
+        Assert.That(hasLeft.Wait(WaitMilliseconds));
+
+        other.Request();
+
+        Eventually(() => other.Runs == 1);
+        isOver.Set();
+        Eventually(() => _loop.StuckThreads == 0 && slow.HasKeptLoop == false);
+    }
+
+    [Test]
+    public void Quick_UserCodeNeverLosesTheLoop()
+    {
+        FakeSource source = Add();
+        int runs = 0;
+        while (runs < 2_000)
+        {
+            runs++;
+            source.UserCode = () => Thread.SpinWait(50);
+            source.Request();
+            Eventually(() => source.UserCode is null);
+        }
+
+        SleepsWithoutActive();
+        Assert.That((source.TakeOvers, source.HasKeptLoop), Is.EqualTo((0, true)));
+    }
+
+    [Test]
+    public void Every_StuckThreadIsReplaced()
+    {
+        const int Stuck = 5;
+        using var isOver = new ManualResetEventSlim();
+        FakeSource[] slow = [.. Enumerable.Range(0, Stuck).Select(_ => Add())];
+        Array.ForEach(slow, source => source.UserCode = isOver.Wait);
+
+        Array.ForEach(slow, source => source.Request());
+
+        Eventually(() => _loop.StuckThreads == Stuck);
+        FakeSource other = Add();
+        other.Request();
+        Eventually(() => other.Runs == 1);
+        isOver.Set();
+        Eventually(() => _loop.StuckThreads == 0);
+        Eventually(() => Threads("RpcOverShm spare") <= 1, "At most one waits as a spare.");
+    }
+
+    [Test]
+    public void Lost_DoorbellIsFound_AndTheSourceIsRun()
+    {
+        FakeSource source = Add();
+        SleepsWithoutActive();
+        source.Unrung = 16;
+
+        Eventually(() => source.LostDoorbells > 0);
+
+        source.Unrung = null;
+        Eventually(() => source.Runs > 0);
+    }
+
+    [Test]
+    public void Late_DoorbellsAtDifferentPositions_AreNotLost()
+    {
+        FakeSource source = Add();
+
+        Assert.That(Check(16), Is.True);
+        Assert.That(Check(32), Is.True);
+        Assert.That(Check(null), Is.False);
+        Assert.That(Check(32), Is.True);
+        Assert.That(source.LostDoorbells, Is.Zero);
+        Assert.That(source.CheckParked(isOnTime: false), Is.True, "A check that is late shows nothing.");
+        Assert.That(source.LostDoorbells, Is.Zero);
+        Assert.That(Check(32), Is.False);
+        Assert.That(source.LostDoorbells, Is.EqualTo(1));
+
+        source.Unrung = null;
+
+        bool Check(long? at)
+        {
+            source.Unrung = at;
+            return source.CheckParked(isOnTime: true);
+        }
+    }
+
+    [Test]
+    public void Thread_EndsAfterTheLastSource_AndStartsAgain()
+    {
+        string name = ReadingRig.LoopThreadName;
+        int others = Threads(name);
+        FakeSource source = Add();
+        source.Request();
+        Eventually(() => source.Runs == 1);
+        Assert.That(Threads(name), Is.EqualTo(others + 1));
+
+        RemoveAll();
+
+        Eventually(() => Threads(name) == others, "The thread ends some seconds later.");
+        FakeSource next = Add();
+        next.Request();
+        Eventually(() => next.Runs == 1);
+    }
+
+    [Test]
+    public void Sources_GoToTheLoopWithTheFewest()
+    {
+        var group = new EventLoopGroup(processors: 8);
+        FakeSource[] sources = [.. Enumerable.Range(0, 12).Select(_ => new FakeSource())];
+
+        Array.ForEach(sources, source => source.AddTo(group));
+
+        Assert.That(
+            sources.GroupBy(source => source.Loop).Select(loop => loop.Count()), Is.EqualTo([3, 3, 3, 3]));
+        foreach (FakeSource source in sources)
+        {
+            source.Request();
+            Eventually(() => source.Runs == 1);
+            source.RemoveFrom(source.Loop!);
+            Eventually(() => source.Entered == source.Left);
+            source.Dispose();
+        }
+    }
+
+    private static int Threads(string name) => ProcessResources.CountThreads(name);
+
+    private static void Eventually(Func<bool> condition, string? message = null) =>
+        Assert.That(condition, Is.True.After(WaitMilliseconds, 1), message ?? "");
+
+    private FakeSource Add(FakeSource? source = null)
+    {
+        source ??= new FakeSource();
+        _sources.Add(source);
+        source.AddTo(_loop);
+        return source;
+    }
+
+    private void SleepsWithoutActive() =>
+        Eventually(() => !_loop.IsAwake && _sources.TrueForAll(source => !source.IsActive));
+}
