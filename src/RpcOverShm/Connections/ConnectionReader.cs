@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -14,9 +15,13 @@ internal sealed class ConnectionReader : EventSource
     // Messages of a stream before its reader is woken: enough to share that cost, few enough for the L1 cache.
     private const int MostRecordsPerWake = 16;
 
-    // The bounds of one run, so that no connection starves the others of its loop.
+    // The bounds of one run, so that no connection starves the others of its loop. The clock is read after so many
+    // records, and after each run of user code but the first.
     private const int MostRecordsPerRun = 256;
-    private const int MostUserCodePerRun = 16;
+    private const int RecordsPerCheck = 16;
+    private const long MostMicroseconds = 200;
+
+    private static readonly long s_mostTicks = Stopwatch.Frequency * MostMicroseconds / 1_000_000;
 
     private readonly ReaderCoordinator _coordinator;
     private readonly PeerLink _link;
@@ -67,18 +72,12 @@ internal sealed class ConnectionReader : EventSource
     {
         if (_link.IsClosed)
         {
-            if (_role.TryTake())
-            {
-                End();
-                Loop!.Remove(this);
-            }
-
-            return true;
+            return !_role.TryTake() || EndOnLoop(me);
         }
 
         _sender.SendWaiting();
-        int codes = 0;
-        for (int records = 0; records < MostRecordsPerRun && codes < MostUserCodePerRun;)
+        long begun = 0;
+        for (int records = 0; records < MostRecordsPerRun;)
         {
             // A caller that reads, or is about to, receives all that comes.
             if (_coordinator.HasBlockedCallers || !_role.TryTake())
@@ -87,20 +86,19 @@ internal sealed class ConnectionReader : EventSource
                 break;
             }
 
-            bool isOver = Receive(ref records, out ConnectionCall? due, out int messages);
+            bool isOver = Receive(ref records, ref begun, out ConnectionCall? due, out int messages);
             _role.Release();
 
             // StoreLoad: the role was released before this check for callers that came meanwhile.
             _coordinator.SignalCallersIfFree();
             if (due is not null)
             {
-                codes++;
                 if (!_runner.RunOrQueue(me, due, messages))
                 {
                     return false;
                 }
 
-                isOver = !_ring.HasData && !_link.IsPeerGone;
+                isOver = !_ring.HasData ? !_link.IsPeerGone : IsTimeUp(ref begun);
             }
 
             if (isOver)
@@ -184,6 +182,34 @@ internal sealed class ConnectionReader : EventSource
         return isUnrung ? at : null;
     }
 
+    /// <summary>
+    /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
+    /// loop can be taken over. Returns false if it was.
+    /// </summary>
+    private bool EndOnLoop(LoopThread me)
+    {
+        // First, so that another thread that runs the loop does not look at memory that is being unmapped.
+        EventLoop loop = Loop!;
+        loop.Remove(this);
+        _coordinator.SetRunning(null);
+        me.MayDefer = false;
+        loop.BeginUserCode(me);
+        End();
+        return loop.EndUserCode(me);
+    }
+
+    // The time of a run counts from the first check, after the first user code or some records.
+    private static bool IsTimeUp(ref long begun)
+    {
+        long now = Stopwatch.GetTimestamp();
+        if (begun == 0)
+        {
+            begun = now;
+        }
+
+        return now - begun >= s_mostTicks;
+    }
+
     private void End()
     {
         _role.Retire();
@@ -195,7 +221,7 @@ internal sealed class ConnectionReader : EventSource
     /// Receives records, with the role held, until user code is due, none is left, or there were many. Returns whether
     /// there is nothing more to receive now.
     /// </summary>
-    private bool Receive(ref int records, out ConnectionCall? due, out int messages)
+    private bool Receive(ref int records, ref long begun, out ConnectionCall? due, out int messages)
     {
         _ring.Disarm();
         bool isPeerGone = _link.SealIfPeerGone();
@@ -232,9 +258,11 @@ internal sealed class ConnectionReader : EventSource
                 call.Waiter?.Signal();
             }
 
-            if (MustStop || records >= MostRecordsPerRun)
+            if (MustStop
+                || records >= MostRecordsPerRun
+                || (records % RecordsPerCheck == 0 && IsTimeUp(ref begun)))
             {
-                return MustStop;
+                return true;
             }
         }
 

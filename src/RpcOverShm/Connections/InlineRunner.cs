@@ -57,11 +57,12 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
         AmbientContext.RestoreClean();
         if (!me.Loop.EndUserCode(me))
         {
+            coordinator.OnUnstuck();
             return false;
         }
 
         // More records of the same call wait only for that call's own code, so they do not count as waiting.
-        budget.End(begun, messages, _ring.HasData && !_ring.IsNextOf(call.Id.Value));
+        budget.End(begun, messages, coordinator.IsAnyWaiting && !_ring.IsNextOf(call.Id.Value));
         return true;
     }
 

@@ -16,9 +16,13 @@ namespace RpcOverShm.Connections;
 /// </summary>
 internal sealed class ReaderCoordinator
 {
-    // The limit of threads stuck in user code that has lost the role. At the limit, user code runs on the thread pool.
+    // The limit of threads stuck in this connection's user code, which has lost the loop. At the limit, its user code
+    // runs on the thread pool; at the loop's own limit, that of all its connections does.
     private const int MostStuckThreads = 2;
     private const int MostStuckThreadsInline = 8;
+
+    // Shorter user code runs faster here than on the thread pool, even if a processor is idle.
+    private const long WorthAThreadNanoseconds = 10_000;
 
     // The time without activity after which the watchdog stops checking.
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
@@ -26,16 +30,23 @@ internal sealed class ReaderCoordinator
     private readonly FrameReceiver _receiver;
     private readonly FrameSender _sender;
     private readonly SchedulingMode _mode;
+    private readonly bool _hasProcessors; // for the thread pool, beside those of the event loop and of the peer
     private readonly Func<WatchdogCheck> _watchdogCheck;
     private volatile int _blocked;      // callers that wait for the role or for their response
     private volatile int _isWatched;    // 1 while the watchdog checks this connection
     private long _takeOvers;            // loops taken over from user code of this connection
     private InlineBudget? _running;     // of the running inline user code; read at a take-over
+    private int _stuck;                 // threads in this connection's user code that has lost the loop
     private long _seenWord;             // the role's word at the watchdog's last check
     private long _seenAt;               // when the watchdog first saw that word
 
     public ReaderCoordinator(
-        PeerLink link, ReaderRole role, FrameReceiver receiver, FrameSender sender, SchedulingMode mode)
+        PeerLink link,
+        ReaderRole role,
+        FrameReceiver receiver,
+        FrameSender sender,
+        SchedulingMode mode,
+        int? processors = null)
     {
         Link = link;
         Role = role;
@@ -43,6 +54,7 @@ internal sealed class ReaderCoordinator
         _receiver = receiver;
         _sender = sender;
         _mode = mode;
+        _hasProcessors = (processors ?? Environment.ProcessorCount) > 2;
         _watchdogCheck = CheckAsWatchdog;
     }
 
@@ -114,23 +126,38 @@ internal sealed class ReaderCoordinator
         }
     }
 
-    /// <summary>Returns whether user code of this kind runs inline.</summary>
+    /// <summary>Whether other records or other connections wait for the loop's thread.</summary>
+    public bool IsAnyWaiting => Ring.HasData || Source.Loop!.HasOtherWork;
+
+    /// <summary>Returns whether user code of this kind runs inline. Used by the loop's thread.</summary>
     public bool IsInline(InlineBudget budget) => _mode switch
     {
-        SchedulingMode.Inline => Source.Loop!.StuckThreads < MostStuckThreadsInline,
-        SchedulingMode.Adaptive => Source.Loop!.StuckThreads < MostStuckThreads && budget.IsInline,
+        SchedulingMode.Inline => Volatile.Read(ref _stuck) < MostStuckThreadsInline && !Source.Loop!.IsFullOfStuck,
+        SchedulingMode.Adaptive => Volatile.Read(ref _stuck) < MostStuckThreads
+            && !Source.Loop!.IsFullOfStuck
+            && !(_hasProcessors && budget.TypicalNanoseconds >= WorthAThreadNanoseconds && IsAnyWaiting)
+            && budget.IsInline,
         _ => false,
     };
 
-    /// <summary>Notes the kind of user code that is about to run on the loop's thread.</summary>
-    public void SetRunning(InlineBudget budget) => _running = budget;
+    /// <summary>
+    /// Notes the kind of user code that is about to run on the loop's thread; null for work that is none of the user's.
+    /// </summary>
+    public void SetRunning(InlineBudget? budget) => _running = budget;
 
     /// <summary>Counts a take-over of the loop from the running user code.</summary>
     public void OnTakingOver()
     {
-        Interlocked.Increment(ref _takeOvers);
-        _running?.RecordTakeOver();
+        if (_running is { } budget)
+        {
+            Interlocked.Increment(ref _stuck);
+            Interlocked.Increment(ref _takeOvers);
+            budget.RecordTakeOver();
+        }
     }
+
+    /// <summary>User code that had lost the loop has returned.</summary>
+    public void OnUnstuck() => Interlocked.Decrement(ref _stuck);
 
     /// <summary>Whether frames are written whose publish was deferred. A hint.</summary>
     public bool HasDeferred => _sender.HasDeferred;

@@ -56,7 +56,7 @@ internal sealed partial class EventLoop
 
     private void ParkSilent(long now)
     {
-        if (now - _parkedAt < s_silentTicks)
+        if (now - _parkedAt < s_briefTicks)
         {
             return;
         }
@@ -64,7 +64,8 @@ internal sealed partial class EventLoop
         _parkedAt = now;
         for (int i = _active.Count - 1; i >= 0; i--)
         {
-            if (now - _active[i].LastWorkAt >= s_silentTicks)
+            EventSource source = _active[i];
+            if (now - source.LastWorkAt >= (source.IsRare ? s_briefTicks : s_silentTicks))
             {
                 TryPark(i);
             }

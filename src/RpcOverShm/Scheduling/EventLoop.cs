@@ -20,15 +20,27 @@ internal sealed partial class EventLoop
     private const string SpareName = "RpcOverShm spare";
     private const ulong WakeKey = 0;
 
-    // The longest time for which a doorbell waits while other sources have work.
+    // The limit of threads stuck in user code that has lost the loop.
+    private const int MostStuckThreads = 16;
+
+    // The longest time for which a doorbell waits while other sources have work, but for the run of one of them.
     private const long PollMicroseconds = 50;
+
+    // While doorbells ring, a spin asks for them after looking at so many sources: about each microsecond.
+    private const int LooksPerPoll = 48;
 
     // An active source costs a cache miss in each rotation, a parked one a system call at its next record.
     private const long SilentMicroseconds = 1000;
 
+    // A source whose last work is longer ago than that is parked after a shorter silence: its next work is probably
+    // as far away. So the active sources of a loop with a thousand clients stay few.
+    private const long BriefMicroseconds = 100;
+
+
     private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
+    private static readonly long s_briefTicks = Stopwatch.Frequency * BriefMicroseconds / 1_000_000;
     private static readonly long s_silentTicks = Stopwatch.Frequency * SilentMicroseconds / 1_000_000;
 
     // Of the loop itself: used by the thread that runs it.
@@ -37,6 +49,9 @@ internal sealed partial class EventLoop
     private readonly EventPoll.Event[] _events = new EventPoll.Event[EventPoll.MostEvents];
     private readonly SpinBudget _spin = new();
     private EventSource? _current; // the one that is being run; after a take-over, that of the stuck user code
+    private int _index;            // of the active source that is being run
+    private int _busy;             // sources that had work in this rotation
+    private int _wasBusy;          // and in the rotation before
     private long _polledAt;
     private long _parkedAt;
     private long _rungAt;
@@ -63,6 +78,14 @@ internal sealed partial class EventLoop
 
     /// <summary>The number of threads whose user code has lost this loop and has not returned.</summary>
     public int StuckThreads => _stuck;
+
+    /// <summary>Whether so many threads are stuck that no more user code should run on the loop's thread.</summary>
+    public bool IsFullOfStuck => _stuck >= MostStuckThreads;
+
+    /// <summary>
+    /// Whether other sources than the running one have had work lately. Used by the loop's own thread.
+    /// </summary>
+    public bool HasOtherWork => _busy > 1 || _wasBusy > 1;
 
     /// <summary>The number of sources.</summary>
     public int Count => _count;
@@ -198,7 +221,9 @@ internal sealed partial class EventLoop
 
         if (_current is { } stuck)
         {
+            // The rotation goes on behind the source whose user code is stuck, or the others would never have a turn.
             _current = null;
+            _index++;
             stuck.OnTakenOver();
         }
 
@@ -211,7 +236,7 @@ internal sealed partial class EventLoop
                 _ = Poll(0);
             }
 
-            if (Rotate(me, now) is not { } hasWorked)
+            if (!TryRotate(me, now, out bool hasWorked))
             {
                 return false;
             }
@@ -226,9 +251,8 @@ internal sealed partial class EventLoop
             // While doorbells ring, another one is likely; else a system call would delay the answer to the only
             // client.
             long since = 0;
-            if ((_count > _active.Count && now - _rungAt < s_silentTicks && Poll(0) > 0)
-                || (_active.Count > 0 && _spin.SpinUntil(new Condition(this), out since))
-                || !TryParkAll())
+            bool isRinging = _count > _active.Count && now - _rungAt < s_silentTicks;
+            if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since)) || !TryParkAll())
             {
                 continue;
             }
@@ -236,100 +260,6 @@ internal sealed partial class EventLoop
             if (!Sleep(since))
             {
                 return true;
-            }
-        }
-    }
-
-    /// <summary>Runs each active source that has work. Returns whether any had; null if the loop was lost.</summary>
-    private bool? Rotate(LoopThread me, long now)
-    {
-        bool hasWorked = false;
-        for (int i = 0; i < _active.Count; i++)
-        {
-            EventSource source = _active[i];
-            if (source.IsRemoved)
-            {
-                Drop(i--);
-            }
-            else if (source.TakeRequest() || source.HasWork)
-            {
-                source.LastWorkAt = now;
-                hasWorked = true;
-                _current = source;
-                if (!source.Run(me))
-                {
-                    return null;
-                }
-
-                _current = null;
-                if (source.IsRemoved)
-                {
-                    // Its memory may be gone, so nobody looks at it any more.
-                    Drop(i--);
-                }
-            }
-        }
-
-        return hasWorked;
-    }
-
-    private void AddPosted()
-    {
-        if (!_hasPosted)
-        {
-            return;
-        }
-
-        List<EventSource> posted;
-        lock (_gate)
-        {
-            posted = _posted;
-            _posted = [];
-            _hasPosted = false;
-        }
-
-        posted.ForEach(Enlist);
-    }
-
-    private void Enlist(EventSource source)
-    {
-        if (!source.IsListed && !source.IsRemoved && source.TryEnter())
-        {
-            source.IsListed = true;
-            source.LastWorkAt = Stopwatch.GetTimestamp();
-            _active.Add(source);
-        }
-    }
-
-    private void Drop(int index)
-    {
-        EventSource source = _active[index];
-        _active[index] = _active[^1];
-        _active.RemoveAt(_active.Count - 1);
-        source.IsListed = false;
-        source.Leave();
-    }
-
-    private readonly struct Condition(EventLoop loop) : ISpinCondition
-    {
-        public bool IsMet
-        {
-            get
-            {
-                if (loop._hasPosted)
-                {
-                    return true;
-                }
-
-                foreach (EventSource source in CollectionsMarshal.AsSpan(loop._active))
-                {
-                    if (source.HasWork || source.IsRequested)
-                    {
-                        return true;
-                    }
-                }
-
-                return false;
             }
         }
     }

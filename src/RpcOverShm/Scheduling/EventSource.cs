@@ -37,6 +37,9 @@ internal abstract class EventSource
     /// <summary>When the source last had work, as a time stamp. Used by the loop only.</summary>
     public long LastWorkAt { get; set; }
 
+    /// <summary>Whether the source had been silent for long when it was listed. Used by the loop only.</summary>
+    public bool IsRare { get; set; }
+
     /// <summary>Whether the loop looks at this source in each rotation.</summary>
     public bool IsActive => Volatile.Read(ref _state) is Active or Requested;
 

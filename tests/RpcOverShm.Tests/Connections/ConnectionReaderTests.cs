@@ -61,4 +61,34 @@ public class ConnectionReaderTests
 
         Assert.That(() => rig.Links.Client.Writer.HeadHint, Is.GreaterThan(head).After(20_000, 1));
     }
+
+    // With two processors there is none for the thread pool beside the loop and the peer.
+    [TestCase(2, true, 40, true)]
+    [TestCase(16, false, 40, true)]
+    [TestCase(16, true, 1, true)]
+    [TestCase(16, true, 40, false)]
+    public void UserCode_OfSomeMicroseconds_IsInlineUnlessOtherRecordsWait(
+        int processors, bool isAnyWaiting, int microseconds, bool isInline)
+    {
+        using var rig = new ReadingRig(processors);
+        var call = new RecordingCall();
+        rig.Start(call);
+        rig.WaitUntilLoopSleeps();
+        Assert.That(rig.Role.TryTake());
+        if (isAnyWaiting)
+        {
+            rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
+        }
+
+        var budget = new InlineBudget();
+        long begun = budget.Begin(run: 0);
+        while (ThreadClock.Now - begun < microseconds * ThreadClock.TicksPerMicrosecond)
+        {
+        }
+
+        budget.End(begun, messages: 1, isAnyWaiting: false);
+        Assert.That(rig.Coordinator.IsInline(budget), Is.EqualTo(isInline));
+        rig.Role.Release();
+        rig.Coordinator.FindReader();
+    }
 }

@@ -17,12 +17,13 @@ internal sealed class ReadingRig : IDisposable
     private readonly FrameReceiver _receiver;
     private readonly ManualResetEventSlim _closed = new();
 
-    public ReadingRig()
+    public ReadingRig(int? processors = null)
     {
         Peer = new RawPeer(Links.Server);
         Sender = new FrameSender(Links.Client, Role);
         _receiver = new FrameReceiver(Links.Client, Sender, accept: null, onGoAway: () => { });
-        Coordinator = new ReaderCoordinator(Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive);
+        Coordinator = new ReaderCoordinator(
+            Links.Client, Role, _receiver, Sender, SchedulingMode.Adaptive, processors);
         Callers = new CallerReader(Coordinator);
         Reader = new ConnectionReader(Coordinator, Sender, OnClosed);
         Sender.OnSpaceWanted = Reader.Request;

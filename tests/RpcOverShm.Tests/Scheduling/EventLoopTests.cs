@@ -3,25 +3,10 @@ using RpcOverShm.Tests.Connections;
 
 namespace RpcOverShm.Tests.Scheduling;
 
-/// <summary>An event loop with sources that the test drives; no rings and no peers.</summary>
+/// <summary>When an event loop runs its sources and parks them.</summary>
 [NonParallelizable]
-public class EventLoopTests
+public class EventLoopTests : EventLoopFixture
 {
-    private const int WaitMilliseconds = 20_000;
-
-    private readonly EventLoop _loop = new();
-    private readonly List<FakeSource> _sources = [];
-
-    [TearDown]
-    public void RemoveAll()
-    {
-        _sources.ForEach(source => source.RemoveFrom(_loop));
-        Eventually(() => _sources.TrueForAll(source => source.Entered == source.Left), "The loop keeps no source.");
-        Assert.That(_sources.Select(source => source.WasRunTwiceAtOnce), Has.None.True);
-        _sources.ForEach(source => source.Dispose());
-        _sources.Clear();
-    }
-
     [Test]
     public void Request_OfAParkedSource_RunsItOnceAndParksItAgain()
     {
@@ -127,6 +112,43 @@ public class EventLoopTests
         busy.IsBusy = false;
     }
 
+    // A rotation with many busy sources takes milliseconds.
+    [Test]
+    public void Doorbell_DoesNotWaitForAWholeRotation()
+    {
+        const int Busy = 50;
+        const int Attempts = 20;
+        int runs = 0;
+        FakeSource[] busy = [.. Enumerable.Range(0, Busy).Select(_ => Add())];
+        foreach (FakeSource source in busy)
+        {
+            source.OnRun = () =>
+            {
+                Volatile.Write(ref runs, runs + 1);
+                Thread.SpinWait(2_000);
+            };
+            source.IsBusy = true;
+            source.Request();
+        }
+
+        var waits = new List<int>();
+        FakeSource newcomer = Add();
+        for (int i = 1; i <= Attempts; i++)
+        {
+            int before = 0;
+            int wait = 0;
+            newcomer.OnRun = () => Volatile.Write(ref wait, runs - before);
+            Eventually(() => !newcomer.IsActive);
+            Volatile.Write(ref before, Volatile.Read(ref runs));
+            newcomer.Ring();
+            Eventually(() => newcomer.Runs == i);
+            waits.Add(Volatile.Read(ref wait));
+        }
+
+        Array.ForEach(busy, source => source.IsBusy = false);
+        Assert.That(waits.Min(), Is.LessThan(Busy / 4), "Runs of others after the doorbell.");
+    }
+
     [Test]
     public void Silent_SourceIsParked_WhileAnotherAlwaysHasWork()
     {
@@ -155,7 +177,7 @@ public class EventLoopTests
         while (Environment.TickCount64 - begun < 20)
         {
             Assert.That(source.IsActive);
-            Assert.That(_loop.IsAwake);
+            Assert.That(Loop.IsAwake);
         }
 
         source.MayPark = true;
@@ -178,7 +200,7 @@ public class EventLoopTests
     public void Removed_SourceIsNotRunAgain()
     {
         FakeSource source = Add();
-        source.OnRun = () => _loop.Remove(source);
+        source.OnRun = () => Loop.Remove(source);
         source.IsBusy = true;
 
         source.Request();
@@ -190,88 +212,6 @@ public class EventLoopTests
         other.Request();
         Eventually(() => other.Runs == 1);
         Assert.That((source.Runs, source.IsRemoved, source.IsActive), Is.EqualTo((1, true, false)));
-    }
-
-    [Test]
-    public void UserCode_ThatKeepsTheLoop_LosesIt()
-    {
-        using var isOver = new ManualResetEventSlim();
-        FakeSource slow = Add();
-        FakeSource other = Add();
-        slow.UserCode = isOver.Wait;
-        slow.Request();
-        Eventually(() => slow.Runs == 1);
-
-        other.Request();
-
-        Eventually(() => other.Runs == 1);
-        Assert.That((_loop.StuckThreads, slow.TakeOvers, slow.HasKeptLoop), Is.EqualTo((1, 1, (bool?)null)));
-        isOver.Set();
-        Eventually(() => _loop.StuckThreads == 0);
-        Assert.That(slow.HasKeptLoop, Is.False);
-    }
-
-    // The watchdog needs a millisecond at least to find that out.
-    [Test]
-    public void UserCode_ThatIsAboutToSleep_GivesTheLoopAway()
-    {
-        using var hasLeft = new ManualResetEventSlim();
-        using var isOver = new ManualResetEventSlim();
-        FakeSource slow = Add();
-        FakeSource other = Add();
-        slow.UserCode = () =>
-        {
-            LoopThread.LeaveLoopBeforeSleep();
-            Assert.That(_loop.StuckThreads, Is.EqualTo(1));
-            LoopThread.LeaveLoopBeforeSleep();
-            Assert.That(_loop.StuckThreads, Is.EqualTo(1), "It is given away once.");
-            hasLeft.Set();
-            isOver.Wait();
-        };
-        slow.Request();
-        Assert.That(hasLeft.Wait(WaitMilliseconds));
-
-        other.Request();
-
-        Eventually(() => other.Runs == 1);
-        isOver.Set();
-        Eventually(() => _loop.StuckThreads == 0 && slow.HasKeptLoop == false);
-    }
-
-    [Test]
-    public void Quick_UserCodeNeverLosesTheLoop()
-    {
-        FakeSource source = Add();
-        int runs = 0;
-        while (runs < 2_000)
-        {
-            runs++;
-            source.UserCode = () => Thread.SpinWait(50);
-            source.Request();
-            Eventually(() => source.UserCode is null);
-        }
-
-        SleepsWithoutActive();
-        Assert.That((source.TakeOvers, source.HasKeptLoop), Is.EqualTo((0, true)));
-    }
-
-    [Test]
-    public void Every_StuckThreadIsReplaced()
-    {
-        const int Stuck = 5;
-        using var isOver = new ManualResetEventSlim();
-        FakeSource[] slow = [.. Enumerable.Range(0, Stuck).Select(_ => Add())];
-        Array.ForEach(slow, source => source.UserCode = isOver.Wait);
-
-        Array.ForEach(slow, source => source.Request());
-
-        Eventually(() => _loop.StuckThreads == Stuck);
-        FakeSource other = Add();
-        other.Request();
-        Eventually(() => other.Runs == 1);
-        isOver.Set();
-        Eventually(() => _loop.StuckThreads == 0);
-        Eventually(() => Threads("RpcOverShm spare") <= 1, "At most one waits as a spare.");
     }
 
     [Test]
@@ -348,20 +288,4 @@ public class EventLoopTests
             source.Dispose();
         }
     }
-
-    private static int Threads(string name) => ProcessResources.CountThreads(name);
-
-    private static void Eventually(Func<bool> condition, string? message = null) =>
-        Assert.That(condition, Is.True.After(WaitMilliseconds, 1), message ?? "");
-
-    private FakeSource Add(FakeSource? source = null)
-    {
-        source ??= new FakeSource();
-        _sources.Add(source);
-        source.AddTo(_loop);
-        return source;
-    }
-
-    private void SleepsWithoutActive() =>
-        Eventually(() => !_loop.IsAwake && _sources.TrueForAll(source => !source.IsActive));
 }

@@ -121,6 +121,8 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override void OnTakingOver() => TakeOvers++;
 
+    public override void OnTakenOver() => Request();
+
     public override bool TryEnter()
     {
         Entered++;

@@ -6,7 +6,7 @@ public class SpinBudgetTests
 {
     // After this many failures the budget has been halved to zero.
     // More than those that are made before a spin counts.
-    private const int ChecksOfAMoment = 60;
+    private const int ChecksOfAMoment = 160;
 
     private const int FailuresToGiveUp = 16;
 
@@ -136,6 +136,8 @@ public class SpinBudgetTests
             Assert.That(checks.Entered.Wait(Timeouts.Wait), "The thread spins.");
         }
 
+        // The last checks are made between the yields to other threads.
+        Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: ChecksOfAMoment - 20))));
         var mine = new Checks(metAt: long.MaxValue);
         bool isMet = _budget.SpinUntil(new Condition(mine));
         mayEnd.Set();

@@ -1,0 +1,150 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Scheduling;
+
+/// <summary>The active sources of an event loop: how they come into its list, have their turns, and leave it.</summary>
+internal sealed partial class EventLoop
+{
+    /// <summary>Runs each active source that has work. Returns false if the loop was lost.</summary>
+    private bool TryRotate(LoopThread me, long now, out bool hasWorked)
+    {
+        for (; _index < _active.Count; _index++)
+        {
+            if (!TryRun(me, ref _index, now))
+            {
+                hasWorked = true;
+                return false;
+            }
+
+            if (_active.Count <= 1)
+            {
+                continue;
+            }
+
+            now = Stopwatch.GetTimestamp();
+            if (now - _polledAt <= s_pollTicks)
+            {
+                continue;
+            }
+
+            // A source that rings now need not wait until all that have much work had their turn.
+            int newcomer = _active.Count;
+            _ = Poll(0);
+            for (; newcomer < _active.Count; newcomer++)
+            {
+                if (!TryRun(me, ref newcomer, now))
+                {
+                    hasWorked = true;
+                    return false;
+                }
+            }
+        }
+
+        _index = 0;
+        hasWorked = _busy > 0;
+        (_wasBusy, _busy) = (_busy, 0);
+        return true;
+    }
+
+    /// <summary>
+    /// Runs the active source at this index if it has work, or drops it if it was removed; the index is then one less.
+    /// Returns false if the loop was lost.
+    /// </summary>
+    private bool TryRun(LoopThread me, ref int index, long now)
+    {
+        EventSource source = _active[index];
+        if (!source.IsRemoved && (source.TakeRequest() || source.HasWork))
+        {
+            source.LastWorkAt = now;
+            _busy++;
+            _current = source;
+            if (!source.Run(me))
+            {
+                return false;
+            }
+
+            _current = null;
+        }
+
+        if (source.IsRemoved)
+        {
+            // Its memory may be gone, so nobody looks at it any more.
+            Drop(index--);
+        }
+
+        return true;
+    }
+
+    private void AddPosted()
+    {
+        if (!_hasPosted)
+        {
+            return;
+        }
+
+        List<EventSource> posted;
+        lock (_gate)
+        {
+            posted = _posted;
+            _posted = [];
+            _hasPosted = false;
+        }
+
+        posted.ForEach(Enlist);
+    }
+
+    private void Enlist(EventSource source)
+    {
+        if (!source.IsListed && !source.IsRemoved && source.TryEnter())
+        {
+            long now = Stopwatch.GetTimestamp();
+            source.IsListed = true;
+            source.IsRare = now - source.LastWorkAt >= s_silentTicks;
+            source.LastWorkAt = now;
+            _active.Add(source);
+        }
+    }
+
+    private void Drop(int index)
+    {
+        EventSource source = _active[index];
+        _active[index] = _active[^1];
+        _active.RemoveAt(_active.Count - 1);
+        source.IsListed = false;
+        source.Leave();
+    }
+
+    private struct Condition(EventLoop loop, bool isRinging) : ISpinCondition
+    {
+        private int _looks = LooksPerPoll;
+
+        public bool IsMet
+        {
+            get
+            {
+                if (loop._hasPosted)
+                {
+                    return true;
+                }
+
+                foreach (EventSource source in CollectionsMarshal.AsSpan(loop._active))
+                {
+                    if (source.HasWork || source.IsRequested)
+                    {
+                        return true;
+                    }
+                }
+
+                _looks += loop._active.Count;
+                if (!isRinging || _looks < LooksPerPoll)
+                {
+                    return false;
+                }
+
+                _looks = 0;
+                return loop.Poll(0) > 0;
+            }
+        }
+    }
+}
