@@ -85,14 +85,15 @@ internal sealed partial class EventLoop
                 return problem;
             }
 
-            source.Loop = this;
             source.Key = ++_lastKey;
             if (_poll!.TryAdd(socket, source.Key) is { } reason)
             {
-                source.Loop = null;
                 return $"The system does not watch one more socket: {reason}.";
             }
 
+            // Not earlier: a request that finds the loop posts the source, which must then stay. An event that comes
+            // meanwhile waits for the gate.
+            source.Loop = this;
             _sources.Add(source.Key, source);
             _count = _sources.Count;
         }
@@ -293,7 +294,8 @@ internal sealed partial class EventLoop
 
     private void Enlist(EventSource source)
     {
-        if (!source.IsListed && !source.IsRemoved && source.TryEnter())
+        // One that was requested while it was added may be posted twice, and was perhaps parked or removed in between.
+        if (!source.IsListed && source.IsActive && source.TryEnter())
         {
             source.IsListed = true;
             source.LastWorkAt = Stopwatch.GetTimestamp();
