@@ -1,6 +1,8 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Tests.Connections;
 using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Scheduling;
@@ -17,6 +19,7 @@ public class EventLoopRaceTests
     [TearDown]
     public void RemoveAll()
     {
+        BackgroundThread.Refuses = null;
         _sources.ForEach(source => source.RemoveFrom(_loop));
         Eventually(() => _sources.TrueForAll(source => source.Entered == source.Left), "The loop keeps no source.");
         Assert.That(_sources.Select(source => source.WasRunTwiceAtOnce), Has.None.True);
@@ -59,6 +62,48 @@ public class EventLoopRaceTests
         Eventually(() => known.Runs == 1);
         Assert.That(refused.Select(source => source.Runs), Is.All.Zero);
         Assert.That(refused.Select(source => source.Loop), Is.All.Null);
+    }
+
+    // The thread that has lost the loop returns before its spare starts, goes on, and ends with the last source.
+    [Test]
+    public void Spare_ThatStartsAfterItsLoopHasEnded_EndsToo()
+    {
+        // Not disposed: the watchdog waits for the one and sets the other.
+        var isTakenOver = new ManualResetEventSlim();
+        var mayStart = new ManualResetEventSlim();
+        Thread? thread = null;
+        FakeSource slow = Add();
+        slow.UserCode = () =>
+        {
+            thread = Thread.CurrentThread;
+            isTakenOver.Wait(WaitMilliseconds);
+        };
+        BackgroundThread.Refuses = name =>
+        {
+            if (name == ReadingRig.LoopThreadName)
+            {
+                isTakenOver.Set();
+                mayStart.Wait(WaitMilliseconds);
+            }
+
+            return false;
+        };
+        slow.Request();
+        Eventually(() => slow.HasKeptLoop == false && _loop.StuckThreads == 0);
+        slow.RemoveFrom(_loop);
+        Eventually(() => !thread!.IsAlive, "The loop ends some seconds after its last source.");
+
+        mayStart.Set();
+        Thread.Sleep(100);
+
+        using var isOver = new ManualResetEventSlim();
+        FakeSource next = Add();
+        next.UserCode = isOver.Wait;
+        next.Request();
+        Eventually(() => _loop.StuckThreads == 1, "The watchdog and the next loop go on as usual.");
+        isOver.Set();
+        Eventually(() => _loop.StuckThreads == 0);
+        Eventually(() => ProcessResources.CountThreads("RpcOverShm spare") <= 1);
     }
 
     private static void Eventually(Func<bool> condition, string? message = null) =>
