@@ -105,7 +105,7 @@ internal sealed partial class EventLoop
     private bool Sleep(long since)
     {
         Interlocked.Exchange(ref _isSleeping, 1);
-        if (_hasPosted)
+        if (_posted is not null)
         {
             _isSleeping = 0;
             return true;

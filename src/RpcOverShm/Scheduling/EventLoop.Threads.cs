@@ -113,7 +113,7 @@ internal sealed partial class EventLoop
     {
         lock (_gate)
         {
-            if (_sources.Count > 0 || _posted.Count > 0)
+            if (_sources.Count > 0 || _posted is not null)
             {
                 return false;
             }

@@ -45,14 +45,13 @@ internal sealed partial class EventLoop
 
     private readonly object _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
-    private List<EventSource> _posted = [];
     private EventPoll? _poll;
-    private EventDescriptor? _wake;
+    private volatile EventDescriptor? _wake; // read without the gate
     private SpareThreads? _spares;
     private ulong _lastKey;
 
     private volatile int _count;      // of the sources
-    private volatile bool _hasPosted;
+    private volatile Posted? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
     private volatile int _isWatched;
     private volatile int _stuck;      // threads in user code that have lost the loop
@@ -136,14 +135,18 @@ internal sealed partial class EventLoop
         }
     }
 
-    /// <summary>Adds a source that was requested to the loop's list.</summary>
+    /// <summary>
+    /// Adds a source that was requested to the loop's list. Without a lock, as the wake is: the thread may be a user's,
+    /// and <see cref="Thread.Interrupt"/> would end its wait for one. The source would then be requested for ever.
+    /// </summary>
     internal void Post(EventSource source)
     {
-        lock (_gate)
+        Posted? last;
+        do
         {
-            _posted.Add(source);
-            _hasPosted = true;
+            last = _posted;
         }
+        while (Interlocked.CompareExchange(ref _posted, new Posted(source, last), last) != last);
 
         Wake();
     }
@@ -180,9 +183,13 @@ internal sealed partial class EventLoop
         Interlocked.MemoryBarrier();
         if (_isSleeping != 0 && Interlocked.Exchange(ref _isSleeping, 0) != 0)
         {
-            lock (_gate)
+            try
             {
                 _wake?.Signal();
+            }
+            catch (ObjectDisposedException)
+            {
+                // The sleep has timed out meanwhile, and the thread has ended because there is no source any more.
             }
         }
     }
@@ -276,20 +283,15 @@ internal sealed partial class EventLoop
 
     private void AddPosted()
     {
-        if (!_hasPosted)
+        if (_posted is null)
         {
             return;
         }
 
-        List<EventSource> posted;
-        lock (_gate)
+        for (Posted? posted = Interlocked.Exchange(ref _posted, null); posted is not null; posted = posted.Before)
         {
-            posted = _posted;
-            _posted = [];
-            _hasPosted = false;
+            Enlist(posted.Source);
         }
-
-        posted.ForEach(Enlist);
     }
 
     private void Enlist(EventSource source)
@@ -312,13 +314,15 @@ internal sealed partial class EventLoop
         source.Leave();
     }
 
+    private sealed record Posted(EventSource Source, Posted? Before);
+
     private readonly struct Condition(EventLoop loop) : ISpinCondition
     {
         public bool IsMet
         {
             get
             {
-                if (loop._hasPosted)
+                if (loop._posted is not null)
                 {
                     return true;
                 }

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
@@ -64,6 +65,25 @@ public class EventLoopRaceTests
         Assert.That(refused.Select(source => source.Loop), Is.All.Null);
     }
 
+    // A thread that is interrupted does not wait for a lock, such as that of the loop, which the test holds.
+    [Test]
+    public void Request_OfAnInterruptedThread_IsNotLost()
+    {
+        FakeSource source = Add();
+        Eventually(() => !_loop.IsAwake && !source.IsActive);
+
+        lock (GateOf(_loop))
+        {
+            TestThread.Start("interrupted", () =>
+            {
+                Thread.CurrentThread.Interrupt();
+                source.Request();
+            }).Join();
+        }
+
+        Eventually(() => source.Runs == 1);
+    }
+
     // The thread that has lost the loop returns before its spare starts, goes on, and ends with the last source.
     [Test]
     public void Spare_ThatStartsAfterItsLoopHasEnded_EndsToo()
@@ -105,6 +125,9 @@ public class EventLoopRaceTests
         Eventually(() => _loop.StuckThreads == 0);
         Eventually(() => ProcessResources.CountThreads("RpcOverShm spare") <= 1);
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_gate")]
+    private static extern ref object GateOf(EventLoop loop);
 
     private static void Eventually(Func<bool> condition, string? message = null) =>
         Assert.That(condition, Is.True.After(WaitMilliseconds, 1), message ?? "");
