@@ -134,16 +134,12 @@ internal sealed partial class EventLoop
             return !TryEnd();
         }
 
-        if (_polledAt >= _checkAt)
-        {
-            CheckParked();
-        }
-
         return true;
     }
 
     /// <summary>
-    /// Looks for parked sources that have data although no doorbell has rung. All that has rung was taken just before.
+    /// Looks for parked sources that have data although no doorbell has rung. What had rung a moment ago was taken, so
+    /// its source is active. A source is parked only after its socket was drained.
     /// </summary>
     private void CheckParked()
     {

@@ -219,6 +219,12 @@ internal sealed partial class EventLoop
                 _ = Poll(0);
             }
 
+            // Here and not after a sleep only: a source that always has work must not keep the others from the check.
+            if (_polledAt >= _checkAt)
+            {
+                CheckParked();
+            }
+
             if (Rotate(me, now) is not { } hasWorked)
             {
                 return false;
