@@ -30,12 +30,12 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// <summary>
     /// Prepares a caller to send and to block. The caller takes the reader role first if it is free: the peer then need
     /// not wake the event loop for a response that the caller reads itself. If the role is taken, the caller counts as
-    /// blocked, which makes the event loop give way.
+    /// blocked, which makes the event loop give way. <see cref="Leave"/> must follow, also after an exception.
     /// </summary>
     /// <exception cref="InvalidOperationException">
     /// This thread parses in place, which holds the reader role.
     /// </exception>
-    public CallerLease Enter()
+    public void Enter(ref CallerLease lease)
     {
         if (RecordMemory.IsShownToThisThread)
         {
@@ -43,14 +43,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 "A marshaller cannot make a blocking call while it parses in place: nobody would read the answer.");
         }
 
-        var lease = default(CallerLease);
         if (!TryTakeRole(ref lease))
         {
             lease.IsCounted = true;
             coordinator.CountBlocked();
         }
-
-        return lease;
     }
 
     /// <summary>Reads, or sleeps while another thread reads, until the call is done.</summary>
@@ -75,14 +72,19 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
     public void Leave(ref CallerLease lease)
     {
-        if (lease.HasRole)
+        try
         {
-            GiveUpRole(ref lease);
+            if (lease.HasRole)
+            {
+                GiveUpRole(ref lease);
+            }
         }
-
-        if (lease.IsCounted)
+        finally
         {
-            coordinator.UncountBlocked();
+            if (lease.IsCounted)
+            {
+                coordinator.UncountBlocked();
+            }
         }
 
         coordinator.FindReader(lease.WasIdle);

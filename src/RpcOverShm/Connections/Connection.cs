@@ -175,9 +175,10 @@ internal sealed class Connection
             return started;
         }
 
-        CallerLease lease = _callers.Enter();
+        CallerLease lease = default;
         try
         {
+            _callers.Enter(ref lease);
             StartResult result = _sender.Start(call, flags, head, message);
             if (result == StartResult.Started)
             {
@@ -200,9 +201,10 @@ internal sealed class Connection
     {
         // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
         SendRequest(call, rest);
-        CallerLease lease = _callers.Enter();
+        CallerLease lease = default;
         try
         {
+            _callers.Enter(ref lease);
             _callers.WaitUntilDone(call, ref lease);
         }
         finally

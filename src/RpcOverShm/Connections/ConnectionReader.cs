@@ -119,7 +119,10 @@ internal sealed class ConnectionReader : EventSource
 
     public override bool TryPark()
     {
-        if (_link.IsClosed)
+        // The end of the link or of the peer is told once, and a run that gives way to a caller cannot act on it. So
+        // the connection stays active. The loop spins until the caller is gone, but not for long: one that reads, or is
+        // woken to read, finds the same end and closes the link, or leaves.
+        if (_link.IsClosed || _link.IsPeerGone)
         {
             Request();
             return false;

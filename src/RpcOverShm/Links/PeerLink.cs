@@ -140,10 +140,21 @@ internal sealed partial class PeerLink
         if (loops.TryAdd(source, _socket.SafeHandle) is { } problem)
         {
             Close(new CloseReason(CloseKind.NoResources, problem));
-            return;
+        }
+        else
+        {
+            WatchProcess();
         }
 
-        WatchProcess();
+        // StoreLoad: the source and the action are stored before this look. A close is stored before it looks for them.
+        Interlocked.MemoryBarrier();
+        if (IsClosed)
+        {
+            // The close may have come before there was a loop to leave, a watch to end, or anybody to tell.
+            source.Loop?.Unwatch(_socket.SafeHandle);
+            Interlocked.Exchange(ref _processWatch, null)?.Dispose();
+            NotifyAll();
+        }
     }
 
     /// <summary>
@@ -346,12 +357,6 @@ internal sealed partial class PeerLink
         {
             DeferredLog.Write(
                 _logger, log => ShmLog.ProcessNotWatched(log, ConnectionId, Identity.ToString(), problem));
-        }
-
-        if (IsClosed)
-        {
-            // The close may have come before there was a watch to end.
-            Interlocked.Exchange(ref _processWatch, null)?.Dispose();
         }
     }
 

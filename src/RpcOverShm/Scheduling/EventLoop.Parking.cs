@@ -106,7 +106,7 @@ internal sealed partial class EventLoop
     private bool Sleep(long since)
     {
         Interlocked.Exchange(ref _isSleeping, 1);
-        if (_hasPosted)
+        if (_posted is not null)
         {
             _isSleeping = 0;
             return true;
@@ -135,16 +135,12 @@ internal sealed partial class EventLoop
             return !TryEnd();
         }
 
-        if (_polledAt >= _checkAt)
-        {
-            CheckParked();
-        }
-
         return true;
     }
 
     /// <summary>
-    /// Looks for parked sources that have data although no doorbell has rung. All that has rung was taken just before.
+    /// Looks for parked sources that have data although no doorbell has rung. What had rung a moment ago was taken, so
+    /// its source is active. A source is parked only after its socket was drained.
     /// </summary>
     private void CheckParked()
     {

@@ -78,25 +78,21 @@ internal sealed partial class EventLoop
 
     private void AddPosted()
     {
-        if (!_hasPosted)
+        if (_posted is null)
         {
             return;
         }
 
-        List<EventSource> posted;
-        lock (_gate)
+        for (Posted? posted = Interlocked.Exchange(ref _posted, null); posted is not null; posted = posted.Before)
         {
-            posted = _posted;
-            _posted = [];
-            _hasPosted = false;
+            Enlist(posted.Source);
         }
-
-        posted.ForEach(Enlist);
     }
 
     private void Enlist(EventSource source)
     {
-        if (!source.IsListed && !source.IsRemoved && source.TryEnter())
+        // One that was requested while it was added may be posted twice, and was perhaps parked or removed in between.
+        if (!source.IsListed && source.IsActive && source.TryEnter())
         {
             long now = Stopwatch.GetTimestamp();
             source.IsListed = true;
@@ -115,6 +111,8 @@ internal sealed partial class EventLoop
         source.Leave();
     }
 
+    private sealed record Posted(EventSource Source, Posted? Before);
+
     private struct Condition(EventLoop loop, bool isRinging) : ISpinCondition
     {
         private int _looks = LooksPerPoll;
@@ -123,7 +121,7 @@ internal sealed partial class EventLoop
         {
             get
             {
-                if (loop._hasPosted)
+                if (loop._posted is not null)
                 {
                     return true;
                 }

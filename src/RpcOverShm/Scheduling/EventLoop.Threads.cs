@@ -43,10 +43,11 @@ internal sealed partial class EventLoop
             return "The process may open no more descriptors: raise the limit of open files (ulimit -n).";
         }
 
-        var spares = new SpareThreads(() => TryStartThread(asSpare: true), () => RunThread(asSpare: true));
+        var spares = new SpareThreads(
+            these => TryStartThread(these, asSpare: true), these => RunThread(these, asSpare: true));
         (_poll, _wake, _spares) = (poll, wake, spares);
         _isSleeping = 0;
-        if (TryStartThread(asSpare: false))
+        if (TryStartThread(spares, asSpare: false))
         {
             return null;
         }
@@ -58,24 +59,21 @@ internal sealed partial class EventLoop
     }
 
     // With the default stack size, because user code runs on the thread.
-    private bool TryStartThread(bool asSpare) => BackgroundThread.TryStart(
+    private bool TryStartThread(SpareThreads spares, bool asSpare) => BackgroundThread.TryStart(
         () =>
         {
             AmbientContext.CaptureClean();
             TimeSlice.ShortenOfThisThread();
-            RunThread(asSpare);
+            RunThread(spares, asSpare);
         },
         ThreadName,
         stackBytes: 0) is null;
 
-    private void RunThread(bool asSpare)
+    // The spares are those that the thread was started for. A spare may start late, when its place has been filled and
+    // the loop has ended; the loop may even have started again, with spares of its own. All places of the former ones
+    // were filled before that end, so such a thread finds none and exits.
+    private void RunThread(SpareThreads spares, bool asSpare)
     {
-        SpareThreads spares;
-        lock (_gate)
-        {
-            spares = _spares!;
-        }
-
         if (!asSpare || WaitAsSpare(spares))
         {
             do
@@ -115,7 +113,7 @@ internal sealed partial class EventLoop
     {
         lock (_gate)
         {
-            if (_sources.Count > 0 || _posted.Count > 0)
+            if (_sources.Count > 0 || _posted is not null)
             {
                 return false;
             }

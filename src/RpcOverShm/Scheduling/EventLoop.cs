@@ -60,14 +60,13 @@ internal sealed partial class EventLoop
 
     private readonly object _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
-    private List<EventSource> _posted = [];
     private EventPoll? _poll;
-    private EventDescriptor? _wake;
+    private volatile EventDescriptor? _wake; // read without the gate
     private SpareThreads? _spares;
     private ulong _lastKey;
 
     private volatile int _count;      // of the sources
-    private volatile bool _hasPosted;
+    private volatile Posted? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
     private volatile int _isWatched;
     private volatile int _stuck;      // threads in user code that have lost the loop
@@ -108,14 +107,15 @@ internal sealed partial class EventLoop
                 return problem;
             }
 
-            source.Loop = this;
             source.Key = ++_lastKey;
             if (_poll!.TryAdd(socket, source.Key) is { } reason)
             {
-                source.Loop = null;
                 return $"The system does not watch one more socket: {reason}.";
             }
 
+            // Not earlier: a request that finds the loop posts the source, which must then stay. An event that comes
+            // meanwhile waits for the gate.
+            source.Loop = this;
             _sources.Add(source.Key, source);
             _count = _sources.Count;
         }
@@ -158,14 +158,18 @@ internal sealed partial class EventLoop
         }
     }
 
-    /// <summary>Adds a source that was requested to the loop's list.</summary>
+    /// <summary>
+    /// Adds a source that was requested to the loop's list. Without a lock, as the wake is: the thread may be a user's,
+    /// and <see cref="Thread.Interrupt"/> would end its wait for one. The source would then be requested for ever.
+    /// </summary>
     internal void Post(EventSource source)
     {
-        lock (_gate)
+        Posted? last;
+        do
         {
-            _posted.Add(source);
-            _hasPosted = true;
+            last = _posted;
         }
+        while (Interlocked.CompareExchange(ref _posted, new Posted(source, last), last) != last);
 
         Wake();
     }
@@ -202,9 +206,13 @@ internal sealed partial class EventLoop
         Interlocked.MemoryBarrier();
         if (_isSleeping != 0 && Interlocked.Exchange(ref _isSleeping, 0) != 0)
         {
-            lock (_gate)
+            try
             {
                 _wake?.Signal();
+            }
+            catch (ObjectDisposedException)
+            {
+                // The sleep has timed out meanwhile, and the thread has ended because there is no source any more.
             }
         }
     }
@@ -234,6 +242,12 @@ internal sealed partial class EventLoop
             if (now - _polledAt > s_pollTicks)
             {
                 _ = Poll(0);
+            }
+
+            // Here and not after a sleep only: a source that always has work must not keep the others from the check.
+            if (_polledAt >= _checkAt)
+            {
+                CheckParked();
             }
 
             if (!TryRotate(me, now, out bool hasWorked))

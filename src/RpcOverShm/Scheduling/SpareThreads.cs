@@ -5,7 +5,7 @@ namespace RpcOverShm.Scheduling;
 /// request. If the system has no thread, the first of two takes the place: a thread of the pool, or the one that is
 /// stuck in user code and returns. Thread-safe.
 /// </summary>
-internal sealed class SpareThreads(Func<bool> tryStartThread, Action run)
+internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Action<SpareThreads> run)
 {
     private const int MostIdle = 1;
 
@@ -34,9 +34,9 @@ internal sealed class SpareThreads(Func<bool> tryStartThread, Action run)
             _unfilled++;
         }
 
-        if (!tryStartThread())
+        if (!tryStartThread(this))
         {
-            ThreadPool.UnsafeQueueUserWorkItem(_ => run(), null);
+            ThreadPool.UnsafeQueueUserWorkItem(_ => run(this), null);
         }
     }
 

@@ -122,8 +122,9 @@ internal sealed class ByteSender : IValueTaskSource
                 {
                     written = WriteNow(_rest.Span[..Math.Min(_rest.Length, left)], maySpin: false);
                 }
-                catch (Exception exception) when (exception is IOException or ObjectDisposedException)
+                catch (Exception exception)
                 {
+                    // The memory is the user's, and may throw anything when it is asked for its bytes.
                     CompleteRest(exception);
                     break;
                 }

@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using RpcOverShm.Buffers;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
@@ -84,7 +85,8 @@ public class CallerReaderTests
                 SpinWait.SpinUntil(() => rig.Role.Word != before && rig.Role.IsFree, Timeouts.Wait),
                 "The event loop has seen the record, and has given the role back.");
 
-            CallerLease lease = rig.Callers.Enter();
+            CallerLease lease = default;
+            rig.Callers.Enter(ref lease);
             rig.Callers.WaitUntilDone(call, ref lease);
             rig.Callers.Leave(ref lease);
 
@@ -151,7 +153,8 @@ public class CallerReaderTests
         var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
         rig.Start(call);
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
-        CallerLease lease = rig.Callers.Enter();
+        CallerLease lease = default;
+        rig.Callers.Enter(ref lease);
         rig.Callers.WaitUntilDone(call, ref lease);
         rig.Callers.Leave(ref lease);
 
@@ -161,6 +164,38 @@ public class CallerReaderTests
         mayEnd.Set();
         Assert.That(() => rig.Reader.Loop!.StuckThreads, Is.Zero.After(20_000, 1));
     }
+
+    // A thread that is interrupted does not wait for the sender's gate, which it enters with the role taken: to publish
+    // what was deferred.
+    [Test]
+    public void RunCall_OfAnInterruptedThread_LeavesTheRoleFree()
+    {
+        using var rig = new CallingRig();
+        var deferred = new RecordingCall();
+        Assert.That(
+            rig.Connection.StartCall(deferred, FrameFlags.None, default, default, isDeferred: true),
+            Is.EqualTo(StartResult.Started));
+
+        using (PublisherOf(SenderOf(rig.Connection)).Enter())
+        {
+            TestThread.Start("interrupted", () =>
+            {
+                var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
+                Thread.CurrentThread.Interrupt();
+                Assert.That(
+                    () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null),
+                    Throws.TypeOf<ThreadInterruptedException>());
+            }).Join();
+        }
+
+        Assert.That(() => rig.Connection.IsReaderFree, Is.True.After(20_000, 1));
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_sender")]
+    private static extern ref FrameSender SenderOf(Connection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_publisher")]
+    private static extern ref FramePublisher PublisherOf(FrameSender sender);
 
     private static void Upload(CallingRig rig, int messages, int bytes)
     {

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Links;
@@ -24,18 +25,45 @@ public class ConnectionReaderTests
         rig.Peer.Send(new RawFrame(FrameKind.End, call.Id));
         Assert.That(() => rig.Reader.IsActive, Is.True.After(20_000, 1), "The doorbell was heard.");
 
-        // Longer than any loop spins before it parks what it looks at.
-        long begun = Stopwatch.GetTimestamp();
-        while (Stopwatch.GetElapsedTime(begun) < SpinBudget.Longest * 100)
-        {
-            Thread.Yield();
-        }
-
+        LetTheLoopPark();
         bool isKept = rig.Reader.IsActive;
         rig.Role.Release();
 
         Assert.That(isKept, "The connection stays with its loop.");
         Assert.That(() => call.Events, Has.Some.Contains("end").After(20_000, 1), "The answer was read.");
+    }
+
+    // The end is announced once. The run that it causes cannot close the link if a caller reads or is about to.
+    [Test]
+    public void PeersEnd_ThatComesWhileTheLoopGivesWay_ClosesTheLink([Values] bool isRoleHeld)
+    {
+        using var rig = new ReadingRig();
+        rig.Start(new RecordingCall());
+        rig.WaitUntilLoopSleeps();
+        if (isRoleHeld)
+        {
+            Assert.That(rig.Role.TryTake());
+        }
+        else
+        {
+            rig.Coordinator.CountBlocked();
+        }
+
+        rig.Links.Server.Close(new CloseReason(CloseKind.Local, "over"));
+        Assert.That(() => rig.Links.Client.IsPeerGone, Is.True.After(20_000, 1));
+        LetTheLoopPark();
+        if (isRoleHeld)
+        {
+            rig.Role.Release();
+        }
+        else
+        {
+            rig.Coordinator.UncountBlocked();
+        }
+
+        rig.Coordinator.FindReader();
+
+        Assert.That(() => rig.Links.Client.IsClosed, Is.True.After(20_000, 1), "The loop has closed the link.");
     }
 
     // The loop reads the socket after it has run the connection, so it may take a doorbell that rang after the run.
@@ -90,5 +118,15 @@ public class ConnectionReaderTests
         Assert.That(rig.Coordinator.IsInline(budget), Is.EqualTo(isInline));
         rig.Role.Release();
         rig.Coordinator.FindReader();
+    }
+
+    // Longer than any loop spins before it parks what it looks at.
+    private static void LetTheLoopPark()
+    {
+        long begun = Stopwatch.GetTimestamp();
+        while (Stopwatch.GetElapsedTime(begun) < SpinBudget.Longest * 100)
+        {
+            Thread.Yield();
+        }
     }
 }

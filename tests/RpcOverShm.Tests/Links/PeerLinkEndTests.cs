@@ -39,6 +39,17 @@ public class PeerLinkEndTests
         link.Close(new CloseReason(CloseKind.Local, "over"));
     }
 
+    // The close has told nobody, because the link did not know its owner yet.
+    [Test]
+    public void Start_OfALinkThatIsClosedAlready_TellsItsOwner()
+    {
+        Link.Close(new CloseReason(CloseKind.Local, "over"));
+
+        Link.Start(new WatchedLink(Link), OnEvent);
+
+        Assert.That(Volatile.Read(ref _events), Is.Positive);
+    }
+
     [Test]
     public void SealIfPeerGone_AfterThePeersEnd_ReadsWhatItHadPublishedOnly()
     {

@@ -228,6 +228,24 @@ public class EventLoopTests : EventLoopFixture
     }
 
     [Test]
+    public void Lost_DoorbellIsFound_WhileAnotherSourceAlwaysHasWork()
+    {
+        FakeSource busy = Add();
+        FakeSource source = Add();
+        busy.IsBusy = true;
+        busy.Request();
+        Eventually(() => busy.Runs > 1000);
+        source.Unrung = 16;
+
+        Eventually(() => source.LostDoorbells > 0);
+
+        source.Unrung = null;
+        Eventually(() => source.Runs > 0);
+        Assert.That(busy.IsActive);
+        busy.IsBusy = false;
+    }
+
+    [Test]
     public void Late_DoorbellsAtDifferentPositions_AreNotLost()
     {
         FakeSource source = Add();

@@ -1,3 +1,4 @@
+using System.Buffers;
 using RpcOverShm.Streams;
 
 namespace RpcOverShm.Tests.Streams;
@@ -182,6 +183,19 @@ public class DuplexBytesTests
     }
 
     [Test]
+    public async Task WriteAsync_OfMemoryThatFailsWhileItWaits_EndsAndTheNextGoesOn()
+    {
+        using var memory = new MemoryOfOneThread(200_000);
+        ValueTask write = One.WriteAsync(memory.Memory, CancellationToken.None);
+
+        Assert.That(async () => await write.Bounded(), Throws.InvalidOperationException.With.Message.EqualTo("gone"));
+
+        ValueTask next = One.WriteAsync("x"u8.ToArray(), CancellationToken.None);
+        Assert.That(Other.Read(new byte[200_000]), Is.Positive);
+        await next.Bounded();
+    }
+
+    [Test]
     public void ReadAsync_WithACancelledToken_DoesNotBegin()
     {
         Assert.That(
@@ -248,6 +262,30 @@ public class DuplexBytesTests
             }
 
             done += count;
+        }
+    }
+
+    /// <summary>Memory that only the thread that made it can use, as if its owner had taken it back.</summary>
+    private sealed class MemoryOfOneThread(int length) : MemoryManager<byte>
+    {
+        private readonly byte[] _bytes = new byte[length];
+        private readonly int _thread = Environment.CurrentManagedThreadId;
+
+        // The default one asks for the span.
+        public override Memory<byte> Memory => CreateMemory(_bytes.Length);
+
+        public override Span<byte> GetSpan() => Environment.CurrentManagedThreadId == _thread
+            ? _bytes
+            : throw new InvalidOperationException("gone");
+
+        public override MemoryHandle Pin(int elementIndex = 0) => throw new NotSupportedException();
+
+        public override void Unpin()
+        {
+        }
+
+        protected override void Dispose(bool disposing)
+        {
         }
     }
 }
