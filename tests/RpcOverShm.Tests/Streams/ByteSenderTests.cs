@@ -97,6 +97,35 @@ internal sealed class ByteSenderTests
         writer.Join();
     }
 
+    [Test]
+    public void WriteRest_WhosePeerMakesNextToNoRoom_ReturnsAfterSomeRounds()
+    {
+        _ = _sender.WriteAsync(new byte[64 << 20], CancellationToken.None);
+        bool hasReturned = false;
+        TestThread reader = TestThread.Start("reader", () =>
+        {
+            for (long head = 0; !Volatile.Read(ref hasReturned);)
+            {
+                head += head < Tail ? 16 : 0;
+                SharedMemoryOrder.WriteFenced(ref _links.ServerSegment.Own.Head, head);
+            }
+        });
+
+        // Without a bound it returns true after a megabyte only, and false once the head stands still.
+        bool isMoreToDo;
+        long before;
+        do
+        {
+            before = Tail;
+            isMoreToDo = _sender.WriteRest();
+        }
+        while (before < 32 << 20 && !(isMoreToDo && Tail == before));
+
+        Volatile.Write(ref hasReturned, true);
+        reader.Join();
+        Assert.That(isMoreToDo && Tail == before, "The loop serves others and comes back.");
+    }
+
     /// <summary>Bytes whose writer is kept, with what it holds, when it looks at them.</summary>
     private sealed class HeldBytes : MemoryManager<byte>
     {
