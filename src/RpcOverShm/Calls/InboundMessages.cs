@@ -96,7 +96,6 @@ internal sealed partial class InboundMessages(
 
             _hasBegun = true;
             _partialLength = (int)wholeLength;
-            _partial = ReceivedMessage.ToCome(_partialLength, bytes.Length, Hint);
             problem = AddPart(bytes, cost, flags, out credit);
         }
 
@@ -248,6 +247,18 @@ internal sealed partial class InboundMessages(
     private Status? AddPart(ReadOnlySpan<byte> bytes, long cost, FrameFlags flags, out long credit)
     {
         credit = 0;
+
+        // Counted first: bytes that are not kept must not cost an array and a copy.
+        if (Count(_partial.Length + bytes.Length) is { } refusal)
+        {
+            return refusal;
+        }
+
+        if (_partial.IsEmpty)
+        {
+            _partial = ReceivedMessage.ToCome(_partialLength, bytes.Length, Hint);
+        }
+
         _partial.Append(bytes, Hint.RoomFor(_partialLength - _partial.Length - bytes.Length));
         bool isComplete = _partial.Length == _partialLength;
         bool isLast = (flags & FrameFlags.HalfClose) != 0;
@@ -256,12 +267,10 @@ internal sealed partial class InboundMessages(
             ThrowIfIncomplete();
         }
 
-        if (_charge.TryGrow(_queuedBytes + _partial.KeptBytes) is { } full)
+        // The array may have more room than was counted.
+        if (Count(_partial.KeptBytes) is { } refusalOfRoom)
         {
-            _isRefusing = true;
-            _partial.Release();
-            Exceeded = full;
-            return StatusMapping.BufferFull(full);
+            return refusalOfRoom;
         }
 
         if (_isReaderWaiting || isAlwaysRequested)
@@ -289,6 +298,20 @@ internal sealed partial class InboundMessages(
         }
 
         return null;
+    }
+
+    // Under the gate. Counts what the incomplete message keeps, beside the queued ones; refuses it beyond the budget.
+    private Status? Count(long partialBytes)
+    {
+        if (_charge.TryGrow(_queuedBytes + partialBytes) is not { } full)
+        {
+            return null;
+        }
+
+        _isRefusing = true;
+        _partial.Release();
+        Exceeded = full;
+        return StatusMapping.BufferFull(full);
     }
 
     // Under the gate. Returns the credit to grant: half a window at a time, to keep credit frames rare.

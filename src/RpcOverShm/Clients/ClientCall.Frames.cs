@@ -29,12 +29,12 @@ internal abstract partial class ClientCall
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
         var from = new WireReader(head);
-        Metadata headers = MetadataCodec.Decode(ref from);
+        Metadata? headers = MetadataCodec.Decode(ref from, LimitOfMetadata);
         from.End("response metadata");
 
         // An entry of the library, which does not count toward the user's limit.
-        string? encoding = MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
-        if (MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
+        string? encoding = headers is null ? null : MessageEncoding.Take(MessageEncoding.ResponseKey, ref headers);
+        if (headers is null || MetadataCodec.MeasureBytes(headers) > LimitOfMetadata)
         {
             OnHeadTooLarge(FrameKind.Headers);
         }
@@ -82,8 +82,9 @@ internal abstract partial class ClientCall
             return;
         }
 
-        StatusTrailer end = StatusTrailer.Decode(head);
-        if (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata)
+        StatusTrailer end = StatusTrailer.Decode(head, LimitOfMetadata);
+        if (end.IsMetadataTooLarge
+            || (end.Metadata is not null && MetadataCodec.MeasureBytes(end.Metadata) > LimitOfMetadata))
         {
             OnHeadTooLarge(FrameKind.End);
             return;

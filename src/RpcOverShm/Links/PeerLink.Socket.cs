@@ -22,6 +22,10 @@ internal sealed partial class PeerLink
     // An honest peer rings once for each time that this side parks, and this side then parks further on.
     private const int MostNeedlessRings = 1000;
 
+    // Enough for about twenty doorbells, of which one is needed, and a refusal behind them. The default of the system
+    // lets each socket take 208 KiB of this side's memory in the kernel.
+    private const int MostUnreadBytes = 8 << 10;
+
     private const int DrainBytes = 64;
 
     private HelloReceiver? _last; // of the refusal that is being received
@@ -73,9 +77,18 @@ internal sealed partial class PeerLink
 
     private void RingSocket(Doorbell doorbell)
     {
-        if ((doorbell & Doorbell.Socket) != 0 && !IsClosed)
+        if ((doorbell & Doorbell.Socket) == 0 || IsClosed)
         {
-            SocketCalls.SendByte(_socket, DoorbellByte);
+            return;
+        }
+
+        int errno = SocketCalls.SendByte(_socket, DoorbellByte);
+        if (errno != 0)
+        {
+            // The peer would sleep until its safety timeout, perhaps for many seconds: nothing rings for these records
+            // again. The kernel tries hard to find memory before it fails, so another try here would come too soon.
+            string why = LinuxNative.ErrorText(errno);
+            Close(new CloseReason(CloseKind.NoResources, $"The system cannot ring the peer's doorbell: {why}."));
         }
     }
 

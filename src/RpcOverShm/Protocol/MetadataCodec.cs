@@ -17,6 +17,12 @@ internal static class MetadataCodec
     // HTTP/2, and so gRPC, measures a header list like this (RFC 9113, 6.5.2): key, value and 32 bytes for each entry.
     private const int OverheadPerEntry = 32;
 
+    /// <summary>
+    /// Bytes that a block may have beyond a limit and is read nevertheless: the library's own entry, which no limit
+    /// counts.
+    /// </summary>
+    public const int LibraryBytes = 128;
+
     private const int MaxKeyBytes = ushort.MaxValue;
 
     private static readonly SearchValues<byte> s_keyBytes =
@@ -88,16 +94,32 @@ internal static class MetadataCodec
         }
     }
 
-    /// <summary>Reads a metadata block of the peer.</summary>
+    /// <summary>
+    /// Reads a metadata block of the peer. Returns null if it exceeds the limit by more than
+    /// <see cref="LibraryBytes"/>: it is then read no further, and the reader is at its end. Up to there, the caller
+    /// measures. An entry takes ten times as many bytes in memory as its peer has written, and time in proportion.
+    /// </summary>
     /// <exception cref="ProtocolException">The block is malformed.</exception>
-    public static Metadata Decode(ref WireReader from)
+    public static Metadata? Decode(ref WireReader from, long limitBytes = long.MaxValue)
     {
         int count = from.ReadUInt16();
+        long size = (long)count * OverheadPerEntry;
+        if (size - LibraryBytes > limitBytes)
+        {
+            return Leave(ref from);
+        }
+
         var metadata = new Metadata();
         for (int i = 0; i < count; i++)
         {
             ReadOnlySpan<byte> key = from.ReadBytes(from.ReadUInt16());
             ReadOnlySpan<byte> value = from.ReadBytes(from.ReadUInt32());
+            size += key.Length + value.Length;
+            if (size - LibraryBytes > limitBytes)
+            {
+                return Leave(ref from);
+            }
+
             if (key.IsEmpty || key.ContainsAnyExcept(s_keyBytes))
             {
                 throw new ProtocolException("A metadata key has characters that no key may have.");
@@ -119,5 +141,11 @@ internal static class MetadataCodec
         }
 
         return metadata;
+    }
+
+    private static Metadata? Leave(ref WireReader from)
+    {
+        from = default;
+        return null;
     }
 }

@@ -49,6 +49,9 @@ internal ref struct RequestHead
 
     public Metadata? Metadata;
 
+    /// <summary>Whether the metadata was not read, because it exceeds the limit of the decoding.</summary>
+    public bool IsMetadataTooLarge;
+
     /// <summary>
     /// Appends the head. The caller has checked the lengths of method and names, and the metadata with
     /// <see cref="MetadataCodec.Check"/>.
@@ -93,7 +96,9 @@ internal ref struct RequestHead
 
     /// <summary>Decodes a head of the peer. The method is a slice of <paramref name="bytes"/>.</summary>
     /// <exception cref="ProtocolException">The head is malformed.</exception>
-    public static RequestHead Decode(ReadOnlySpan<byte> bytes)
+    /// <param name="bytes">The head.</param>
+    /// <param name="limitBytes">The limit of its metadata; see <see cref="MetadataCodec.Decode"/>.</param>
+    public static RequestHead Decode(ReadOnlySpan<byte> bytes, long limitBytes = long.MaxValue)
     {
         var from = new WireReader(bytes);
         var head = default(RequestHead);
@@ -115,7 +120,8 @@ internal ref struct RequestHead
         head.Host = (flags & HasHost) != 0 ? from.ReadShortText() : null;
         head.Encoding = (flags & HasEncoding) != 0 ? from.ReadShortText() : null;
         head.Parent = (flags & HasParent) != 0 ? ParentCall.Decode(ref from) : null;
-        head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;
+        head.Metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from, limitBytes) : null;
+        head.IsMetadataTooLarge = (flags & HasMetadata) != 0 && head.Metadata is null;
         from.End("a request head");
         return head;
     }

@@ -20,6 +20,9 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata 
     private const byte NotProcessed = 4;
     private const byte KnownFlags = HasDetail | HasMetadata | NotProcessed;
 
+    /// <summary>Whether the metadata was not read, because it exceeds the limit of the decoding.</summary>
+    public bool IsMetadataTooLarge { get; private init; }
+
     /// <summary>Appends the trailer; appends nothing for OK without detail and trailers.</summary>
     public void Encode(PooledBufferWriter to)
     {
@@ -47,7 +50,9 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata 
 
     /// <summary>Decodes a trailer of the peer.</summary>
     /// <exception cref="ProtocolException">The trailer is malformed.</exception>
-    public static StatusTrailer Decode(ReadOnlySpan<byte> bytes)
+    /// <param name="bytes">The trailer.</param>
+    /// <param name="limitBytes">The limit of its metadata; see <see cref="MetadataCodec.Decode"/>.</param>
+    public static StatusTrailer Decode(ReadOnlySpan<byte> bytes, long limitBytes = long.MaxValue)
     {
         if (bytes.IsEmpty)
         {
@@ -63,9 +68,12 @@ internal readonly record struct StatusTrailer(Status Status, Metadata? Metadata 
         }
 
         string detail = (flags & HasDetail) != 0 ? from.ReadLongText() : "";
-        Metadata? metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from) : null;
+        Metadata? metadata = (flags & HasMetadata) != 0 ? MetadataCodec.Decode(ref from, limitBytes) : null;
         from.End("a status trailer");
         StatusCode known = code <= (byte)StatusCode.Unauthenticated ? (StatusCode)code : StatusCode.Unknown;
-        return new StatusTrailer(new Status(known, detail), metadata, (flags & NotProcessed) != 0);
+        return new StatusTrailer(new Status(known, detail), metadata, (flags & NotProcessed) != 0)
+        {
+            IsMetadataTooLarge = (flags & HasMetadata) != 0 && metadata is null,
+        };
     }
 }

@@ -16,6 +16,7 @@ internal static unsafe class SocketCalls
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
     private const int SolSocket = 1;
+    private const int SoSndbuf = 7;
     private const int SoOobInline = 10;
     private const int MsgDontwait = 0x40;
     private const int MsgNosignal = 0x4000;
@@ -185,21 +186,32 @@ internal static unsafe class SocketCalls
         }
     }
 
+    /// <summary>
+    /// Limits the memory of what this side sends and the peer does not read. The kernel counts twice the bytes, and its
+    /// own effort: about 0.8 KiB for a message of one byte.
+    /// </summary>
+    public static void LimitUnread(Socket socket, int bytes) =>
+        _ = LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoSndbuf, &bytes, sizeof(int));
+
     /// <summary>Whether the kernel refuses descriptors to the sockets that ask for it.</summary>
     public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;
 
     /// <summary>
-    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent.
+    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent. Returns 0,
+    /// or the errno of a system that lacks memory for the byte.
     /// </summary>
-    public static void SendByte(Socket socket, byte value)
+    public static int SendByte(Socket socket, byte value)
     {
         try
         {
-            _ = LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal);
+            return LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal) < 0
+                && Marshal.GetLastPInvokeError() is (LinuxNative.ErrnoENOBUFS or LinuxNative.ErrnoENOMEM) and var errno
+                ? errno
+                : 0;
         }
         catch (ObjectDisposedException)
         {
-            // This side has closed the socket.
+            return 0; // This side has closed the socket.
         }
     }
 

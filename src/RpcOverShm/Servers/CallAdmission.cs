@@ -29,8 +29,9 @@ internal static class CallAdmission
             return new StatusTrailer(StatusMapping.EncodingUnknown(encoding));
         }
 
-        if (request.Metadata is not null
-            && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes)
+        if (request.IsMetadataTooLarge
+            || (request.Metadata is not null
+                && PreviousAttemptsHeader.MeasureBytes(request.Metadata) > settings.MaxMetadataBytes))
         {
             ReportMetadata(owner);
             return new StatusTrailer(

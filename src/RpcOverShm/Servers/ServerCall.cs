@@ -77,7 +77,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
     {
-        RequestHead request = RequestHead.Decode(head);
+        RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
         _handler = Settings.Methods.Find(request.Method);
         MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
         Host = request.Host ?? Host;

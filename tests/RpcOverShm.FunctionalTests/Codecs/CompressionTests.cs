@@ -178,7 +178,7 @@ internal sealed class CompressionTests() : RigFixture(RigKind.Shm)
         RawFrame plain = await client.ReceiveAsync(FrameKind.Message);
 
         var from = new WireReader(headers.Head);
-        Metadata shown = MetadataCodec.Decode(ref from);
+        Metadata shown = MetadataCodec.Decode(ref from)!;
         Assert.That(
             shown.Select(entry => $"{entry.Key}={entry.Value}"),
             Is.EqualTo(new[] { "other=kept", "grpc-encoding=gzip" }));

@@ -45,7 +45,7 @@ internal sealed class MetadataTarget : FuzzTarget
     private static Metadata Decode(ReadOnlySpan<byte> bytes)
     {
         var from = new WireReader(bytes);
-        Metadata metadata = MetadataCodec.Decode(ref from);
+        Metadata metadata = MetadataCodec.Decode(ref from)!;
         from.End("metadata");
         return metadata;
     }

@@ -7,6 +7,7 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 using RpcOverShm.Tests.Connections;
+using RpcOverShm.Tests.Protocol;
 using static RpcOverShm.Tests.Clients.HandServedCalls;
 
 namespace RpcOverShm.Tests.Clients;
@@ -65,6 +66,7 @@ internal sealed class ClientCallTests
             {
                 call = Unary(isBlocking);
                 call.TryArm(Cancellable);
+                call.TryAttach(_rig.Connection);
             },
             Left = () =>
             {
@@ -264,6 +266,29 @@ internal sealed class ClientCallTests
         late.TryArm(default, isLongBegun: true);
         late.Dispose();
         await Timeouts.Eventually(() => late.Ended.IsCancellationRequested);
+    }
+
+    [Test]
+    public void Metadata_OfFarMoreThanTheLimit_FailsTheCallAndIsNotRead([Values] bool isTrailer)
+    {
+        const byte HasMetadata = 2;
+        byte[] block = SampleMetadata.Block(46_000);
+        byte[] trailer = [(byte)StatusCode.OK, HasMetadata, .. block];
+        SingleResponseCall<string> call = _rig.Start(Unary(isBlocking: false));
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        if (isTrailer)
+        {
+            call.OnEnd(trailer, default, FrameFlags.None);
+        }
+        else
+        {
+            call.OnHeaders(block);
+        }
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(1 << 20));
+        Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(call.Status.Detail, Does.Contain("larger than the 65536 bytes that are allowed"));
     }
 
     /// <summary>Lets the call's own thread or the pending user code take the outcome.</summary>

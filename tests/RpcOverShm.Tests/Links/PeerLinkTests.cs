@@ -4,6 +4,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Signals;
 
 namespace RpcOverShm.Tests.Links;
@@ -331,6 +332,51 @@ public class PeerLinkTests
         AssertViolation("more than 8 descriptors");
         Assert.That(
             () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
+    }
+
+    [TestCase(LinuxNative.ErrnoENOBUFS, true)]
+    [TestCase(LinuxNative.ErrnoENOMEM, true)]
+    [TestCase(LinuxNative.ErrnoEAGAIN, false)]
+    public void Doorbell_ThatTheSystemCannotSend_ClosesTheLinkIfThePeerWouldSleepOn(int errno, bool isClosing)
+    {
+        bool hasFilter = false;
+        TestThread.Start("starved", () =>
+        {
+            hasFilter = SystemCallFilter.TryFailSends(errno);
+            Link.WakePeerForData(Doorbell.Socket);
+        }).Join();
+        Assume.That(hasFilter, "The system lets no thread filter its system calls.");
+
+        Assert.That(Link.CloseReason?.Kind, Is.EqualTo(isClosing ? CloseKind.NoResources : null));
+        Assert.That(_links.Sockets.Server.Available, Is.Zero);
+    }
+
+    [Test]
+    public void Doorbells_ThatThePeerDoesNotRead_TakeLittleMemoryOfTheKernel()
+    {
+        for (int i = 0; i < 1000; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Assert.That(_links.Sockets.Server.Available, Is.InRange(2, 50));
+        Assert.That(Link.IsClosed, Is.False, "The peer has doorbells to read.");
+    }
+
+    [Test]
+    public async Task Close_BehindUnreadDoorbells_StillTellsThePeerWhy()
+    {
+        string why = new('y', 4000);
+        for (int i = 0; i < 10; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Link.Close(new CloseReason(CloseKind.PeerViolation, why));
+
+        _links.Sockets.Server.Receive(new byte[10]);
+        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        Assert.That(said!.Hello.RefusalText, Is.EqualTo(why));
     }
 
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>

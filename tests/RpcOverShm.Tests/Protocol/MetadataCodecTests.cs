@@ -86,6 +86,32 @@ public class MetadataCodecTests
         Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(1 << 20));
     }
 
+    // Decoded in full, these entries would take more than three megabytes and some milliseconds.
+    [Test]
+    public void Decode_OfFarMoreEntriesThanTheLimitAllows_AllocatesNothing()
+    {
+        const int Limit = 64 << 10;
+        byte[] block = SampleMetadata.Block(46_000);
+        _ = IsTaken(block, Limit);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+
+        bool isTaken = IsTaken(block, Limit);
+
+        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.Zero);
+        Assert.That(isTaken, Is.False);
+    }
+
+    // Whether the library's own entry counts is for the caller to know, so a block with one must be read.
+    [TestCase(0, true)]
+    [TestCase(1, false)]
+    public void Decode_OfMoreThanTheLimitAndTheLibrarysBytes_ReadsNothing(int more, bool isTaken)
+    {
+        Metadata metadata = [new("first", "1"), new("last-bin", new byte[1000 + more])];
+        long limit = MetadataCodec.MeasureBytes(metadata) - more - MetadataCodec.LibraryBytes;
+
+        Assert.That(IsTaken(SampleMetadata.Encode(metadata), limit), Is.EqualTo(isTaken));
+    }
+
     [Test]
     public void Check_OfLegalMetadata_IsNull()
     {
@@ -125,6 +151,14 @@ public class MetadataCodecTests
         Assert.That(
             MetadataCodec.MeasureBytes([new("key", "value"), new("a-bin", [1, 2])]),
             Is.EqualTo(3 + 5 + 32 + 5 + 2 + 32));
+    }
+
+    private static bool IsTaken(byte[] block, long limitBytes)
+    {
+        var from = new WireReader(block);
+        Metadata? metadata = MetadataCodec.Decode(ref from, limitBytes);
+        from.End("a block of metadata");
+        return metadata is not null;
     }
 
     private static void AssertTaken(

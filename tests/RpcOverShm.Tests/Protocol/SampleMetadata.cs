@@ -62,8 +62,16 @@ internal static class SampleMetadata
     public static Metadata Decode(ReadOnlySpan<byte> bytes)
     {
         var reader = new WireReader(bytes);
-        Metadata metadata = MetadataCodec.Decode(ref reader);
+        Metadata metadata = MetadataCodec.Decode(ref reader)!;
         reader.End("a block of metadata");
         return metadata;
     }
+
+    /// <summary>Returns a block of entries that are as small as possible.</summary>
+    public static byte[] Block(ushort entries) =>
+    [
+        (byte)entries,
+        (byte)(entries >> 8),
+        .. Enumerable.Repeat<byte[]>([1, 0, (byte)'k', 0, 0, 0, 0], entries).SelectMany(entry => entry),
+    ];
 }

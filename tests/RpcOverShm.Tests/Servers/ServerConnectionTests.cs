@@ -1,6 +1,8 @@
+using System.Text;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Protocol;
 using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Servers;
@@ -98,6 +100,24 @@ internal sealed class ServerConnectionTests
         Assert.That(async () => await writer!.WriteAsync("three").Bounded(), Throws.InvalidOperationException);
         Assert.That(rig.Peer.ReceiveAll(), Is.Empty);
         await rig.Server.WhenIdleAsync().Bounded();
+    }
+
+    [TestCase("/test.Rig/Unary", StatusCode.ResourceExhausted, "larger than the 1000 bytes that are allowed")]
+    [TestCase("/test.Rig/Other", StatusCode.Unimplemented, "")]
+    public void Call_WithFarMoreMetadataThanTheLimit_FailsAsAnyAboveIt(string method, StatusCode code, string why)
+    {
+        const byte HasMetadata = 2;
+        using var rig = new ServedRig();
+        var id = new CallId(0, generation: 1, isFromAcceptor: false);
+        byte[] name = Encoding.UTF8.GetBytes(method);
+        byte[] head = [HasMetadata, (byte)name.Length, 0, .. name, .. SampleMetadata.Block(1000)];
+
+        rig.Peer.Send(new RawFrame(FrameKind.CallStart, id, FrameFlags.HasMessage | FrameFlags.HalfClose, head, []));
+
+        Status status = StatusTrailer.Decode(rig.Peer.Receive().Head).Status;
+        Assert.That(status.StatusCode, Is.EqualTo(code));
+        Assert.That(status.Detail, Does.Contain(why));
+        Assert.That(rig.Server.Running.Count, Is.Zero);
     }
 
     private Task<string> HeldAsync(string request, ServerCallContext context)
