@@ -14,7 +14,7 @@ namespace RpcOverShm.Connections;
 internal sealed class Connection
 {
     private readonly PeerLink _link;
-    private readonly ReaderRole _role = new();
+    private readonly ReaderRole _role;
     private readonly FrameSender _sender;
     private readonly FrameReceiver _receiver;
     private readonly ReaderCoordinator _coordinator;
@@ -37,6 +37,7 @@ internal sealed class Connection
     {
         _link = link;
         _onGoAway = onGoAway;
+        _role = new ReaderRole(isOfLoopOnly: link.IsAcceptor && accept is not null);
         _sender = new FrameSender(link, _role, bounds?.Budget);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
@@ -128,10 +129,11 @@ internal sealed class Connection
         ReadOnlySpan<byte> message,
         bool isDeferred = false)
     {
+        // StoreLoad: the call is counted before the reader role is checked. Starting it was a full fence in between.
         StartResult result = _sender.Start(call, flags, head, message, isDeferred);
         if (result == StartResult.Started && call.Waiter is null && !isDeferred)
         {
-            EnsureReader();
+            _coordinator.FindReader();
         }
 
         return result;
@@ -141,13 +143,8 @@ internal sealed class Connection
     public void FlushDeferred()
     {
         _sender.FlushDeferred();
-        EnsureReader();
-    }
 
-    // StoreLoad: the call must be counted before the reader role is checked. Publishing a frame is a full fence, but
-    // a frame that was queued is not published yet.
-    private void EnsureReader()
-    {
+        // StoreLoad: the calls are counted before the reader role is checked.
         Interlocked.MemoryBarrier();
         _coordinator.FindReader();
     }

@@ -49,7 +49,7 @@ internal sealed class ConnectionReader : EventSource
     public override bool IsForsaken =>
         _role.IsFree
         && !_coordinator.HasBlockedCallers
-        && (_ring.ArmedFor & Doorbell.Socket) == 0
+        && _ring.ArmedFor == Doorbell.None
         && (_coordinator.IsExpecting || _ring.HasData);
 
     private bool MustStop => _coordinator.HasBlockedCallers || _link.IsClosed;
@@ -140,6 +140,30 @@ internal sealed class ConnectionReader : EventSource
         _coordinator.SignalCallersIfFree();
         return isArmed;
     }
+
+    // A blocking caller would arm for the socket when it leaves, so only a side without callers dozes.
+    public override bool TryBeginDoze(out uint localEvents)
+    {
+        localEvents = _link.LocalEvents;
+        if (!_link.IsAcceptor
+            || _link.IsClosed
+            || _link.IsPeerGone
+            || _sender.IsWaitingForSpace
+            || _coordinator.HasBlockedCallers
+            || !_role.TryTake())
+        {
+            return false;
+        }
+
+        bool isArmed = _coordinator.Arm(Doorbell.Futex);
+        _role.Release();
+        return isArmed;
+    }
+
+    public override bool Doze(uint localEvents, TimeSpan timeout) =>
+        _link.SleepForData(_ring.Position, localEvents, timeout);
+
+    public override void EndDoze() => _link.RaiseLocalEvent();
 
     public override void OnSocket() => Request();
 

@@ -230,12 +230,12 @@ internal sealed class ReaderCoordinator
     /// </summary>
     private void AskForLoop()
     {
-        if (!Role.IsFree || Source.IsActive || (Ring.ArmedFor & Doorbell.Socket) != 0)
+        if (!Role.IsFree || Source.IsActive || Ring.ArmedFor != Doorbell.None)
         {
             return;
         }
 
-        if (Source.Loop is { IsAwake: true })
+        if (Role.IsOfLoopOnly || Source.Loop is { IsAwake: true })
         {
             Source.Request();
         }

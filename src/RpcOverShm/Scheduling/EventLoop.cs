@@ -38,6 +38,7 @@ internal sealed partial class EventLoop
 
 
     private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
+    private static readonly TimeSpan s_longestDoze = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
     private static readonly long s_briefTicks = Stopwatch.Frequency * BriefMicroseconds / 1_000_000;
@@ -57,6 +58,7 @@ internal sealed partial class EventLoop
     private long _rungAt;
     private long _checkAt;         // when the parked sources are checked next
     private int _silences;         // sleeps in a row that ended by their timeout
+    private bool _hasDozed;        // to the end, since there was work
 
     private readonly object _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
@@ -68,6 +70,7 @@ internal sealed partial class EventLoop
     private volatile int _count;      // of the sources
     private volatile Posted? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
+    private volatile EventSource? _dozing; // the source in whose doze the thread sleeps
     private volatile int _isWatched;
     private volatile int _stuck;      // threads in user code that have lost the loop
     private volatile LoopThread? _thread;
@@ -125,6 +128,11 @@ internal sealed partial class EventLoop
         if (source.IsRequested)
         {
             Post(source);
+        }
+        else if (_dozing is not null)
+        {
+            // The thread does not listen to the new socket yet.
+            Wake();
         }
 
         return null;
@@ -208,7 +216,14 @@ internal sealed partial class EventLoop
         {
             try
             {
-                _wake?.Signal();
+                if (_dozing is { } source)
+                {
+                    source.EndDoze();
+                }
+                else
+                {
+                    _wake?.Signal();
+                }
             }
             catch (ObjectDisposedException)
             {
@@ -258,6 +273,7 @@ internal sealed partial class EventLoop
             DrainSockets();
             if (hasWorked)
             {
+                _hasDozed = false;
                 ParkSilent(now);
                 continue;
             }
@@ -266,7 +282,9 @@ internal sealed partial class EventLoop
             // client.
             long since = 0;
             bool isRinging = _count > _active.Count && now - _rungAt < s_silentTicks;
-            if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since)) || !TryParkAll())
+            if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
+                || TryDoze(since)
+                || !TryParkAll())
             {
                 continue;
             }

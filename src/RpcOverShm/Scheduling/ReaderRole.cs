@@ -18,7 +18,11 @@ namespace RpcOverShm.Scheduling;
 /// </code>
 /// TryTake increments the generation, so equal words mean that nobody has read in between.
 /// </summary>
-internal sealed class ReaderRole
+/// <param name="isOfLoopOnly">
+/// Whether only the thread of the connection's event loop takes the role, because this side makes no calls. Then the
+/// role needs no interlocked operation: it is free whenever the loop passes to another thread.
+/// </param>
+internal sealed class ReaderRole(bool isOfLoopOnly = false)
 {
     private const long StateMask = 3;
     private const long Free = 0;
@@ -34,25 +38,49 @@ internal sealed class ReaderRole
     /// <summary>Whether the role has ended: no thread ever reads this ring again.</summary>
     public bool IsRetired => (Volatile.Read(ref _word) & StateMask) == Retired;
 
+    public bool IsOfLoopOnly => isOfLoopOnly;
+
     /// <summary>The current word, for a later comparison.</summary>
     public long Word => Volatile.Read(ref _word);
 
     /// <summary>
-    /// Takes the role if it is free. Success is a full fence and makes everything that the last holder did visible to
-    /// this thread. Failure is only an acquire.
+    /// Takes the role if it is free. Success makes everything that the last holder did visible to this thread, and is a
+    /// full fence if several threads may take the role. Failure is only an acquire.
     /// </summary>
     public bool TryTake()
     {
         long word = Volatile.Read(ref _word);
+        if ((word & StateMask) != Free)
+        {
+            return false;
+        }
+
         long taken = word + OneGeneration + Reading;
-        return (word & StateMask) == Free && Interlocked.CompareExchange(ref _word, taken, word) == word;
+        if (isOfLoopOnly)
+        {
+            Volatile.Write(ref _word, taken);
+            return true;
+        }
+
+        return Interlocked.CompareExchange(ref _word, taken, word) == word;
     }
 
-    /// <summary>Frees the role. A full fence: the caller must then check that another thread will read.</summary>
+    /// <summary>
+    /// Frees the role. A full fence if several threads may take it: the caller must then check that another thread will
+    /// read.
+    /// </summary>
     public void Release()
     {
         Debug.Assert((_word & StateMask) == Reading, "Only the holder gives the role up.");
-        Interlocked.Exchange(ref _word, _word & ~StateMask);
+        long free = _word & ~StateMask;
+        if (isOfLoopOnly)
+        {
+            Volatile.Write(ref _word, free);
+        }
+        else
+        {
+            Interlocked.Exchange(ref _word, free);
+        }
     }
 
     /// <summary>Ends the role: no thread reads this ring again, and its memory may be unmapped.</summary>

@@ -61,7 +61,7 @@ internal sealed class FrameSender
     /// <summary>
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
     /// is known before a response can arrive. If <paramref name="isDeferred"/> is true, the publish may wait until
-    /// <see cref="FlushDeferred"/>.
+    /// <see cref="FlushDeferred"/>; otherwise a start is a full fence after the call was counted.
     /// </summary>
     public StartResult Start(
         ConnectionCall call,
@@ -95,7 +95,13 @@ internal sealed class FrameSender
             }
         }
 
-        SendQueuedUnless(isSent);
+        if (!isSent)
+        {
+            // A frame that was sent was published, which is a fence.
+            Interlocked.MemoryBarrier();
+            _pump.SendReady();
+        }
+
         return StartResult.Started;
     }
 

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Links;
 using RpcOverShm.Tests.Sending;
@@ -88,6 +89,24 @@ public class ConnectionReaderTests
         rig.Reader.DrainSocket(hasEnded: false);
 
         Assert.That(() => rig.Links.Client.Writer.HeadHint, Is.GreaterThan(head).After(20_000, 1));
+    }
+
+    // The doze lasts 20 ms, which a busy machine may hide from this thread.
+    [Test]
+    public void Server_WithOneClient_DozesOnTheRingBeforeItSleepsOnTheSocket()
+    {
+        using var rig = new ServingRig();
+        bool hasDozed = false;
+        for (int slot = 0; slot < 100 && !hasDozed; slot++)
+        {
+            rig.Start(slot);
+            SpinWait.SpinUntil(() => rig.Links.Server.Reader.ArmedFor != Doorbell.None, Timeouts.Wait);
+            hasDozed = rig.Links.Server.Reader.ArmedFor == Doorbell.Futex;
+        }
+
+        Assert.That(hasDozed);
+        Assert.That(() => rig.Links.Server.Reader.ArmedFor, Is.EqualTo(Doorbell.Socket).After(20_000, 2));
+        Assert.That(rig.Links.Server.LostWakeups, Is.Zero);
     }
 
     // With two processors there is none for the thread pool beside the loop and the peer.

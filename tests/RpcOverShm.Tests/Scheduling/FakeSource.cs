@@ -12,6 +12,8 @@ internal sealed class FakeSource : EventSource, IDisposable
     private int _done;
     private int _runs;
     private int _inRun;
+    private int _dozes;
+    private readonly SemaphoreSlim _wakeUps = new(0);
 
     /// <summary>Runs in each run, as work without user code.</summary>
     public Action? OnRun { get; set; }
@@ -25,6 +27,11 @@ internal sealed class FakeSource : EventSource, IDisposable
     public bool MayPark { get; set; } = true;
 
     public bool IsForsakenOnce { get; set; }
+
+    /// <summary>Whether the loop may sleep in this source's doze.</summary>
+    public bool MayDoze { get; set; }
+
+    public int Dozes => Volatile.Read(ref _dozes);
 
     /// <summary>The position at which a doorbell seems to be missing.</summary>
     public long? Unrung { get; set; }
@@ -103,6 +110,20 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override bool TryPark() => MayPark && Volatile.Read(ref _work) == 0;
 
+    public override bool TryBeginDoze(out uint localEvents)
+    {
+        localEvents = 0;
+        return MayDoze && TryPark();
+    }
+
+    public override bool Doze(uint localEvents, TimeSpan timeout)
+    {
+        Interlocked.Increment(ref _dozes);
+        return _wakeUps.Wait(timeout);
+    }
+
+    public override void EndDoze() => _wakeUps.Release();
+
     public override void OnSocket()
     {
         Doorbells++;
@@ -131,7 +152,11 @@ internal sealed class FakeSource : EventSource, IDisposable
 
     public override void Leave() => Left++;
 
-    public void Dispose() => _sockets.Dispose();
+    public void Dispose()
+    {
+        _sockets.Dispose();
+        _wakeUps.Dispose();
+    }
 
     protected override long? FindUnrung() => Unrung;
 

@@ -83,7 +83,7 @@ internal sealed class ByteSenderTests
     [Test]
     public void WriteRest_WhileAThreadWrites_DoesNotWaitForIt()
     {
-        _ = _sender.WriteAsync(new byte[1 << 20], CancellationToken.None);
+        _ = _sender.WriteAsync(new byte[1 << 20], CancellationToken.None).AsTask();
         TestThread writer = TestThread.Start("writer", () => Assert.That(
             async () => await _sender.WriteAsync(_held.Memory, CancellationToken.None),
             Throws.InvalidOperationException));
@@ -100,7 +100,7 @@ internal sealed class ByteSenderTests
     [Test]
     public void WriteRest_WhosePeerMakesNextToNoRoom_ReturnsAfterSomeRounds()
     {
-        _ = _sender.WriteAsync(new byte[64 << 20], CancellationToken.None);
+        _ = _sender.WriteAsync(new byte[64 << 20], CancellationToken.None).AsTask();
         bool hasReturned = false;
         TestThread reader = TestThread.Start("reader", () =>
         {
