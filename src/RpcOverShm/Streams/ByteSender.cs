@@ -23,7 +23,7 @@ internal sealed class ByteSender : IValueTaskSource
     private readonly RingWriter _ring;
     private readonly Action _request;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // guards the ring
+    private readonly object _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
     private ReadOnlyMemory<byte> _rest;    // of the write that the event loop continues
     private volatile bool _hasRest;
@@ -98,16 +98,18 @@ internal sealed class ByteSender : IValueTaskSource
 
     /// <summary>
     /// Continues the waiting write, if there is one. If the ring is full, the peer rings when there is space. Returns
-    /// true if more can be written at once. Called by the event loop.
+    /// true if more can be written at once. Fails the write if the link has closed or the peer is gone. Called by the
+    /// event loop, which never waits for a thread that writes.
     /// </summary>
     public bool WriteRest()
     {
-        if (!_hasRest)
+        // A thread that has the gate now either leaves no waiting write or requests the loop after it.
+        if (!_hasRest || !Monitor.TryEnter(_gate))
         {
             return false;
         }
 
-        lock (_gate)
+        try
         {
             if (_isParked && !_isLeft)
             {
@@ -143,6 +145,10 @@ internal sealed class ByteSender : IValueTaskSource
 
             return _hasRest;
         }
+        finally
+        {
+            Monitor.Exit(_gate);
+        }
     }
 
     /// <summary>Tells the peer that no more bytes follow. This fits always, into the control reserve.</summary>
@@ -170,28 +176,19 @@ internal sealed class ByteSender : IValueTaskSource
         WakePeer(doorbell);
     }
 
-    /// <summary>Waits for a pending write, then leaves the memory. Called after the link was closed.</summary>
+    /// <summary>
+    /// Waits for a pending write, fails one that waits for the event loop, which may not come any more, and leaves the
+    /// memory. Called after the link was closed.
+    /// </summary>
     public void Leave()
     {
-        OnLinkEvent();
         lock (_gate)
         {
+            CompleteRest(Broken());
             _isLeft = true;
         }
 
         _link.Leave();
-    }
-
-    /// <summary>Fails a pending asynchronous write if the link has closed or the peer is gone.</summary>
-    public void OnLinkEvent()
-    {
-        lock (_gate)
-        {
-            if (_hasRest && (_link.IsClosed || _link.IsPeerGone))
-            {
-                CompleteRest(Broken());
-            }
-        }
     }
 
     void IValueTaskSource.GetResult(short token) => _written.GetResult(token);
@@ -223,7 +220,8 @@ internal sealed class ByteSender : IValueTaskSource
         }
     }
 
-    // The caller holds the gate. Returns the number of bytes written; fewer than all if the ring is full.
+    // The caller holds the gate. Returns the number of bytes written; fewer than all if the ring is full. Checks the
+    // link for each record: a peer may make room for as long as there are bytes, also after its end or this side's.
     private int WriteNow(ReadOnlySpan<byte> bytes, bool maySpin)
     {
         ThrowIfBroken();
@@ -233,6 +231,7 @@ internal sealed class ByteSender : IValueTaskSource
         {
             while (written < bytes.Length)
             {
+                ThrowIfBroken();
                 int length = Math.Min(bytes.Length - written, Math.Min(RecordBytes, _ring.MaxPayloadBytes));
                 if (!_ring.TryClaim(length, isControl: false, out RingClaim claim)
                     && !(maySpin && WaitForRoom(length, out claim)))

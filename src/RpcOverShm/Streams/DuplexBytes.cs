@@ -24,7 +24,10 @@ internal sealed class DuplexBytes
         _receiver = new ByteReceiver(link, () => _source!.Request());
         _sender = new ByteSender(link, () => _source!.Request());
         _source = new StreamSource(link, _receiver, _sender);
-        link.Start(_source, OnLinkEvent);
+
+        // On a close or the end of the peer, the loop completes what waits for it. Nothing is done before that: the
+        // threads that tell of it (an event loop, the process watch) must not wait for one that reads or writes.
+        link.Start(_source, _source.Request);
     }
 
     /// <summary>Whether the stream was closed, or the peer has closed its end or is gone.</summary>
@@ -113,12 +116,6 @@ internal sealed class DuplexBytes
         _sender.Leave();
         _receiver.Leave();
         _source.Loop?.Remove(_source);
-    }
-
-    private void OnLinkEvent()
-    {
-        _sender.OnLinkEvent();
-        _source.Request();
     }
 
     private async ValueTask<int> ReadAloneAsync(Memory<byte> buffer, CancellationToken cancellationToken)

@@ -117,6 +117,35 @@ public class DuplexBytesEndTests
         }
     }
 
+    // The write begins to wait for the event loop at any moment of the close, which may take the stream from its loop.
+    [Test]
+    public void Close_AsAWriteBeginsToWait_EndsTheWrite([Values] bool isByThisSide)
+    {
+        for (int round = 0; round < 300; round++)
+        {
+            using StreamPair streams = new();
+            using Barrier start = new(2);
+            Task write = Timeouts.OnThread(() =>
+            {
+                start.SignalAndWait();
+                return streams.One.WriteAsync(new byte[100_000], CancellationToken.None).AsTask();
+            }).Unwrap();
+            TestThread closer = TestThread.Start("closer", () =>
+            {
+                start.SignalAndWait();
+                Thread.SpinWait(round * 10);
+                Action close = isByThisSide ? streams.One.Close : streams.Links.Sockets.Server.Dispose;
+                close();
+            });
+            closer.Join();
+
+            Assert.That(
+                async () => await write.Bounded(),
+                isByThisSide ? Throws.InstanceOf<ObjectDisposedException>() : Throws.TypeOf<IOException>(),
+                $"{round}");
+        }
+    }
+
     [Test]
     public void Close_Afterwards_NothingIsReadOrWrittenHere()
     {
