@@ -19,6 +19,9 @@ internal sealed class ByteSender : IValueTaskSource
     // What the event loop writes before it looks after its other sources.
     private const int BytesPerRun = 1 << 20;
 
+    // A peer that moves its head by a few bytes at a time gives no space and lets nobody park.
+    private const int RoundsPerRun = 8;
+
     private readonly PeerLink _link;
     private readonly RingWriter _ring;
     private readonly Action _request;
@@ -117,7 +120,8 @@ internal sealed class ByteSender : IValueTaskSource
                 _ring.UnparkForSpace();
             }
 
-            for (int left = BytesPerRun; _hasRest && left > 0;)
+            int left = BytesPerRun;
+            for (int round = 0; _hasRest && left > 0 && round < RoundsPerRun; round++)
             {
                 int written;
                 try

@@ -69,6 +69,25 @@ internal sealed class ByteSenderTests
         _links.Client.CloseForViolation(new ProtocolException("x"));
     }
 
+    [Test]
+    public void WriteRest_WhosePeerMakesALittleRoomInEachRound_ReturnsAfterSome()
+    {
+        using var bytes = new WatchedBytes(4 << 20);
+        _ = _sender.WriteAsync(bytes.Memory, CancellationToken.None);
+        int rounds = 0;
+        bytes.OnUse = () =>
+        {
+            rounds++;
+            Assert.That(_peer.TryReceive(), Is.Not.Null);
+            _peer.PublishHead();
+        };
+
+        bool isMoreToDo = _sender.WriteRest();
+
+        Assert.That(rounds, Is.InRange(2, 10));
+        Assert.That(isMoreToDo, "The loop serves others and comes back.");
+    }
+
     private static bool IsBrokenByAClose()
     {
         const int Ring = 32 << 20;
