@@ -39,6 +39,11 @@ public class ScheduleTests
         Assert.That(result.Violation, Is.Null);
     }
 
+    [Test]
+    public void Roles_OfEveryScenario_AreNoMoreThanOneWakeReaches() => Assert.That(
+        Scenarios.All.Concat(Scenarios.Deep).Select(scenario => scenario.Roles.Length),
+        Is.All.LessThanOrEqualTo(FutexNative.MostSleepers));
+
     private static SearchResult Search(Scenario scenario, StoreOrder order)
     {
         using var search = new ScheduleSearch(scenario, order, Bound);

