@@ -73,9 +73,18 @@ internal sealed partial class PeerLink
 
     private void RingSocket(Doorbell doorbell)
     {
-        if ((doorbell & Doorbell.Socket) != 0 && !IsClosed)
+        if ((doorbell & Doorbell.Socket) == 0 || IsClosed)
         {
-            SocketCalls.SendByte(_socket, DoorbellByte);
+            return;
+        }
+
+        int errno = SocketCalls.SendByte(_socket, DoorbellByte);
+        if (errno != 0)
+        {
+            // The peer would sleep until its safety timeout, perhaps for many seconds: nothing rings for these records
+            // again. The kernel tries hard to find memory before it fails, so another try here would come too soon.
+            string why = LinuxNative.ErrorText(errno);
+            Close(new CloseReason(CloseKind.NoResources, $"The system cannot ring the peer's doorbell: {why}."));
         }
     }
 

@@ -189,17 +189,21 @@ internal static unsafe class SocketCalls
     public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;
 
     /// <summary>
-    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent.
+    /// Sends one byte without waiting. If the socket's buffer is full or the peer is gone, nothing is sent. Returns 0,
+    /// or the errno of a system that lacks memory for the byte.
     /// </summary>
-    public static void SendByte(Socket socket, byte value)
+    public static int SendByte(Socket socket, byte value)
     {
         try
         {
-            _ = LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal);
+            return LinuxNative.Send(socket.SafeHandle, &value, 1, MsgDontwait | MsgNosignal) < 0
+                && Marshal.GetLastPInvokeError() is (LinuxNative.ErrnoENOBUFS or LinuxNative.ErrnoENOMEM) and var errno
+                ? errno
+                : 0;
         }
         catch (ObjectDisposedException)
         {
-            // This side has closed the socket.
+            return 0; // This side has closed the socket.
         }
     }
 

@@ -4,6 +4,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
 using RpcOverShm.Tests.Signals;
 
 namespace RpcOverShm.Tests.Links;
@@ -331,6 +332,23 @@ public class PeerLinkTests
         AssertViolation("more than 8 descriptors");
         Assert.That(
             () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
+    }
+
+    [TestCase(LinuxNative.ErrnoENOBUFS, true)]
+    [TestCase(LinuxNative.ErrnoENOMEM, true)]
+    [TestCase(LinuxNative.ErrnoEAGAIN, false)]
+    public void Doorbell_ThatTheSystemCannotSend_ClosesTheLinkIfThePeerWouldSleepOn(int errno, bool isClosing)
+    {
+        bool hasFilter = false;
+        TestThread.Start("starved", () =>
+        {
+            hasFilter = SystemCallFilter.TryFailSends(errno);
+            Link.WakePeerForData(Doorbell.Socket);
+        }).Join();
+        Assume.That(hasFilter, "The system lets no thread filter its system calls.");
+
+        Assert.That(Link.CloseReason?.Kind, Is.EqualTo(isClosing ? CloseKind.NoResources : null));
+        Assert.That(_links.Sockets.Server.Available, Is.Zero);
     }
 
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
