@@ -22,6 +22,10 @@ internal sealed partial class PeerLink
     // An honest peer rings once for each time that this side parks, and this side then parks further on.
     private const int MostNeedlessRings = 1000;
 
+    // Enough for about twenty doorbells, of which one is needed, and a refusal behind them. The default of the system
+    // lets each socket take 208 KiB of this side's memory in the kernel.
+    private const int MostUnreadBytes = 8 << 10;
+
     private const int DrainBytes = 64;
 
     private HelloReceiver? _last; // of the refusal that is being received

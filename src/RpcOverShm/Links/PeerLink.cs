@@ -48,6 +48,7 @@ internal sealed partial class PeerLink
         bool isAcceptor)
     {
         _socket = socket;
+        SocketCalls.LimitUnread(socket, MostUnreadBytes);
         _own = own;
         _peer = peer;
         _signal = new FutexSignal(FutexSignal.IsWaitvSupported);

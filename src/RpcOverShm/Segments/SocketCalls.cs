@@ -16,6 +16,7 @@ internal static unsafe class SocketCalls
     private const int ShutBoth = 2;
     private const int LimitOfDescriptors = 7;
     private const int SolSocket = 1;
+    private const int SoSndbuf = 7;
     private const int SoOobInline = 10;
     private const int MsgDontwait = 0x40;
     private const int MsgNosignal = 0x4000;
@@ -184,6 +185,13 @@ internal static unsafe class SocketCalls
             Volatile.Write(ref s_lacksPassrights, 1);
         }
     }
+
+    /// <summary>
+    /// Limits the memory of what this side sends and the peer does not read. The kernel counts twice the bytes, and its
+    /// own effort: about 0.8 KiB for a message of one byte.
+    /// </summary>
+    public static void LimitUnread(Socket socket, int bytes) =>
+        _ = LinuxNative.SetSocketOption(socket.SafeHandle, SolSocket, SoSndbuf, &bytes, sizeof(int));
 
     /// <summary>Whether the kernel refuses descriptors to the sockets that ask for it.</summary>
     public static bool CanRefuseDescriptors => Volatile.Read(ref s_lacksPassrights) == 0;

@@ -351,6 +351,34 @@ public class PeerLinkTests
         Assert.That(_links.Sockets.Server.Available, Is.Zero);
     }
 
+    [Test]
+    public void Doorbells_ThatThePeerDoesNotRead_TakeLittleMemoryOfTheKernel()
+    {
+        for (int i = 0; i < 1000; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Assert.That(_links.Sockets.Server.Available, Is.InRange(2, 50));
+        Assert.That(Link.IsClosed, Is.False, "The peer has doorbells to read.");
+    }
+
+    [Test]
+    public async Task Close_BehindUnreadDoorbells_StillTellsThePeerWhy()
+    {
+        string why = new('y', 4000);
+        for (int i = 0; i < 10; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Link.Close(new CloseReason(CloseKind.PeerViolation, why));
+
+        _links.Sockets.Server.Receive(new byte[10]);
+        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        Assert.That(said!.Hello.RefusalText, Is.EqualTo(why));
+    }
+
     private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
         Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
 
