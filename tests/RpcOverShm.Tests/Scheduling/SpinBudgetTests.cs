@@ -148,16 +148,24 @@ public class SpinBudgetTests
         Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: 5))), "There is room again.");
     }
 
+    // Threads of other tests may spin too: then this one yields instead, and nothing is thrown.
     [Test]
     public void SpinUntil_ThatThrows_GivesItsPlaceBack()
     {
-        for (int i = 0; i < Environment.ProcessorCount + 1; i++)
+        int thrown = 0;
+        for (int i = 0; i < 100_000 && thrown <= Environment.ProcessorCount; i++)
         {
-            Assert.That(
-                () => new SpinBudget().SpinUntil(new Condition(new Checks(metAt: ChecksOfAMoment + 1, isBroken: true))),
-                Throws.InvalidOperationException);
+            try
+            {
+                new SpinBudget().SpinUntil(new Condition(new Checks(metAt: ChecksOfAMoment + 1, isBroken: true)));
+            }
+            catch (InvalidOperationException)
+            {
+                thrown++;
+            }
         }
 
+        Assert.That(thrown, Is.GreaterThan(Environment.ProcessorCount));
         Assert.That(_budget.SpinUntil(new Condition(new Checks(metAt: 5))), "There is room.");
     }
 
