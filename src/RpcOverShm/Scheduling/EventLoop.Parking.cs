@@ -46,6 +46,11 @@ internal sealed partial class EventLoop
     // After the sources have run: the answer to a record need not wait for the byte that announced it.
     private void DrainSockets()
     {
+        if (_undrained.Count == 0)
+        {
+            return;
+        }
+
         foreach ((EventSource source, bool hasEnded) in _undrained)
         {
             source.DrainSocket(hasEnded);

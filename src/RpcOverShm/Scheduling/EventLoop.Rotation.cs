@@ -7,23 +7,18 @@ namespace RpcOverShm.Scheduling;
 internal sealed partial class EventLoop
 {
     /// <summary>Runs each active source that has work. Returns false if the loop was lost.</summary>
-    private bool TryRotate(LoopThread me, long now, out bool hasWorked)
+    private bool TryRotate(LoopThread me, ref long now, out bool hasWorked)
     {
         for (; _index < _active.Count; _index++)
         {
-            if (!TryRun(me, ref _index, now))
+            int busy = _busy;
+            if (!TryRun(me, ref _index, ref now))
             {
                 hasWorked = true;
                 return false;
             }
 
-            if (_active.Count <= 1)
-            {
-                continue;
-            }
-
-            now = Stopwatch.GetTimestamp();
-            if (now - _polledAt <= s_pollTicks)
+            if (_busy == busy || _active.Count <= 1 || now - _polledAt <= s_pollTicks)
             {
                 continue;
             }
@@ -33,7 +28,7 @@ internal sealed partial class EventLoop
             _ = Poll(0);
             for (; newcomer < _active.Count; newcomer++)
             {
-                if (!TryRun(me, ref newcomer, now))
+                if (!TryRun(me, ref newcomer, ref now))
                 {
                     hasWorked = true;
                     return false;
@@ -51,12 +46,11 @@ internal sealed partial class EventLoop
     /// Runs the active source at this index if it has work, or drops it if it was removed; the index is then one less.
     /// Returns false if the loop was lost.
     /// </summary>
-    private bool TryRun(LoopThread me, ref int index, long now)
+    private bool TryRun(LoopThread me, ref int index, ref long now)
     {
         EventSource source = _active[index];
         if (!source.IsRemoved && (source.TakeRequest() || source.HasWork))
         {
-            source.LastWorkAt = now;
             _busy++;
             _current = source;
             if (!source.Run(me))
@@ -65,6 +59,8 @@ internal sealed partial class EventLoop
             }
 
             _current = null;
+            now = Stopwatch.GetTimestamp();
+            source.LastWorkAt = now;
         }
 
         if (source.IsRemoved)

@@ -250,10 +250,11 @@ internal sealed partial class EventLoop
             stuck.OnTakenOver();
         }
 
+        // Read after work and not before it: the clock would delay the answer. So it may be late by a spin.
+        long now = Stopwatch.GetTimestamp();
         while (true)
         {
             AddPosted();
-            long now = Stopwatch.GetTimestamp();
             if (now - _polledAt > s_pollTicks)
             {
                 _ = Poll(0);
@@ -265,7 +266,7 @@ internal sealed partial class EventLoop
                 CheckParked();
             }
 
-            if (!TryRotate(me, now, out bool hasWorked))
+            if (!TryRotate(me, ref now, out bool hasWorked))
             {
                 return false;
             }
