@@ -237,18 +237,7 @@ internal sealed partial class EventLoop
     /// </summary>
     private bool RunUntilLost(LoopThread me)
     {
-        lock (_gate)
-        {
-            _thread = me;
-        }
-
-        if (_current is { } stuck)
-        {
-            // The rotation goes on behind the source whose user code is stuck, or the others would never have a turn.
-            _current = null;
-            _index++;
-            stuck.OnTakenOver();
-        }
+        BeginToRun(me);
 
         // Read after work and not before it: the clock would delay the answer. So it may be late by a spin.
         long now = Stopwatch.GetTimestamp();
@@ -279,21 +268,38 @@ internal sealed partial class EventLoop
                 continue;
             }
 
-            // While doorbells ring, another one is likely; else a system call would delay the answer to the only
-            // client.
-            long since = 0;
-            bool isRinging = _count > _active.Count && now - _rungAt < s_silentTicks;
-            if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
-                || TryDoze(since)
-                || !TryParkAll())
-            {
-                continue;
-            }
-
-            if (!Sleep(since))
+            if (!Rest(now))
             {
                 return true;
             }
         }
+    }
+
+    private void BeginToRun(LoopThread me)
+    {
+        lock (_gate)
+        {
+            _thread = me;
+        }
+
+        if (_current is { } stuck)
+        {
+            // The rotation goes on behind the source whose user code is stuck, or the others would never have a turn.
+            _current = null;
+            _index++;
+            stuck.OnTakenOver();
+        }
+    }
+
+    /// <summary>Spins, and then sleeps, until there may be work. Returns false if the thread must end.</summary>
+    private bool Rest(long now)
+    {
+        // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
+        long since = 0;
+        bool isRinging = _count > _active.Count && now - _rungAt < s_silentTicks;
+        return (_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
+            || TryDoze(since)
+            || !TryParkAll()
+            || Sleep(since);
     }
 }
