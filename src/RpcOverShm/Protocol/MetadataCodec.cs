@@ -17,6 +17,9 @@ internal static class MetadataCodec
     // HTTP/2, and so gRPC, measures a header list like this (RFC 9113, 6.5.2): key, value and 32 bytes for each entry.
     private const int OverheadPerEntry = 32;
 
+    // Both lengths.
+    private const int SmallestEntryBytes = sizeof(ushort) + sizeof(uint);
+
     /// <summary>
     /// Bytes that a block may have beyond a limit and is read nevertheless: the library's own entry, which no limit
     /// counts.
@@ -103,18 +106,22 @@ internal static class MetadataCodec
     public static Metadata? Decode(ref WireReader from, long limitBytes = long.MaxValue)
     {
         int count = from.ReadUInt16();
-        long size = (long)count * OverheadPerEntry;
-        if (size - LibraryBytes > limitBytes)
+
+        // A count that the bytes cannot have is no large head, but a wrong one, as the end of the bytes then shows.
+        long least = (long)count * OverheadPerEntry;
+        if (least - LibraryBytes > limitBytes && count * SmallestEntryBytes <= from.Remaining)
         {
             return Leave(ref from);
         }
+
+        long size = 0;
 
         var metadata = new Metadata();
         for (int i = 0; i < count; i++)
         {
             ReadOnlySpan<byte> key = from.ReadBytes(from.ReadUInt16());
             ReadOnlySpan<byte> value = from.ReadBytes(from.ReadUInt32());
-            size += key.Length + value.Length;
+            size += OverheadPerEntry + key.Length + value.Length;
             if (size - LibraryBytes > limitBytes)
             {
                 return Leave(ref from);
