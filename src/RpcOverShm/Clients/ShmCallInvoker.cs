@@ -7,12 +7,10 @@ namespace RpcOverShm.Clients;
 /// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
 internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings settings) : CallInvoker
 {
-    private const int RecentMethods = 8;
-
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
     private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
-    private readonly object?[] _recentMethods = new object?[RecentMethods]; // written only if callers alternate
+    private object? _lastMethod;
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
@@ -74,16 +72,15 @@ internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings sett
         where TResponse : class
     {
         connections.ThrowIfShutDown();
-        ref object? recent = ref _recentMethods[RuntimeHelpers.GetHashCode(method) & (RecentMethods - 1)];
-        if (Volatile.Read(ref recent) is ClientMethod<TRequest, TResponse> known && known.Is(method))
+        if (Volatile.Read(ref _lastMethod) is ClientMethod<TRequest, TResponse> last && last.Is(method))
         {
-            return known;
+            return last;
         }
 
-        object bound = _methods.TryGetValue(method, out object? found)
-            ? found
+        object bound = _methods.TryGetValue(method, out object? known)
+            ? known
             : _methods.GetOrAdd(method, new ClientMethod<TRequest, TResponse>(method, _starter, settings));
-        Volatile.Write(ref recent, bound);
+        Volatile.Write(ref _lastMethod, bound);
         return (ClientMethod<TRequest, TResponse>)bound;
     }
 

@@ -680,8 +680,9 @@ class Connection:
         del self._calls[call.id]
         self._free_slots.append(call.id >> 1 & 0xFFFF)
 
-    def peer_waits_for_data(self) -> bool:
-        return self._peer.words[PARKED_FOR_DATA] & (BY_FUTEX | BY_DOORBELL) != 0
+    def peer_waits_for_data(self, by: int) -> bool:
+        """by: BY_FUTEX or BY_DOORBELL."""
+        return self._peer.words[PARKED_FOR_DATA] & by != 0
 
     def peer_waits_for_space(self) -> bool:
         return self._peer.words[PARKED_FOR_SPACE] & (BY_FUTEX | BY_DOORBELL) != 0
