@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>A server with many clients that come at once, come and go, or are more than it has descriptors for.</summary>
+/// <summary>A server with many clients, which come at once, come and go, or need more descriptors than it has.</summary>
 internal sealed partial class ManyConnectionsTests : PeerFixture
 {
     private const int LimitOfDescriptors = 7; // RLIMIT_NOFILE
@@ -45,7 +45,8 @@ internal sealed partial class ManyConnectionsTests : PeerFixture
                 await using ShmChannel channel = ShmChannel.ForAddress(
                     Address, new ShmChannelOptions { RuntimeDirectory = Directory.Path, LoggerFactory = Log });
                 var client = new ScriptClient(channel.CreateCallInvoker());
-                Assert.That((await client.UnaryAsync(Payloads.OfSize(i % 64)).ResponseAsync.Bounded()).IsOfSize(i % 64));
+                Payload answer = await client.UnaryAsync(Payloads.OfSize(i % 64)).ResponseAsync.Bounded();
+                Assert.That(answer.IsOfSize(i % 64));
             }
         }
     }
