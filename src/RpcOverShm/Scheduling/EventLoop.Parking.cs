@@ -66,15 +66,22 @@ internal sealed partial class EventLoop
             return;
         }
 
-        _parkedAt = now;
+        _silence = Math.Max(s_leastSilence, (now - _parkedAt) / _looks * LooksPerDoorbell);
+        BeginToCountLooks(now);
         for (int i = _active.Count - 1; i >= 0; i--)
         {
             EventSource source = _active[i];
-            if (now - source.LastWorkAt >= (source.IsRare ? s_briefTicks : s_silentTicks))
+            if (now - source.LastWorkAt >= (source.IsRare ? s_briefTicks : _silence))
             {
                 TryPark(i);
             }
         }
+    }
+
+    private void BeginToCountLooks(long now)
+    {
+        _parkedAt = now;
+        _looks = 0;
     }
 
     private bool TryParkAll()
@@ -132,6 +139,7 @@ internal sealed partial class EventLoop
         _isSleeping = 0;
         _dozing = null;
         _polledAt = Stopwatch.GetTimestamp();
+        BeginToCountLooks(_polledAt);
         if (!_hasDozed && since != 0)
         {
             _spin.RecordSleep(since);
@@ -159,6 +167,7 @@ internal sealed partial class EventLoop
         long begun = Stopwatch.GetTimestamp();
         TimeSpan timeout = isLast ? s_linger : Stopwatch.GetElapsedTime(begun, Math.Max(begun, _checkAt));
         int count = Poll((int)Math.Ceiling(timeout.TotalMilliseconds));
+        BeginToCountLooks(_polledAt);
         _isSleeping = 0;
         if (count == 0)
         {

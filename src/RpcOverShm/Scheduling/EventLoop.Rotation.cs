@@ -37,6 +37,7 @@ internal sealed partial class EventLoop
         }
 
         _index = 0;
+        _looks++;
         hasWorked = _busy > 0;
         (_wasBusy, _busy) = (_busy, 0);
         return true;
@@ -92,7 +93,7 @@ internal sealed partial class EventLoop
         {
             long now = Stopwatch.GetTimestamp();
             source.IsListed = true;
-            source.IsRare = now - source.LastWorkAt >= s_silentTicks;
+            source.IsRare = now - source.LastWorkAt >= _silence;
             source.LastWorkAt = now;
             _active.Add(source);
         }
@@ -122,6 +123,7 @@ internal sealed partial class EventLoop
                     return true;
                 }
 
+                loop._looks++;
                 foreach (EventSource source in CollectionsMarshal.AsSpan(loop._active))
                 {
                     if (source.HasWork || source.IsRequested)

@@ -29,20 +29,23 @@ internal sealed partial class EventLoop
     // While doorbells ring, a spin asks for them after looking at so many sources: about each microsecond.
     private const int LooksPerPoll = 48;
 
-    // An active source costs a cache miss in each rotation, a parked one a system call at its next record.
-    private const long SilentMicroseconds = 1000;
+    // An active source costs a look in each rotation, and that is often a cache miss. A parked one costs two system
+    // calls at its next record, as much as so many looks. So a source is parked after so many in vain.
+    private const long LooksPerDoorbell = 200;
 
-    // A source whose last work is longer ago than that is parked after a shorter silence: its next work is probably
-    // as far away. So the active sources of a loop with a thousand clients stay few.
+    // But not earlier, because short rotations come in bursts.
+    private const long LeastSilenceMicroseconds = 1000;
+
+    // A source whose last work is longer ago than such a silence is parked after a shorter one: its next work is
+    // probably as far away. So the active sources of a loop with a thousand clients stay few.
     private const long BriefMicroseconds = 100;
-
 
     private static readonly TimeSpan s_linger = TimeSpan.FromSeconds(5);
     private static readonly TimeSpan s_longestDoze = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_quietTime = TimeSpan.FromMilliseconds(20);
     private static readonly long s_pollTicks = Stopwatch.Frequency * PollMicroseconds / 1_000_000;
     private static readonly long s_briefTicks = Stopwatch.Frequency * BriefMicroseconds / 1_000_000;
-    private static readonly long s_silentTicks = Stopwatch.Frequency * SilentMicroseconds / 1_000_000;
+    private static readonly long s_leastSilence = Stopwatch.Frequency * LeastSilenceMicroseconds / 1_000_000;
 
     // Of the loop itself: used by the thread that runs it.
     private readonly List<EventSource> _active = [];
@@ -55,6 +58,8 @@ internal sealed partial class EventLoop
     private int _wasBusy;          // and in the rotation before
     private long _polledAt;
     private long _parkedAt;
+    private int _looks;            // at each active source since then
+    private long _silence = s_leastSilence; // how long a source has no work until it is parked, in ticks
     private long _rungAt;
     private long _checkAt;         // when the parked sources are checked next
     private int _silences;         // sleeps in a row that ended by their timeout
@@ -296,7 +301,7 @@ internal sealed partial class EventLoop
     {
         // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
         long since = 0;
-        bool isRinging = _count > _active.Count && now - _rungAt < s_silentTicks;
+        bool isRinging = _count > _active.Count && now - _rungAt < s_leastSilence;
         return (_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
             || TryDoze(since)
             || !TryParkAll()

@@ -207,6 +207,27 @@ public class EventLoopTests : EventLoopFixture
         busy.IsBusy = false;
     }
 
+    // A look in a long rotation costs little, compared with the doorbell of a parked source.
+    [Test]
+    public void Silent_SourceStaysActive_WhileRotationsAreLong()
+    {
+        FakeSource busy = Add();
+        FakeSource source = Add();
+        busy.OnRun = () => Thread.Sleep(1);
+        busy.IsBusy = true;
+        busy.Request();
+        source.Request();
+        Eventually(() => source.Runs == 1 && !source.IsActive, "It was silent for long, so it is parked soon.");
+        source.Request();
+        Eventually(() => source.Runs == 2);
+        int runs = busy.Runs;
+
+        Eventually(() => !source.IsActive);
+
+        Assert.That(busy.Runs - runs, Is.GreaterThan(50), "It was looked at 200 times in vain, or nearly.");
+        busy.IsBusy = false;
+    }
+
     [Test]
     public void Source_ThatMayNotPark_KeepsTheLoopAwake()
     {

@@ -1,0 +1,55 @@
+namespace RpcOverShm.FunctionalTests.Streams;
+
+/// <summary>Many streams of one process, all of which wait.</summary>
+internal sealed class ManyStreamsTests
+{
+    private const int Ring = 64 << 10;
+
+    // A framework with a thread for each that waits would need two for each of them.
+    private const int Streams = 250;
+    private const int MostThreads = 8;
+
+    [Test]
+    public async Task Streams_WithPendingReads_AndFullRings_NeedFewThreads()
+    {
+        using var directory = new TestDirectory();
+        var options = new ShmStreamOptions { RuntimeDirectory = directory.Path, RingCapacity = Ring };
+        await using var listener = new ShmStreamListener("shm://many", options);
+        listener.Start();
+        List<ShmStream> streams = [];
+        List<Task<int>> reads = [];
+        List<Task> writes = [];
+        try
+        {
+            for (int i = 0; i < Streams; i++)
+            {
+                Task<ShmStream> connecting = ShmStream.ConnectAsync("shm://many", options);
+                ShmStream server = await listener.AcceptAsync().Bounded();
+                streams.AddRange(await connecting.Bounded(), server);
+                reads.Add(server.ReadAsync(new byte[1]).AsTask());
+                writes.Add(server.WriteAsync(new byte[2 * Ring]).AsTask());
+            }
+
+            Assert.That(reads.Concat(writes).Count(task => !task.IsCompleted), Is.EqualTo(2 * Streams));
+            string[] threads = [.. ProcessResources.ThreadNames().Where(
+                name => name.StartsWith("RpcOverShm", StringComparison.Ordinal))];
+            Assert.That(threads, Has.Length.LessThanOrEqualTo(MostThreads), string.Join(", ", threads));
+
+            for (int i = 0; i < Streams; i++)
+            {
+                ShmStream client = streams[2 * i];
+                await client.WriteAsync(new byte[] { (byte)i });
+                await client.ReadExactlyAsync(new byte[2 * Ring]).Bounded();
+                await writes[i].Bounded();
+                Assert.That(await reads[i].Bounded(), Is.EqualTo(1));
+            }
+        }
+        finally
+        {
+            foreach (ShmStream stream in streams)
+            {
+                await stream.DisposeAsync();
+            }
+        }
+    }
+}
