@@ -9,9 +9,10 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 internal struct UserCodeCheck
 {
-    // Above the limit at which the inline budget calls user code very slow, so that it votes first. On a virtual
-    // machine the time in which the host takes the processor away counts too.
-    public const long MostNanoseconds = 1_000_000;
+    // Above the limit at which the inline budget calls user code very slow, so that it votes first. Below the time
+    // between two checks, so that the second one finds code that uses the processor all the time, or nearly. On a
+    // virtual machine the time in which the host takes the processor away counts too.
+    public const long MostNanoseconds = 750_000;
 
     // A thread that waits for a processor for so many checks, about a second, loses the role in any case. On a starved
     // machine a spare would wait for a processor just as long.
