@@ -36,7 +36,19 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
         }
     }
 
-    public Task StartCallsAsync() => Task.WhenAll(Clients.Select(StartCallsAsync));
+    /// <summary>
+    /// Starts the calls of one client after the other: each compiles its code at its first calls, and a few hundred of
+    /// them would leave one another no processor.
+    /// </summary>
+    public async Task StartCallsAsync()
+    {
+        foreach (SoakProcess client in Clients)
+        {
+            await StartCallsAsync(client);
+            await Timeouts.Eventually(() => client.HasAnswered);
+            HangWatchdog.Renew();
+        }
+    }
 
     /// <summary>Starts no more calls; returns when every call of every client has ended.</summary>
     public Task DrainAsync() => Task.WhenAll(Clients.Select(client => client.DoAsync("drain")));
@@ -110,7 +122,8 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
     }
 
     private async Task StartCallsAsync(SoakProcess client) =>
-        await client.DoAsync(string.Create(CultureInfo.InvariantCulture, $"start {settings.Workers}"));
+        await client.DoAsync(string.Create(
+            CultureInfo.InvariantCulture, $"start {settings.Workers} {settings.Pause.TotalMilliseconds}"));
 
     private async Task<SoakProcess> StartServerProcessAsync() =>
         Adopt(await SoakProcess.StartAsync(directory, Interlocked.Increment(ref _instances), isServer: true));

@@ -17,6 +17,15 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
     private const int DefaultClients = 6;
     private const int DefaultWorkers = 4;
 
+    // So many keep the processors of a small machine busy, and still leave each its share.
+    private const int CallersWithoutPause = 24;
+
+    /// <summary>
+    /// The mean pause of a caller between two calls, so that many callers make about as many calls as few do: a process
+    /// without a processor meets no time limit, and proves nothing.
+    /// </summary>
+    public TimeSpan Pause => TimeSpan.FromMilliseconds(Math.Max(0, (Clients * Workers) - CallersWithoutPause));
+
     public static SoakSettings FromEnvironment() => new(
         Read(SeedVariable, Random.Shared.Next()),
         TimeSpan.FromSeconds(Read(SecondsVariable, DefaultSeconds)),

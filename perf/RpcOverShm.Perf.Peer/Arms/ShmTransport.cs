@@ -1,10 +1,11 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
-/// The product, with default options but for any number of connections, a codec, parsing in place, or all user code on
-/// the thread pool.
+/// The product, with default options but for any number of connections, a codec, parsing in place, all user code on the
+/// thread pool, or several connections for each channel.
 /// </summary>
-internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false)
+internal sealed class ShmTransport(
+    bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false, bool hasSeveralConnections = false)
     : CallsTransport
 {
     private readonly ShmSchedulingMode _scheduling =
@@ -37,5 +38,6 @@ internal sealed class ShmTransport(bool parsesInPlace = false, RecordFormat? for
         AllowInPlaceParsing = parsesInPlace,
         Codec = format?.Codec,
         Scheduling = _scheduling,
+        EnableMultipleConnections = hasSeveralConnections,
     });
 }

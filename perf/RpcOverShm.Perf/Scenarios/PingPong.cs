@@ -72,7 +72,7 @@ public sealed class PingPong() : Scenario(s_plan)
     private static IEnumerable<Bar> TinyBars() => In(
         TinyCell,
         AtMostTimes(4, 2, "Raw ring, against a bare cache-line round trip", s_ring, Blocking("cache-line")),
-        AtMostTimes(4, 2.2, "Blocking unary, against the raw ring", s_blocking, s_ring),
+        AtMostTimes(3.4, 3, "Blocking unary, against the raw ring", s_blocking, s_ring),
         TimesBetter(30, 70, "Blocking unary, faster than the named pipe", s_blocking, s_pipe),
         TimesBetter(120, 250, "Blocking unary, faster than Grpc.Core", s_blocking, Blocking("grpc-core-uds")),
         AtMostTimes(1.5, 1.15, "Awaited unary, against blocking", s_awaited, s_blocking),

@@ -24,7 +24,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private readonly PeerLink _link = coordinator.Link;
     private readonly RingReader _ring = coordinator.Ring;
     private readonly ReaderRole _role = coordinator.Role;
-    private readonly SpinBudget _spin = new();
+    private readonly SpinBudget _dataSpin = new();
+    private readonly SpinBudget _signalSpin = new();
     private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
 
     /// <summary>
@@ -140,7 +141,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             long since = 0;
             if (Receive(mine)
                 || coordinator.CloseIfPeerGone(isPeerGone)
-                || _spin.SpinUntil(new DataCondition(_ring, mine), out since))
+                || _dataSpin.SpinUntil(new DataCondition(_ring, mine), out since))
             {
                 continue;
             }
@@ -156,7 +157,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 }
                 else if (_ring.HasData)
                 {
-                    _spin.RecordSleep(since);
+                    _dataSpin.RecordSleep(since);
                 }
             }
 
@@ -215,7 +216,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private void WaitForSignal(ConnectionCall call)
     {
         AutoResetLatch waiter = call.Waiter!;
-        if (!_link.IsClosed && _spin.SpinUntil(new SignalCondition(waiter, call, _role)))
+        if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role)))
         {
             waiter.Clear();
             return;

@@ -211,13 +211,20 @@ internal sealed class ConnectionReader : EventSource
 
     /// <summary>
     /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
-    /// loop can be taken over. Returns false if it was.
+    /// loop can be taken over. Returns false if it was. Like other user code it goes to the thread pool when too many
+    /// threads have lost the loop: a client could end many connections at once.
     /// </summary>
     private bool EndOnLoop(LoopThread me)
     {
         // First, so that another thread that runs the loop does not look at memory that is being unmapped.
         EventLoop loop = Loop!;
         loop.Remove(this);
+        if (loop.IsFullOfStuck)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(static reader => reader.End(), this, preferLocal: false);
+            return true;
+        }
+
         _coordinator.SetRunning(null);
         me.MayDefer = false;
         loop.BeginUserCode(me);

@@ -302,9 +302,18 @@ internal sealed partial class EventLoop
         // While doorbells ring, another one is likely; else a system call would delay the answer to the only client.
         long since = 0;
         bool isRinging = _count > _active.Count && now - _rungAt < s_leastSilence;
-        return (_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since))
-            || TryDoze(since)
-            || !TryParkAll()
-            || Sleep(since);
+        if ((_active.Count > 0 && _spin.SpinUntil(new Condition(this, isRinging), out since)) || TryDoze(since))
+        {
+            return true;
+        }
+
+        if (TryParkAll())
+        {
+            return Sleep(since);
+        }
+
+        // A source that cannot be parked keeps the thread awake. The clock stands still without work, so ask here.
+        _ = Poll(0);
+        return true;
     }
 }

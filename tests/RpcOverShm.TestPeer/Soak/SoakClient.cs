@@ -11,34 +11,39 @@ namespace RpcOverShm.TestPeer.Soak;
 internal sealed class SoakClient(
     string address, string directory, ulong seed, int instance, Ledger ledger, SoakJournal journal) : IAsyncDisposable
 {
-    private const int PauseMilliseconds = 10;
+    // No server is there, or it leaves: an immediate repeat would only fill the ledger.
+    private const int LeastPauseAfterOutage = 10;
 
     private readonly SoakCaller _caller = new(address, ledger, journal);
     private readonly Random _random = new((int)SoakMessage.Mix(seed, (ulong)instance));
     private Task _workers = Task.CompletedTask;
     private volatile SoakChannel? _channel;
-    private volatile bool _isDraining;
+    private CancellationTokenSource _draining = new();
+    private int _pause; // between two calls, on the average, in milliseconds
     private int _started;
 
-    public void Start(int workers)
+    public void Start(int workers, int pauseMilliseconds)
     {
         _channel = Open();
-        _isDraining = false;
+        _pause = pauseMilliseconds;
+        _draining.Dispose();
+        _draining = new CancellationTokenSource();
+        CancellationToken draining = _draining.Token;
         _workers = Task.WhenAll(Enumerable.Range(0, workers).Select(i =>
         {
             // A worker that starts again has a new number, so that its calls have new ids.
             int worker = _started++;
             return i % 2 == 0
-                ? Timeouts.OnThread(() => RunOnThread(worker))
-                : Task.Run(() => RunAsync(worker));
+                ? Timeouts.OnThread(() => RunOnThread(worker, draining))
+                : Task.Run(() => RunAsync(worker, draining));
         }));
     }
 
     /// <summary>Starts no more calls; returns when all have ended.</summary>
-    public Task DrainAsync()
+    public async Task DrainAsync()
     {
-        _isDraining = true;
-        return _workers;
+        await _draining.CancelAsync();
+        await _workers;
     }
 
     /// <summary>Replaces the channel, which cancels its calls.</summary>
@@ -58,31 +63,42 @@ internal sealed class SoakClient(
         }
     }
 
-    public async ValueTask DisposeAsync() => await CloseAsync();
+    public async ValueTask DisposeAsync()
+    {
+        await CloseAsync();
+        _draining.Dispose();
+    }
 
     private SoakChannel Open() => new(address, directory, journal, _random);
 
-    private void RunOnThread(int worker)
+    private void RunOnThread(int worker, CancellationToken draining)
     {
-        for (uint sequence = 0; !_isDraining;)
+        for (uint sequence = 0; !draining.IsCancellationRequested;)
         {
-            if (CallAsync(worker, ref sequence, isThread: true).GetAwaiter().GetResult() == StatusCode.Unavailable)
+            StatusCode status = CallAsync(worker, ref sequence, isThread: true).GetAwaiter().GetResult();
+            if (PauseAfter(status) is > 0 and int pause)
             {
-                Thread.Sleep(PauseMilliseconds);
+                draining.WaitHandle.WaitOne(pause);
             }
         }
     }
 
-    private async Task RunAsync(int worker)
+    private async Task RunAsync(int worker, CancellationToken draining)
     {
-        for (uint sequence = 0; !_isDraining;)
+        for (uint sequence = 0; !draining.IsCancellationRequested;)
         {
-            // No server is there, or it leaves: an immediate repeat would only fill the ledger.
-            if (await CallAsync(worker, ref sequence, isThread: false) == StatusCode.Unavailable)
+            int pause = PauseAfter(await CallAsync(worker, ref sequence, isThread: false));
+            if (pause > 0)
             {
-                await Task.Delay(PauseMilliseconds);
+                await Task.Delay(pause, draining).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
             }
         }
+    }
+
+    private int PauseAfter(StatusCode status)
+    {
+        int pause = Random.Shared.Next((2 * _pause) + 1);
+        return status == StatusCode.Unavailable ? Math.Max(LeastPauseAfterOutage, pause) : pause;
     }
 
     private Task<StatusCode> CallAsync(int worker, ref uint sequence, bool isThread)

@@ -58,7 +58,7 @@ internal sealed class SoakCommands : IAsyncDisposable
                     words[1], words[2], Seed(words[3]), Number(words[5]), _ledger!, _journal!);
                 return "";
             case "start":
-                _client!.Start(Number(words[1]));
+                _client!.Start(Number(words[1]), Number(words[2]));
                 return "";
             case "drain":
                 await _client!.DrainAsync();

@@ -243,6 +243,10 @@ public class EventLoopTests : EventLoopFixture
             Assert.That(Loop.IsAwake);
         }
 
+        FakeSource other = Add();
+        other.Ring();
+        Eventually(() => other.Doorbells == 1, "Meanwhile the sockets of others are heard.");
+
         source.MayPark = true;
         SleepsWithoutActive();
     }
