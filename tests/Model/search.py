@@ -1,51 +1,67 @@
 """The search through the states of the model of reader_role.py."""
 from collections import deque
-from random import Random
 
 
 class Search:
     """Uses the attributes init, pcs, names and limit of the model, and its methods step and wrong."""
 
     def run(self):
-        """Visits all states breadth first, up to the limit."""
-        keys = tuple(self.init)
-        first = (tuple(self.init.values()), self.pcs)
-        seen, queue = {first}, deque([first])
-        while queue:
-            values, pcs = queue.popleft()
-            state = dict(zip(keys, values))
+        """Visits all states breadth first, up to the limit. A final state must be in reach of each: a loop that turns
+        for ever without a change is an error too."""
+        seen = {(tuple(self.init.values()), self.pcs): 0}       # each state with its number
+        queue = deque([(self.init, self.pcs)])
+        before, finals = [[]], []                               # the states before each; the first found it
+        for number in range(self.limit):
+            if not queue:
+                break
+            state, pcs = queue.popleft()
             moves = self.moves(state, pcs)
-            problem = self.wrong(state, pcs, is_final=not moves)
-            if problem:
-                return f"LOST after {len(seen):,} states: {problem}"
+            if problem := self.wrong(state, pcs, is_final=not moves):
+                return f"LOST after {len(seen):,} states: {problem}{self.path(seen, before, number)}"
+            if not moves:
+                finals.append(number)
             for s, next_pcs in moves:
-                found = (tuple(s.values()), next_pcs)           # a copy keeps the order of the keys
-                known = len(seen)
-                seen.add(found)
-                if len(seen) > known:
-                    queue.append(found)
-                    if known >= self.limit:
-                        return f"nothing lost in {self.limit:,} states (not all seen)"
+                known = seen.setdefault((tuple(s.values()), next_pcs), len(seen))
+                if known == len(before):
+                    queue.append((s, next_pcs))
+                    before.append([])
+                before[known].append(number)
+        if queue:
+            return f"LOST: {len(seen):,} states, and these are not all"
+        endless = self.endless(before, finals)
+        if endless is not None:
+            return f"LOST after {len(seen):,} states: something has no end{self.path(seen, before, endless)}"
         return f"ok, {len(seen):,} states"
 
-    def walk(self, walks, seed=1):
-        """Makes this many random walks to a final state. Finds errors deep down; without an error it proves nothing."""
-        random = Random(seed)
-        for number in range(walks):
-            s, pcs = dict(self.init), self.pcs
-            while moves := self.moves(s, pcs):
-                s, pcs = random.choice(moves)
-            problem = self.wrong(s, pcs, is_final=True)
-            if problem:
-                return f"LOST in walk {number:,}: {problem}"
-        return f"nothing lost in {walks:,} walks"
+    @staticmethod
+    def endless(before, finals):
+        """Returns the first state from which no final state is in reach, or None."""
+        reaches, queue = set(finals), list(finals)
+        while queue:
+            for number in before[queue.pop()]:
+                if number not in reaches:
+                    reaches.add(number)
+                    queue.append(number)
+        return next((number for number in range(len(before)) if number not in reaches), None)
+
+    def path(self, seen, before, number):
+        """Returns the changed values of a state, and the steps to it."""
+        states = list(seen)
+        values = dict(zip(self.init, states[number][0]))
+        steps = []
+        while number:
+            later, number = states[number][1], before[number][0]
+            steps += [f"{n} {a[0]}" for n, a, b in zip(self.names, states[number][1], later) if a != b]
+        changed = {key: value for key, value in values.items() if value != self.init[key]}
+        return f"\n    {', '.join(reversed(steps))}\n    {changed}"
 
     def moves(self, state, pcs):
-        moves = []
-        s = dict(state)
-        for i, name in enumerate(self.names):
-            nxt = self.step(name, pcs[i][0], pcs[i][1], s)
-            if nxt is not None:
-                moves.append((s, pcs[:i] + (nxt,) + pcs[i + 1:]))
-                s = dict(state)                                 # an actor that cannot move has changed nothing
+        moves, self.now = [], pcs
+        s = state.copy()
+        for i, (name, (label, arg)) in enumerate(zip(self.names, pcs)):
+            found = self.step(name, label, arg, s)
+            if found:
+                for nxt in found if isinstance(found, list) else (found,):
+                    moves.append((s, pcs[:i] + (nxt,) + pcs[i + 1:]))
+                s = state.copy()                                # an actor that cannot move has changed nothing
         return moves

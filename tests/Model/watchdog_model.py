@@ -1,5 +1,5 @@
-"""The watchdog in the model of reader_role.py, its clock, and the threads that it brings. Models Watchdog,
-ReaderCoordinator.CheckAsWatchdog and TakeOver, and SpareThreads.
+"""The watchdog in the model of reader_role.py, its clock, and the threads that go on with a loop. Models Watchdog,
+EventLoop.Threads, LoopThread, SpareThreads and ReaderCoordinator.CheckAsWatchdog.
 
 Without a clock the watchdog may take over from user code at any moment: more than the code does, in fewer states. With
 a clock two checks are needed, a period apart. All times are one period long: the time between two checks, and the most
@@ -7,140 +7,162 @@ that quick user code takes. Times of the same length end in the order in which t
 clock: it holds the checks that wait for their time, and the runs of quick user code. The first of the queue is the
 next whose time passes, and quick user code returns before its own does.
 """
-from inline_model import FREE
 
 
 class WatchdogThread:
-    """Uses the attributes off, clocked, births and most_taken of the model, and its helpers."""
+    """Uses the attributes off, loops, clocked, births and takes of the model, and its helpers."""
 
-    def ensure_watched(self, s):
-        if s["watched"]:
-            return
-        s["watched"] = True
-        number = min({1, 2, 3} - s["registered"])               # an entry may end while the next is added
-        s["registered"] = s["registered"] | {number}
-        s["due"] = s["due"] | {number}
+    def watch_loop(self, s):
+        s["loop_checks"] += 1
+        if self.clocked:
+            s["due"] = True
 
-    # ---- the clock: the time of the first in the queue passes
-    def clock(self, who, label, arg, s):
-        if not s["times"] or s["times"][0] in self.readers:
+    # ---- the clock: the time of the first in the queue passes; quick user code returns by itself
+    def z_tick(self, who, arg, s):
+        if s["times"][:1] != ("check",):
             return None
-        s["due"] = s["due"] | {s["times"][0]}
-        s["times"] = s["times"][1:]
-        return "z0", None
+        s["due"], s["times"] = True, s["times"][1:]
+        return "z_tick", None
 
-    # ---- other connections of the process, which the watchdog begins to check
-    def others(self, who, label, arg, s):
-        if label == "y_end":
-            return None
-        s["pulsed"] = True
-        return ("y1" if label == "y0" else "y_end"), None
+    def w_seen(self, who, run, s):
+        s["seen"] = run
+        return "w_later", None
 
-    # ---- one entry of the watchdog is due; arg is its number
-    def watchdog(self, who, label, arg, s):
-        if label == "w0":
-            due = s["registered"] if s["pulsed"] and "pulse_checks_all" in self.off else s["due"]
-            may_check = due and ("no_rescue" not in self.off or s["role"][0] != "code")
-            if may_check and (self.clocked or s["role"][0] != "code" or s["taken"] < self.most_taken):
-                s["due"], s["pulsed"] = s["due"] - {min(due)}, False
-                return self.check(s, min(due))
-            if not s["pulsed"]:
-                return None
-            s["pulsed"] = False
-            return "w0", None
-        if label == "w_rescue":
-            if s["role"] != arg[1]:
-                return self.again(s, arg[0])
-            s["stuck"] += 1
-            s["taken"] += 1
-            s["role"], s["seen"] = FREE, None
-            return ("w_signal" if self.births is not None else "w_bring"), arg[0]
-        if label == "w_signal":
-            if s["blocked"] > 0 and s["role"] == FREE and "no_take_over_signal" not in self.off:
-                self.signal_one(s)
-            return "w_bring", arg
-        return self.bring(label, arg, s) or self.stop(label, arg, s)
+    def w_later(self, who, arg, s):
+        s["due"] = False
+        if "no_check_again" not in self.off:
+            s["times"] += ("check",)
+        return "w_idle", None
 
-    def check(self, s, number):
-        if s["role"][0] != "code":
-            return "w_turn", number
-        if self.clocked and s["seen"] != s["role"] and "one_check" not in self.off:
-            s["seen"] = s["role"]
-            return self.again(s, number)
-        return "w_rescue", (number, s["role"])
+    # ---- one check of a connection, or of the loop
+    def w_idle(self, who, arg, s):
+        checks = [("w_quiet", c) for c in self.all if s["checks", c]]
+        thread = s["thread"]
+        if self.has_watchdog and s["loop_checks"] and thread is not None:
+            run = s["run", thread]
+            if run % 2:
+                checks += self.check(s, thread, run)
+            elif self.ends_watch:
+                checks.append(("w_loop", None))
+        return checks or None
 
-    def again(self, s, number):
+    def check(self, s, thread, run):
+        if s["taken"] == self.takes or "no_take_over" in self.off:
+            return []
         if not self.clocked:
-            s["due"] = s["due"] | {number}
-        elif "no_second_check" not in self.off:
-            s["times"] = s["times"] + (number,)
-        return "w0", None
+            return [("t_want", (thread, run, ("w_idle", None)))]
+        if not s["due"] and "checks_early" not in self.off:
+            return []
+        is_second = s["seen"] == run or "takes_at_first_check" in self.off
+        return [("t_want", (thread, run, ("w_later", None))) if is_second else ("w_seen", run)]
 
-    def stop(self, label, arg, s):
-        if label == "w_turn":
-            s["watched"] = False
-            return "w1", arg
-        if label == "w1":
-            if s["role"][0] == "code" and not s["watched"] and "no_watch_again" not in self.off:
-                s["watched"] = True
-                return self.again(s, arg)
-            return ("w_done", arg) if s["blocked"] else ("l_role", ("w_done", arg))
-        if label == "w_done":
-            s["registered"] = s["registered"] - {arg}
-            return "w0", None
-
-    # ---- a replacement for the standby reader: an idle thread, a new one, or a place that a thread will fill
-    def bring(self, label, arg, s):
-        if label == "w_bring":
-            if self.births is None:
-                s["bring"] += 1
-                return self.again(s, arg)
-            if s["idle"] > 0:
-                s["idle"], s["requested"] = s["idle"] - 1, s["requested"] + 1
-                return self.again(s, arg)
-            s["unfilled"] += not self.off & {"no_place", "place_after_thread"}
-            return "w_birth", arg
-        if label == "w_birth":
-            if s["born"] < self.births:
-                s["born"], s["bring"] = s["born"] + 1, s["bring"] + 1
-                s["unfilled"] += "place_after_thread" in self.off
-                return self.again(s, arg)
-            return ("w_unfilled" if "place_after_thread" in self.off else "w_pool"), arg
-        if label == "w_unfilled":
-            s["unfilled"] += 1
-            return "w_pool", arg
-        if label == "w_pool":
-            s["items"] += 1
-            return self.again(s, arg)
-
-    # ---- a thread that is not the standby reader: a spare, or one that has lost the role and come back
-    def spare(self, who, label, arg, s):
-        if label == "t_wait":
-            if s["unfilled"] > 0:
-                s["unfilled"] -= 1
-                return "s_take", None
-            if who == "V":
-                return "v0", None
-            if s["closed"] or s["idle"] > 0:
-                return "s_end", None
-            s["idle"] += 1
-            return "t_waiting", None
-        if label == "t_waiting":
-            if s["requested"] == 0:
-                return ("s_end", None) if s["closed"] else None
-            s["requested"] -= 1
-            return "s_take", None
-        if s["bring"] == 0:
+    def w_quiet(self, who, c, s):
+        """StopWatching of a connection. It comes when nobody has read for 20 ms. No thread should stand still for that
+        long while it parks a source."""
+        if any(label[0] == "k" for label, _ in self.now) and "parks_slowly" not in self.off:
             return None
-        s["bring"] -= 1
-        return ("s_take" if self.births is None else "t_wait"), None
+        s["checks", c] -= 1
+        if "watch_ended_late" in self.off:
+            return "w_callers", (c, ("w_unwatch", c))
+        s["watched", c] = False
+        return "w_callers", (c, ("w_idle", None))
 
-    # ---- a pool thread in the place of a spare that could not be born; the pool is busy while callers are blocked
-    def substitute(self, who, label, arg, s):
-        if s["items"] == 0 or self.is_any_blocked(s) or self.no_pool:
+    def w_callers(self, who, arg, s):
+        return arg[1] if s["blocked", arg[0]] else ("l_role", arg)
+
+    def w_unwatch(self, who, c, s):
+        s["watched", c] = False
+        return "w_idle", None
+
+    def w_loop(self, who, arg, s):                              # StopWatching of the loop
+        s["loop_watched"] = False
+        return "w_again", None
+
+    def w_again(self, who, arg, s):
+        thread = s["thread"]
+        in_code = thread is not None and s["run", thread] % 2 == 1
+        if in_code and not s["loop_watched"] and "no_watch_again" not in self.off:
+            s["loop_watched"] = True
+        else:
+            s["loop_checks"] -= 1
+        return "w_idle", None
+
+    # ---- takes the loop over, by the watchdog or by a thread that is about to sleep
+    def t_want(self, who, arg, s):
+        thread, run, go = arg
+        if s["loop_gate"]:
+            return None
+        if s["thread"] != thread or thread in s["lost"]:
+            return go
+        s["loop_gate"], s["wanted", thread] = True, run
+        return "t_run", arg
+
+    def t_run(self, who, arg, s):
+        thread, run, go = arg
+        s["loop_gate"] = False
+        if s["run", thread] != run and "takes_blindly" not in self.off:
+            s["wanted", thread] = 0
+            return go
+        s["taken"] += who == "W"
+        s["lost"], s["thread"], s["owner"] = s["lost"] | {thread}, None, None
+        if s["current"] is not None:
+            s["stuck", s["current"]] += 1
+        return "t_bring", go
+
+    # ---- a thread that goes on: an idle one, a new one, or a place that a thread will fill
+    def t_bring(self, who, go, s):
+        if s["idle"]:
+            s["idle"], s["requested"] = s["idle"] - 1, s["requested"] + 1
+            return go
+        s["unfilled"] += not self.off & {"no_place", "place_after_thread"}
+        return "t_birth", go
+
+    def t_birth(self, who, go, s):
+        if s["born"] == self.births:
+            s["items"] += 1
+        else:
+            s["born"] += 1
+        s["unfilled"] += "place_after_thread" in self.off
+        return go
+
+    def t_unborn(self, who, arg, s):
+        return ("t_wait", None) if s["born"] > self.spares.index(who) else None
+
+    def t_wait(self, who, arg, s):                              # with a new LoopThread, or for the first time
+        s["lost"], s["wanted", who] = s["lost"] - {who}, 0
+        if s["unfilled"]:
+            s["unfilled"] -= 1
+            return "t_start", None
+        if s["idle"]:
+            return "t_over", None
+        s["idle"] += 1
+        return "t_idle", None
+
+    def t_idle(self, who, arg, s):
+        if not s["requested"]:
+            return None
+        s["requested"] -= 1
+        return "t_start", None
+
+    def t_over(self, who, arg, s):
+        return None
+
+    def t_pool(self, who, arg, s):                              # a pool thread in the place of a spare
+        if not s["items"] or self.no_pool:
             return None
         s["items"] -= 1
-        if s["unfilled"] == 0:
-            return "v0", None
+        if not s["unfilled"]:
+            return "t_over", None
         s["unfilled"] -= 1
-        return "s_take", None
+        return "t_start", None
+
+    def t_start(self, who, arg, s):
+        if s["loop_gate"]:
+            return None
+        if s["owner"] is not None:
+            s["error"] = "two threads have the loop"
+        s["thread"] = s["owner"] = who
+        c, s["current"] = s["current"], None
+        s["index"] += c is not None
+        go = "q_state", (c, ("m_top", None))
+        return ("m_top", None) if "taken_over_untold" in self.off else ("f_held", (c, go))
