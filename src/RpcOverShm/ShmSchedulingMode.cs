@@ -9,14 +9,14 @@ namespace RpcOverShm;
 public enum ShmSchedulingMode
 {
     /// <summary>Runs short code inline on the reading thread, slow code on the thread pool. The default.</summary>
-    /// <remarks>If inline code blocks, another thread takes over reading within a millisecond or two.</remarks>
+    /// <remarks>If inline code blocks, another thread goes on with the event loop within 2 ms or so.</remarks>
     Adaptive = 0,
 
     /// <summary>Runs code inline on the reading thread even if it proves slow.</summary>
     /// <remarks>
-    /// The thread pool runs code only if the reading thread is in a blocking call, or if several reading threads are
-    /// blocked. Intended for code that is short and never blocks: each time that it blocks, the calls of all
-    /// connections of the event loop wait for a millisecond or two.
+    /// The thread pool runs code only if a thread that waits in a blocking call has read the message, or while 8
+    /// threads are blocked in code of the connection, or 16 in that of its event loop. Intended for code that is short
+    /// and never blocks: each time that it blocks, the calls of all connections of the event loop wait for 2 ms or so.
     /// </remarks>
     Inline = 1,
 

@@ -212,11 +212,13 @@ public sealed class ShmServerOptions
     /// <para>Null means only as many as the system allows.</para>
     /// </summary>
     /// <remarks>
-    /// Defaults to 1000. Each channel that a client uses has one. Each connection costs both rings and two descriptors:
-    /// with the defaults 64 KiB of the server's memory, or 1.1 MiB after large messages, 1.1 GiB in all, and up to
-    /// 16 MiB of the client's, which both map. The server refuses further clients, as it also does when a
-    /// quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each connection):
-    /// their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// Defaults to 1000. Each channel has one, or up to 8 with
+    /// <see cref="ShmChannelOptions.EnableMultipleConnections"/>. Each connection costs both rings and two descriptors,
+    /// and each client process one more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large
+    /// messages, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. The server refuses further clients,
+    /// as it also does when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and
+    /// one for each connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the
+    /// limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

@@ -67,11 +67,11 @@ public sealed class ShmStreamOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 1000. Accepted streams and those that wait to be accepted count. Each connection costs both rings
-    /// and two descriptors: with the defaults 64 KiB of the listener's memory, or 1.1 MiB after its ring was full,
-    /// 1.1 GiB in all, and up to 16 MiB of the client's, which both map. For a <see cref="ShmStreamListener"/>;
-    /// without effect on a client. The listener refuses further clients, as it also does when a quarter of
-    /// <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each connection): their
-    /// attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
+    /// and two descriptors, and each client process one more: with the defaults 64 KiB of the listener's memory, or
+    /// 1.1 MiB after its ring was full, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. For a
+    /// <see cref="ShmStreamListener"/>; without effect on a client. The listener refuses further clients, as it also
+    /// does when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each
+    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 

@@ -19,8 +19,6 @@ internal sealed class CallBook(
     public const string Doubled = "doubled";
     public const string Misdelivered = "misdelivered";
 
-    private static readonly TimeSpan s_connectTimeout = new ShmStreamOptions().ConnectTimeout;
-
     // What a connect may take while both sides run.
     private static readonly TimeSpan s_mostForConnect = TimeSpan.FromSeconds(2);
 
@@ -31,6 +29,9 @@ internal sealed class CallBook(
 
     /// <summary>The bound for the recovery from a fault.</summary>
     public TimeSpan Recovery { get; set; }
+
+    /// <summary>The time limit of a connect.</summary>
+    public required TimeSpan ConnectTimeout { get; init; }
 
     /// <summary>The longest time after an outage at which a call was asked that was answered Unavailable.</summary>
     public TimeSpan LatestUnavailable { get; private set; }
@@ -70,12 +71,14 @@ internal sealed class CallBook(
     }
 
     /// <summary>Describes the calls of these clients that have been open since before this time.</summary>
-    public IEnumerable<string> OpenSince(long time, HashSet<int> clients) =>
+    public IEnumerable<string> OpenSince(long time, Dictionary<int, SoakProcess> clients) =>
         from entry in _open.Values
-        where entry.Time < time && clients.Contains(SoakCallId.Unpack(entry.CallId).Instance)
+        let client = clients.GetValueOrDefault(SoakCallId.Unpack(entry.CallId).Instance)
+        where entry.Time < time && client is not null
         select $"{new SoakPlan((ulong)seed, entry.CallId)}, "
             + $"open for {Stopwatch.GetElapsedTime(entry.Time).TotalSeconds:0.0} s, method "
-            + (_runs.TryGetValue(entry.CallId, out Run run) ? run.HasReturned ? "returned" : "runs" : "did not begin");
+            + (_runs.TryGetValue(entry.CallId, out Run run) ? run.HasReturned ? "returned" : "runs" : "did not begin")
+            + $"; {client}";
 
     /// <summary>Checks what remains when every ledger was read to its end.</summary>
     /// <param name="isClientGone">Whether the client with this number was killed.</param>
@@ -145,7 +148,7 @@ internal sealed class CallBook(
         // A stopped or starved process takes part in no handshake, whose time limit goes on.
         TimeSpan took = Stopwatch.GetElapsedTime(asked, ended.Time);
         TimeSpan running = faults.TimeRunning([from.Peer.Id, serverProcess()], asked, ended.Time);
-        bool isConnectStopped = took >= s_connectTimeout && running < s_mostForConnect;
+        bool isConnectStopped = took >= ConnectTimeout && running < s_mostForConnect;
         ConnectsStopped += isConnectStopped ? 1 : 0;
         Check(
             isConnectStopped,

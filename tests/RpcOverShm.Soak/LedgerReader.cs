@@ -3,7 +3,7 @@ namespace RpcOverShm.Soak;
 /// <summary>
 /// Reads the ledgers of all processes while they run, on a thread of its own, and the journals of those that are gone.
 /// </summary>
-internal sealed class LedgerReader(CallBook book, JournalCheck journals, Findings findings)
+internal sealed class LedgerReader(CallBook book, JournalCheck journals, Findings findings, int patience)
 {
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(2);
     private static readonly TimeSpan s_stuckPeriod = TimeSpan.FromSeconds(5);
@@ -125,8 +125,8 @@ internal sealed class LedgerReader(CallBook book, JournalCheck journals, Finding
 
     private void ReportStuck(SoakProcess[] processes)
     {
-        HashSet<int> alive = [.. processes.Where(process => !process.IsGone).Select(process => process.Instance)];
-        long since = Stopwatch.GetTimestamp() - (long)(s_stuck.TotalSeconds * Stopwatch.Frequency);
+        var alive = processes.Where(process => !process.IsGone).ToDictionary(process => process.Instance);
+        long since = Stopwatch.GetTimestamp() - (long)(s_stuck.TotalSeconds * patience * Stopwatch.Frequency);
         foreach (string text in book.OpenSince(since, alive))
         {
             findings.Add("stuck", text);

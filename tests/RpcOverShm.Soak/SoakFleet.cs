@@ -117,7 +117,7 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
             directory, Interlocked.Increment(ref _instances), isServer: false, hasSmallHeap));
         await client.DoAsync(string.Create(
             CultureInfo.InvariantCulture,
-            $"client {Address} {directory} {settings.Seed} {client.FilePath} {client.Instance}"));
+            $"client {Address} {directory} {settings.Seed} {client.FilePath} {client.Instance} {settings.Patience}"));
         return client;
     }
 
@@ -130,7 +130,7 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
 
     private async Task ServeAsync(SoakProcess server) => await server.DoAsync(string.Create(
         CultureInfo.InvariantCulture,
-        $"serve {Address} {directory} {settings.Seed} {server.FilePath} {server.Instance}"));
+        $"serve {Address} {directory} {settings.Seed} {server.FilePath} {server.Instance} {settings.Patience}"));
 
     private void PrepareNextServer() => _nextServer = StartServerProcessAsync();
 

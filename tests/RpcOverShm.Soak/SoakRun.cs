@@ -30,10 +30,11 @@ internal sealed class SoakRun : IAsyncDisposable
         _book = new CallBook(
             settings.Seed, _outages, _faultTimes, _recoveries, Findings, () => _fleet!.Server.Peer.Id)
         {
-            Recovery = s_recovery * MachineShare.LargestFactor,
+            Recovery = s_recovery * MachineShare.LargestFactor * settings.Patience,
+            ConnectTimeout = new ShmStreamOptions().ConnectTimeout * settings.Patience,
         };
         _journals = new JournalCheck(_outages, _faultTimes, Findings);
-        _reader = new LedgerReader(_book, _journals, Findings);
+        _reader = new LedgerReader(_book, _journals, Findings, settings.Patience);
         _fleet = new SoakFleet(settings, _directory.Path, _reader);
         _faults = new Faults(settings, _fleet, _outages, _faultTimes, _recoveries, Findings);
     }
@@ -80,11 +81,11 @@ internal sealed class SoakRun : IAsyncDisposable
         await _fleet.DrainAsync();
         TimeSpan taken = Stopwatch.GetElapsedTime(lastFault);
         double factor = share.Factor();
-        TimeSpan bound = s_recovery * factor;
+        TimeSpan bound = s_recovery * factor * _settings.Patience;
         _report.Add(string.Create(
             CultureInfo.InvariantCulture,
             $"All calls had ended {taken.TotalMilliseconds:0} ms after the last fault; the bound is "
-            + $"{s_recovery.TotalSeconds} s times {factor:0.0} for the load of other processes."));
+            + $"{s_recovery.TotalSeconds * _settings.Patience} s times {factor:0.0} for the load of other processes."));
         if (taken > bound)
         {
             Findings.Add("late", $"The last call ended {taken.TotalSeconds:0.00} s after the last fault.");

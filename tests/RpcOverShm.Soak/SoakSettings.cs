@@ -20,11 +20,20 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
     // So many keep the processors of a small machine busy, and still leave each its share.
     private const int CallersWithoutPause = 24;
 
+    // So many clients leave one that starts enough of two processors for the usual time limits.
+    private const int ClientsInTime = 20;
+
     /// <summary>
     /// The mean pause of a caller between two calls, so that many callers make about as many calls as few do: a process
     /// without a processor meets no time limit, and proves nothing.
     /// </summary>
-    public TimeSpan Pause => TimeSpan.FromMilliseconds(Math.Max(0, (Clients * Workers) - CallersWithoutPause));
+    public TimeSpan Pause => TimeSpan.FromMilliseconds(2 * Math.Max(0, (Clients * Workers) - CallersWithoutPause));
+
+    /// <summary>
+    /// The factor of all time limits, 1 without very many clients. After a restart of the server all of them connect at
+    /// once, and one that starts compiles its code while the others have their share of the processors.
+    /// </summary>
+    public int Patience => Math.Max(1, Clients / ClientsInTime);
 
     public static SoakSettings FromEnvironment() => new(
         Read(SeedVariable, Random.Shared.Next()),

@@ -38,8 +38,8 @@ internal static class ArmCatalog
     ];
 
     /// <summary>
-    /// The product in forms for one scenario alone: all user code on the pool, for Backlog, several connections for each
-    /// channel, for Cores, and methods that block, for Neighbours. They are in no table of arms.
+    /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for
+    /// each channel, for Cores; methods that block, for Neighbours. They are in no table of arms.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [

@@ -135,7 +135,8 @@ public sealed class Cores
                 + "keep both busy, and not how the calls grow with further processors.";
         return $"Calls of {SizeBytes} B, over one channel or with a socket for each caller, by as many callers at a "
             + $"time as the row says. The channel of {Many} opens several connections, up to a quarter of the "
-            + $"processors but at least two (EnableMultipleConnections). This machine has {Environment.ProcessorCount} processors. A method of "
+            + "processors but at least two (EnableMultipleConnections). "
+            + $"This machine has {Environment.ProcessorCount} processors. A method of "
             + $"{WorkMicroseconds} µs takes that much of its thread's processor time. The ratios compare calls a "
             + "second within the same rounds." + few;
     }

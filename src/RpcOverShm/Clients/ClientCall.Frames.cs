@@ -156,7 +156,7 @@ internal abstract partial class ClientCall
 
     /// <summary>
     /// Called when the server or the end of the connection has ended the call and <see cref="ServerOutcome"/> is set.
-    /// Runs on the holder of the reader role, or after a close on the standby reader.
+    /// Runs on the holder of the reader role, or after a close on the thread that ends the connection.
     /// </summary>
     protected abstract void OnEnded(ReadOnlySpan<byte> message, bool hasMessage);
 

@@ -7,14 +7,14 @@ namespace RpcOverShm.Clients;
 /// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
 internal sealed class ShmCallInvoker(Subchannel connections, ClientSettings settings) : CallInvoker
 {
-    private const int RecentMethods = 8;
+    private const int RecentMethods = 64;
 
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
     private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
 
-    // The methods called lately, by their hash codes: two that alternate on many processors share no cache line that
-    // each call writes.
+    // The methods called lately, by their hash codes. So calls that alternate between a few methods write nothing here,
+    // unless two of them have the same place.
     private readonly object?[] _recent = new object?[RecentMethods];
 
     public override TResponse BlockingUnaryCall<TRequest, TResponse>(

@@ -211,8 +211,9 @@ internal sealed class ConnectionReader : EventSource
 
     /// <summary>
     /// Ends the connection. With thousands of open calls that takes a while, so it counts as user code, from which the
-    /// loop can be taken over. Returns false if it was. Like other user code it goes to the thread pool when too many
-    /// threads have lost the loop: a client could end many connections at once.
+    /// loop can be taken over. Returns false if it was. When too many threads have lost the loop, it keeps the loop: a
+    /// client could end many connections at once. It does not go to the thread pool, where it would wait behind the
+    /// calls that it ends.
     /// </summary>
     private bool EndOnLoop(LoopThread me)
     {
@@ -221,7 +222,7 @@ internal sealed class ConnectionReader : EventSource
         loop.Remove(this);
         if (loop.IsFullOfStuck)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static reader => reader.End(), this, preferLocal: false);
+            End();
             return true;
         }
 

@@ -8,7 +8,8 @@ namespace RpcOverShm.Links;
 
 /// <summary>
 /// The part of the handshake that client and server share: sends and receives its messages with their descriptors, and
-/// checks them. One thread at a time may use a socket. Waits occupy no thread; the caller's token cancels them.
+/// checks them. One thread at a time may use a socket. A wait occupies a thread for its first 2 ms at most; the
+/// caller's token cancels the rest.
 /// </summary>
 internal static class Handshake
 {

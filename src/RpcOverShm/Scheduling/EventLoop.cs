@@ -58,7 +58,7 @@ internal sealed partial class EventLoop
     private int _wasBusy;          // and in the rotation before
     private long _polledAt;
     private long _parkedAt;
-    private int _looks;            // at each active source since then
+    private long _looks;           // at each active source since then
     private long _silence = s_leastSilence; // how long a source has no work until it is parked, in ticks
     private long _rungAt;
     private long _checkAt;         // when the parked sources are checked next
@@ -246,6 +246,7 @@ internal sealed partial class EventLoop
 
         // Read after work and not before it: the clock would delay the answer. So it may be late by a spin.
         long now = Stopwatch.GetTimestamp();
+        BeginToCountLooks(now);
         while (true)
         {
             AddPosted();

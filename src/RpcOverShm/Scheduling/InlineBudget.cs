@@ -6,8 +6,8 @@ namespace RpcOverShm.Scheduling;
 /// <summary>
 /// Decides whether one kind of user code (a method, the continuations of a connection) runs inline or on the thread
 /// pool. It runs inline until it proves slow, then on the pool, with an occasional inline trial. A run is slow if it
-/// uses much processor time while records wait for the thread, or very much processor time in any case, or if the
-/// reader role is taken away from it. Runs vote, so one outlier does not change the decision. Only some runs are timed,
+/// uses much processor time while records wait for the thread, or very much processor time in any case, or if it loses
+/// the event loop. Runs vote, so one outlier does not change the decision. Only some runs are timed,
 /// because the clock is a system call. Any thread may use this; a race costs a wrong guess, which later runs correct.
 /// </summary>
 internal sealed class InlineBudget
@@ -79,7 +79,7 @@ internal sealed class InlineBudget
         _votes > 0 || _typical == 0 || ((uint)run * HashFactor) >> HashShift == 0 ? ThreadClock.Now : 0;
 
     /// <summary>
-    /// Ends an inline run that kept the reader role, on the thread that began it. The time limit is multiplied
+    /// Ends an inline run that kept the event loop, on the thread that began it. The time limit is multiplied
     /// by the number of the run's messages; it is lower if records wait for this thread to read them.
     /// </summary>
     public void End(long begun, int messages, bool isAnyWaiting)
@@ -93,7 +93,7 @@ internal sealed class InlineBudget
         }
     }
 
-    /// <summary>Counts an inline run that lost the reader role as a slow one.</summary>
+    /// <summary>Counts an inline run that lost the event loop as a slow one.</summary>
     public void RecordTakeOver() => Vote(isSlow: true);
 
     private void Vote(bool isSlow)

@@ -14,7 +14,7 @@ internal struct UserCodeCheck
     // virtual machine the time in which the host takes the processor away counts too.
     public const long MostNanoseconds = 750_000;
 
-    // A thread that waits for a processor for so many checks, about a second, loses the role in any case. On a starved
+    // A thread that waits for a processor for so many checks, about a second, loses the loop in any case. On a starved
     // machine a spare would wait for a processor just as long.
     public const int MostWaits = 1000;
 

@@ -31,8 +31,8 @@ internal static class WaitBounds
     private const int MostGrown = 2;
 
     /// <summary>
-    /// Returns the time-out of a reader's sleep on a connection without calls, after that many time-outs in a row.
-    /// With a constant time-out, many idle connections would cost a good part of a processor's time.
+    /// Returns the time-out of an event loop's sleep, after that many time-outs in a row. With a constant one, the
+    /// checks of many idle connections would cost a good part of a processor's time.
     /// </summary>
     public static TimeSpan AfterSilence(int sleeps) => SafetyTimeout * Math.Pow(Growth, Math.Min(sleeps, MostGrown));
 }

@@ -4,9 +4,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// One thread per process that checks the active connections: whether user code keeps a reader role for too long, and
-/// whether a thread will read, or be woken to read, after a caller has left. A check's result says when it must run
-/// again; without checks the thread sleeps. Hot paths only read a flag that tells whether their connection is watched.
+/// One thread per process that checks event loops and active connections: whether user code keeps a loop for too long,
+/// and whether a thread will read, or be woken to read, after a caller has left. A check's result says when it must run
+/// again; without checks the thread sleeps. Hot paths only read a flag that tells whether they are watched.
 /// <para>
 /// Two checks of one connection are at least a period apart, however many connections are added meanwhile: a second
 /// check that comes early would take short user code for code that blocks.
@@ -16,7 +16,7 @@ internal static class Watchdog
 {
     private const int StackBytes = 128 << 10;
 
-    // The second check detects that user code keeps a role: one to two of these periods after that has begun.
+    // The second check detects that user code keeps a loop: one to two of these periods after that has begun.
     private static readonly TimeSpan s_shortPeriod = TimeSpan.FromMilliseconds(1);
 
     // Without running user code the next check is less urgent.

@@ -176,7 +176,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     public virtual void OnEnd(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags) =>
         throw NotExpected("end");
 
-    /// <summary>Handles the connection's close. Called once by the reader thread, unless the call has ended.</summary>
+    /// <summary>Handles the connection's close. Called once, unless the call has ended.</summary>
     public abstract void OnConnectionClosed(CloseReason reason);
 
     /// <summary>Runs the given user code.</summary>

@@ -29,6 +29,36 @@ internal sealed class HostileHabitTests : VictimFixture
     }
 
     [Test]
+    public async Task NeverFreesSpace_OnManyConnections_NeedsNoThreads()
+    {
+        const int Connections = 100;
+        int mostThreadsMore = 8 + Environment.ProcessorCount; // event loops, and a few others
+        Victim victim = await StartVictimAsync();
+        int before = ProcessResources.CountThreads("RpcOverShm");
+        var peers = new List<RawPeer>();
+        try
+        {
+            for (int i = 0; i < Connections; i++)
+            {
+                peers.Add(await RawPeer.ConnectAsync(victim.SocketPath));
+                peers[i].StartServerStream("flood");
+            }
+
+            await Timeouts.Eventually(
+                () => peers.TrueForAll(peer => peer.PeerTail > peer.PeerLimits.RingCapacity - 8192),
+                "all rings are full");
+            Assert.That(
+                () => ProcessResources.CountThreads("RpcOverShm") - before,
+                Is.LessThanOrEqualTo(mostThreadsMore).After(20_000, 10));
+            await victim.AssertUnharmedAsync();
+        }
+        finally
+        {
+            peers.ForEach(peer => peer.Dispose());
+        }
+    }
+
+    [Test]
     public async Task NeverReads_AndStartsAllTheCallsItMay_CostsBoundedMemory()
     {
         Victim victim = await StartVictimAsync();

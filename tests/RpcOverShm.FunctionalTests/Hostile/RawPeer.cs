@@ -18,7 +18,8 @@ internal sealed class RawPeer : IDisposable
     private readonly SharedSegment _peer;
     private volatile bool _isOver;
 
-    private RawPeer(Socket socket, SharedSegment own, SharedSegment peer, PeerLimits peerLimits)
+    private RawPeer(
+        Socket socket, SharedSegment own, SharedSegment peer, PeerLimits peerLimits, bool hasSecondRing = true)
     {
         _socket = socket;
         _peer = peer;
@@ -26,7 +27,7 @@ internal sealed class RawPeer : IDisposable
         PeerLimits = peerLimits;
         Writer = new RingWriter(own, peer);
         Reader = new RingReader(own, peer);
-        if (own.SecondCapacity > 0)
+        if (own.SecondCapacity > 0 && hasSecondRing)
         {
             // From its first record on, this side writes records of any size that its hello allows.
             Assert.That(own.TryAllocateSecond(), Is.Null);
@@ -57,7 +58,10 @@ internal sealed class RawPeer : IDisposable
     public Socket Socket => _socket;
 
     /// <summary>Connects as a client does.</summary>
-    public static async Task<RawPeer> ConnectAsync(string path, PeerLimits? limits = null)
+    /// <param name="path">The server's socket.</param>
+    /// <param name="limits">The limits in the hello; null for generous ones.</param>
+    /// <param name="hasSecondRing">Whether a large ring gets its memory, and is used from the first record on.</param>
+    public static async Task<RawPeer> ConnectAsync(string path, PeerLimits? limits = null, bool hasSecondRing = true)
     {
         PeerLimits mine = limits ?? Generous;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
@@ -72,7 +76,7 @@ internal sealed class RawPeer : IDisposable
             using Handshake.ReceivedHello answer =
                 (await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded())!;
             return answer.Hello.Type == HelloType.Server
-                ? new RawPeer(socket, own, answer.OpenSegment(), answer.Hello.Limits)
+                ? new RawPeer(socket, own, answer.OpenSegment(), answer.Hello.Limits, hasSecondRing)
                 : throw new InvalidOperationException($"Refused: {answer.Hello.RefusalText}");
         }
         catch
@@ -194,6 +198,10 @@ internal sealed class RawPeer : IDisposable
     /// <summary>Writes a header, true or not, at any position of the ring without publishing it.</summary>
     public unsafe void Plant(long position, RecordHeader header) =>
         *(RecordHeader*)(Own.Data + (position & (Capacity - 1))) = header;
+
+    /// <summary>Writes a header, true or not, at any position of the second ring without publishing it.</summary>
+    public unsafe void PlantInSecond(long position, RecordHeader header) =>
+        *(RecordHeader*)(Own.SecondData + (position & (Own.SecondCapacity - 1))) = header;
 
     /// <summary>Publishes a tail, true or not, and wakes the victim.</summary>
     public void SetTail(long tail)

@@ -11,12 +11,15 @@ internal sealed class SoakChannel : IAsyncDisposable
     private readonly ShmChannel _channel;
     private volatile bool _isClosing;
 
-    public SoakChannel(string address, string directory, SoakJournal journal, Random random)
+    public SoakChannel(
+        string address, string directory, SoakJournal journal, Random random, int patience)
     {
+        TimeSpan connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
         var options = new ShmChannelOptions
         {
             RuntimeDirectory = directory,
             LoggerFactory = journal,
+            ConnectTimeout = connectTimeout,
             Scheduling = PickScheduling(random),
             AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = PickRing(random),
@@ -28,6 +31,7 @@ internal sealed class SoakChannel : IAsyncDisposable
         {
             RuntimeDirectory = directory,
             LoggerFactory = journal,
+            ConnectTimeout = connectTimeout,
             RingCapacity = PickRing(random),
         };
     }

@@ -9,7 +9,13 @@ namespace RpcOverShm.TestPeer.Soak;
 /// block.
 /// </summary>
 internal sealed class SoakClient(
-    string address, string directory, ulong seed, int instance, Ledger ledger, SoakJournal journal) : IAsyncDisposable
+    string address,
+    string directory,
+    ulong seed,
+    int instance,
+    Ledger ledger,
+    SoakJournal journal,
+    int patience) : IAsyncDisposable
 {
     // No server is there, or it leaves: an immediate repeat would only fill the ledger.
     private const int LeastPauseAfterOutage = 10;
@@ -69,7 +75,7 @@ internal sealed class SoakClient(
         _draining.Dispose();
     }
 
-    private SoakChannel Open() => new(address, directory, journal, _random);
+    private SoakChannel Open() => new(address, directory, journal, _random, patience);
 
     private void RunOnThread(int worker, CancellationToken draining)
     {

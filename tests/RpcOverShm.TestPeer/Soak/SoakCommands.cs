@@ -46,16 +46,16 @@ internal sealed class SoakCommands : IAsyncDisposable
         {
             case "serve":
                 OpenFiles(words[4]);
-                _server = new SoakServer(Seed(words[3]), _ledger!, _journal!);
+                _server = new SoakServer(Seed(words[3]), _ledger!, _journal!, Number(words[6]));
                 await _server.StartAsync(words[1], words[2], new Random((int)Seed(words[3]) + Number(words[5])));
                 return "";
             case "stop":
-                await _server!.StopAsync(TimeSpan.FromMilliseconds(Number(words[1])));
+                await _server!.StopAsync(Milliseconds(words[1]));
                 return "";
             case "client":
                 OpenFiles(words[4]);
                 _client = new SoakClient(
-                    words[1], words[2], Seed(words[3]), Number(words[5]), _ledger!, _journal!);
+                    words[1], words[2], Seed(words[3]), Number(words[5]), _ledger!, _journal!, Number(words[6]));
                 return "";
             case "start":
                 _client!.Start(Number(words[1]), Number(words[2]));
@@ -70,7 +70,7 @@ internal sealed class SoakCommands : IAsyncDisposable
                 await _client!.CloseAsync();
                 return "";
             case "spin":
-                Spin(Number(words[1]), TimeSpan.FromMilliseconds(Number(words[2])));
+                Spin(Number(words[1]), Milliseconds(words[2]));
                 return "";
             case "heap":
                 return Heap();
@@ -80,6 +80,8 @@ internal sealed class SoakCommands : IAsyncDisposable
     }
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);
+
+    private static TimeSpan Milliseconds(string word) => TimeSpan.FromMilliseconds(Number(word));
 
     private static ulong Seed(string word) => ulong.Parse(word, CultureInfo.InvariantCulture);
 

@@ -10,13 +10,17 @@ namespace RpcOverShm.TestPeer.Soak;
 /// The server of a soak. Its methods follow the plan of their call, check every request, and write the begin and the
 /// end of every method to the ledger.
 /// </summary>
-internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal) : IAsyncDisposable
+internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal, int patience)
+    : IAsyncDisposable
 {
-    // Another server leaves the address meanwhile.
-    private static readonly TimeSpan s_addressWait = TimeSpan.FromSeconds(30);
-    // Beyond the grace, and the longest stop of a client.
-    private static readonly TimeSpan s_stopBound = TimeSpan.FromSeconds(12);
     private static readonly TimeSpan s_addressPause = TimeSpan.FromMilliseconds(5);
+
+    // Another server leaves the address meanwhile.
+    private readonly TimeSpan _addressWait = TimeSpan.FromSeconds(30) * patience;
+
+    // Beyond the grace, and the longest stop of a client.
+    private readonly TimeSpan _stopBound = TimeSpan.FromSeconds(12) * patience;
+    private readonly TimeSpan _connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
 
     private readonly ConcurrentDictionary<Task, bool> _streams = new();
     private ShmServer? _server;
@@ -35,7 +39,12 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal)
         });
         await RetryWhileInUseAsync(() =>
         {
-            var options = new ShmStreamOptions { RuntimeDirectory = directory, LoggerFactory = journal };
+            var options = new ShmStreamOptions
+            {
+                RuntimeDirectory = directory,
+                LoggerFactory = journal,
+                ConnectTimeout = _connectTimeout,
+            };
             var listener = new ShmStreamListener(SoakStreams.AddressFor(address), options);
             listener.Start();
             _listener = listener;
@@ -47,13 +56,13 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal)
     /// <summary>Stops the server in an orderly way; returns when its methods and streams have ended.</summary>
     public async Task StopAsync(TimeSpan grace)
     {
-        await _listener!.DisposeAsync().AsTask().Within(s_stopBound, "the listener of byte streams is disposed");
-        await _server!.StopAsync(grace).Within(s_stopBound, "the server stops");
-        await _accepting.Within(s_stopBound, "no more streams are accepted");
-        await Task.WhenAll(_streams.Keys).Within(s_stopBound, "every stream ends");
+        await _listener!.DisposeAsync().AsTask().Within(_stopBound, "the listener of byte streams is disposed");
+        await _server!.StopAsync(grace).Within(_stopBound, "the server stops");
+        await _accepting.Within(_stopBound, "no more streams are accepted");
+        await Task.WhenAll(_streams.Keys).Within(_stopBound, "every stream ends");
 
         // A method may return after its call was cut off.
-        await Timeouts.Eventually(() => Volatile.Read(ref _running) == 0, s_stopBound, "every method returns");
+        await Timeouts.Eventually(() => Volatile.Read(ref _running) == 0, _stopBound, "every method returns");
     }
 
     public async ValueTask DisposeAsync()
@@ -69,7 +78,7 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal)
         }
     }
 
-    private static async Task RetryWhileInUseAsync(Func<Task> start)
+    private async Task RetryWhileInUseAsync(Func<Task> start)
     {
         long begin = Stopwatch.GetTimestamp();
         while (true)
@@ -81,7 +90,7 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal)
             }
             catch (ShmTransportException exception)
                 when (exception.Error == ShmTransportError.AddressInUse
-                    && Stopwatch.GetElapsedTime(begin) < s_addressWait)
+                    && Stopwatch.GetElapsedTime(begin) < _addressWait)
             {
                 await Task.Delay(s_addressPause);
             }
@@ -95,6 +104,7 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal)
             RuntimeDirectory = directory,
             LoggerFactory = journal,
             EnableDetailedErrors = true,
+            HandshakeTimeout = _connectTimeout,
             Scheduling = SoakChannel.PickScheduling(random),
             AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = SoakChannel.PickRing(random),

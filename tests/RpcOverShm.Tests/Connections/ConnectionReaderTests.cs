@@ -4,6 +4,7 @@ using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Tests.Links;
+using RpcOverShm.Tests.Scheduling;
 using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Connections;
@@ -107,6 +108,43 @@ public class ConnectionReaderTests
         Assert.That(hasDozed);
         Assert.That(() => rig.Links.Server.Reader.ArmedFor, Is.EqualTo(Doorbell.Socket).After(20_000, 2));
         Assert.That(rig.Links.Server.LostWakeups, Is.Zero);
+    }
+
+    // Ends of connections with many calls may take long, and a client can cause many of them at once.
+    [Test]
+    public void End_WhileTooManyThreadsHaveLostTheLoop_KeepsTheLoop()
+    {
+        using var isOver = new ManualResetEventSlim();
+        using var rig = new ReadingRig();
+        var call = new RecordingCall();
+        rig.Start(call);
+        EventLoop loop = rig.Reader.Loop!;
+        var slow = new List<FakeSource>();
+        try
+        {
+            while (!loop.IsFullOfStuck)
+            {
+                int stuck = loop.StuckThreads;
+                slow.Add(new FakeSource { UserCode = isOver.Wait });
+                slow[^1].AddTo(loop);
+                slow[^1].Request();
+                Assert.That(() => loop.StuckThreads, Is.EqualTo(stuck + 1).After(20_000, 1));
+            }
+
+            rig.Links.Client.Close(new CloseReason(CloseKind.Local, "over"));
+
+            Assert.That(() => rig.IsEnded, Is.True.After(20_000, 1));
+            Assert.That(rig.EndedBy, Is.EqualTo(ReadingRig.LoopThreadName));
+        }
+        finally
+        {
+            isOver.Set();
+            slow.ForEach(source => source.RemoveFrom(loop));
+            Assert.That(
+                () => loop.StuckThreads == 0 && slow.TrueForAll(source => source.Entered == source.Left),
+                Is.True.After(20_000, 1));
+            slow.ForEach(source => source.Dispose());
+        }
     }
 
     // With two processors there is none for the thread pool beside the loop and the peer.

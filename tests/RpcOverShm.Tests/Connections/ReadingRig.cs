@@ -45,6 +45,11 @@ internal sealed class ReadingRig : IDisposable
 
     public ConnectionReader Reader { get; }
 
+    public bool IsEnded => _closed.IsSet;
+
+    /// <summary>The name of the thread that has ended the connection. Valid once it is ended.</summary>
+    public string? EndedBy { get; private set; }
+
     /// <summary>Starts a call; returns after the peer has taken its first frame.</summary>
     public void Start(RecordingCall call)
     {
@@ -80,6 +85,7 @@ internal sealed class ReadingRig : IDisposable
     {
         Sender.Close();
         _receiver.Close();
+        EndedBy = Thread.CurrentThread.Name;
         _closed.Set();
     }
 }

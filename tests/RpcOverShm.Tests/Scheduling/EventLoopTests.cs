@@ -213,14 +213,14 @@ public class EventLoopTests : EventLoopFixture
     {
         FakeSource busy = Add();
         FakeSource source = Add();
-        busy.OnRun = () => Thread.Sleep(1);
+        busy.OnRun = () => Thread.Sleep(10);
         busy.IsBusy = true;
         busy.Request();
         source.Request();
         Eventually(() => source.Runs == 1 && !source.IsActive, "It was silent for long, so it is parked soon.");
+        int runs = busy.Runs;
         source.Request();
         Eventually(() => source.Runs == 2);
-        int runs = busy.Runs;
 
         Eventually(() => !source.IsActive);
 

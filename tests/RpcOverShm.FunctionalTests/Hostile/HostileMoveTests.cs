@@ -1,0 +1,88 @@
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+
+namespace RpcOverShm.FunctionalTests.Hostile;
+
+/// <summary>
+/// Clients whose ring grows in a way that the protocol forbids, or that do not follow when the server's grows.
+/// </summary>
+internal sealed class HostileMoveTests : VictimFixture
+{
+    private const int Large = 1 << 20;
+    private const long First = SegmentLayout.MinRingCapacityBytes;
+
+    private static readonly PeerLimits s_limits = RawPeer.Generous with { RingCapacity = Large };
+    private static readonly RecordHeader s_move = new(0, RecordHeader.MovedKind, 0, 0, 0, 0);
+
+    private static TestCaseData[] Violations =>
+    [
+        Violation("to a ring with holes", hasSecondRing: false, "has holes", peer =>
+        {
+            peer.Plant(0, s_move);
+            peer.SetTail(48);
+        }),
+        Violation("with a payload", hasSecondRing: true, "has a payload", peer =>
+        {
+            peer.Plant(0, new RecordHeader(16, RecordHeader.MovedKind, 0, 0, 0, 0));
+            peer.SetTail(64);
+        }),
+        Violation("a second time", hasSecondRing: true, "no ring to move to", peer =>
+        {
+            peer.Send(FrameKind.GoAway);
+            long tail = peer.Own.Tail;
+            peer.PlantInSecond(tail, s_move);
+            peer.SetTail(tail + RecordHeader.SizeBytes);
+        }),
+        Violation("with more than fits", hasSecondRing: true, "more was written than fits into its second ring", peer =>
+        {
+            peer.Plant(0, s_move);
+            peer.SetTail(First + peer.Own.SecondCapacity);
+        }),
+    ];
+
+    [TestCaseSource(nameof(Violations))]
+    public async Task Move_ThatIsForbidden_ClosesItsConnectionAndNoOther(
+        bool hasSecondRing, string complaint, object act)
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath, s_limits, hasSecondRing);
+
+        ((Action<RawPeer>)act)(peer);
+
+        Assert.That(await peer.ClosedAsync(), Does.Contain(complaint));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
+    public async Task Client_ThatStopsReadingBeforeTheMove_StallsItselfOnly_AndAStopDoesNotWaitForIt()
+    {
+        Victim victim = await StartVictimAsync(
+            script => script.ServerStream = async (request, responses, context) =>
+            {
+                await responses.WriteAsync(request);
+                while (request.Text() == "flood" && !context.CancellationToken.IsCancellationRequested)
+                {
+                    await responses.WriteAsync(Payloads.OfSize(5000));
+                }
+            },
+            RigOptions.AnySize with { RingCapacity = Large });
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        peer.StartServerStream("flood");
+        while (peer.PeerTail <= First)
+        {
+            await peer.ReceiveAsync();
+        }
+
+        // More than the first ring holds is written, so the server has moved.
+        await Timeouts.Eventually(() => peer.PeerTail - peer.Reader.Position > First);
+        await victim.AssertUnharmedAsync();
+        await victim.Rig.Server.StopAsync(TimeSpan.FromSeconds(1)).Bounded();
+
+        Assert.That(await peer.ClosedAsync(), Is.Empty, "it has broken no rule");
+    }
+
+    private static TestCaseData Violation(
+        string name, bool hasSecondRing, string complaint, Action<RawPeer> act) =>
+        new(hasSecondRing, complaint, act) { TestName = $"Move: {name}" };
+}
