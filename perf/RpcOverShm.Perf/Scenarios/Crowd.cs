@@ -17,7 +17,7 @@ public sealed partial class Crowd
     private const string Socket = "uds";
     private const int SizeBytes = 100;
     private const int ManyProcesses = 8;
-    private const int WarmUps = 2;
+    private const int WarmUps = 8;
 
     // With a slice of the usual length, few of a thousand connections would be used more than once.
     private const int SlicesEach = 4;
@@ -153,7 +153,10 @@ public sealed partial class Crowd
         order = order with { LeadIn = slice * PerfSettings.LeadInShare, Duration = slice };
         IEnumerable<LoadOrder> orders = Enumerable.Repeat(order, processes);
         return Turn.TakeAllAsync(
-            pairs.Select(pair => new Turn(pair.Label, pair, [.. orders])), settings, settings.Rounds, WarmUps);
+            pairs.Select(pair => new Turn(pair.Label, pair, [.. orders])),
+            settings,
+            settings.Rounds,
+            order.Connections < Hundred ? WarmUps : WarmUps / SlicesEach);
     }
 
     private static string[] Row(
