@@ -19,11 +19,12 @@ public class LinkGrowthTests
     [Test]
     public void Growth_OfAWriter_GivesTheSecondRingMemory_AndTheReaderNeedsTheDescriptorNoMore()
     {
-        int before = ProcessResources.CountSegmentDescriptors();
+        SharedSegment view = _links.ClientSegment.View;
+        Assert.That(view.Descriptor.IsClosed, Is.False);
 
         LinkPair.Grow(_links.Client, _links.Server);
 
-        Assert.That(ProcessResources.CountSegmentDescriptors(), Is.EqualTo(before - 1));
+        Assert.That(() => view.Descriptor, Throws.InvalidOperationException, "It was released.");
         Assert.That(_links.Client.Writer.MaxPayloadBytes, Is.EqualTo(RingLimits.MaxPayloadBytes(Ring)));
         Assert.That(
             _links.Server.Writer.MaxPayloadBytes,
