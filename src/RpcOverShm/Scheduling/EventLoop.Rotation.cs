@@ -80,9 +80,13 @@ internal sealed partial class EventLoop
             return;
         }
 
-        for (Posted? posted = Interlocked.Exchange(ref _posted, null); posted is not null; posted = posted.Before)
+        EventSource? posted = Interlocked.Exchange(ref _posted, null);
+        while (posted is { } source)
         {
-            Enlist(posted.Source);
+            // A source may be posted again as soon as it is taken.
+            posted = source.PostedBefore;
+            source.TakePosted();
+            Enlist(source);
         }
     }
 
@@ -107,8 +111,6 @@ internal sealed partial class EventLoop
         source.IsListed = false;
         source.Leave();
     }
-
-    private sealed record Posted(EventSource Source, Posted? Before);
 
     private struct Condition(EventLoop loop, bool isRinging) : ISpinCondition
     {

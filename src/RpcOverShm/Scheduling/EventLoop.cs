@@ -73,7 +73,7 @@ internal sealed partial class EventLoop
     private ulong _lastKey;
 
     private volatile int _count;      // of the sources
-    private volatile Posted? _posted; // the last request first; one rotation runs them all
+    private volatile EventSource? _posted; // the last request first; one rotation runs them all
     private volatile int _isSleeping; // 1: a post must wake the thread
     private volatile EventSource? _dozing; // the source in whose doze the thread sleeps
     private volatile int _isWatched;
@@ -173,16 +173,19 @@ internal sealed partial class EventLoop
 
     /// <summary>
     /// Adds a source that was requested to the loop's list. Without a lock, as the wake is: the thread may be a user's,
-    /// and <see cref="Thread.Interrupt"/> would end its wait for one. The source would then be requested for ever.
+    /// and <see cref="Thread.Interrupt"/> would end its wait for one. Without an allocation, for which there may be no
+    /// memory. The source would then be requested for ever.
     /// </summary>
     internal void Post(EventSource source)
     {
-        Posted? last;
-        do
+        if (source.TryBePosted())
         {
-            last = _posted;
+            do
+            {
+                source.PostedBefore = _posted;
+            }
+            while (Interlocked.CompareExchange(ref _posted, source, source.PostedBefore) != source.PostedBefore);
         }
-        while (Interlocked.CompareExchange(ref _posted, new Posted(source, last), last) != last);
 
         Wake();
     }

@@ -23,6 +23,7 @@ internal abstract class EventSource
     private const int Removed = 3;
 
     private int _state;
+    private int _isPosted;
     private long? _suspectAt; // where the doorbell was missing at the last check
 
     /// <summary>The loop that serves this source; null before it was added.</summary>
@@ -30,6 +31,9 @@ internal abstract class EventSource
 
     /// <summary>The number under which the loop knows the source.</summary>
     public ulong Key { get; set; }
+
+    /// <summary>The source that was posted to the loop before this one; valid while this one is posted.</summary>
+    public EventSource? PostedBefore { get; set; }
 
     /// <summary>Whether the source is in the loop's list. Used by the loop only.</summary>
     public bool IsListed { get; set; }
@@ -180,6 +184,19 @@ internal abstract class EventSource
     /// Marks a source as active that the loop's own thread adds to its list. Returns false if it is not parked.
     /// </summary>
     internal bool TryActivate() => Interlocked.CompareExchange(ref _state, Active, Parked) == Parked;
+
+    /// <summary>Marks the source as posted; a full fence. Returns false if it is posted already.</summary>
+    internal bool TryBePosted() => Interlocked.Exchange(ref _isPosted, 1) == 0;
+
+    /// <summary>
+    /// Marks the source as not posted; a full fence. The loop looks at the state afterwards, so it sees a request that
+    /// found the source posted.
+    /// </summary>
+    internal void TakePosted()
+    {
+        PostedBefore = null;
+        Interlocked.Exchange(ref _isPosted, 0);
+    }
 
     /// <summary>Takes a request, if there is one. Called by the loop before it runs the source.</summary>
     internal bool TakeRequest() =>

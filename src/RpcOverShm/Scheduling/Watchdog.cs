@@ -39,7 +39,9 @@ internal static class Watchdog
     /// Calls a check every few milliseconds on the watchdog thread, until it returns <see cref="WatchdogCheck.Done"/>.
     /// The check must not wait. A check that was added twice is called twice per period.
     /// </summary>
-    /// <returns>False if the system has no thread: nothing is watched, and the caller should try again.</returns>
+    /// <returns>
+    /// False if there is no thread or no memory: nothing is watched, and the caller should try again.
+    /// </returns>
     public static bool Watch(Func<WatchdogCheck> check)
     {
         lock (s_gate)
@@ -49,7 +51,15 @@ internal static class Watchdog
                 return false;
             }
 
-            s_watched.Add(new Entry(check));
+            try
+            {
+                s_watched.Add(new Entry(check));
+            }
+            catch (OutOfMemoryException)
+            {
+                return false;
+            }
+
             if (s_isInLongWait)
             {
                 s_isInLongWait = false;

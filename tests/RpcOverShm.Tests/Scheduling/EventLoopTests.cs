@@ -82,6 +82,25 @@ public class EventLoopTests : EventLoopFixture
         SleepsWithoutActive();
     }
 
+    // There may be no memory for it, and then the source would be requested for ever.
+    [Test]
+    public void Request_OfAParkedSource_AllocatesNothing()
+    {
+        FakeSource source = Add();
+        long allocated = 0;
+        for (int i = 0; i < 20; i++)
+        {
+            int runs = source.Runs;
+            SleepsWithoutActive();
+            allocated = GC.GetAllocatedBytesForCurrentThread();
+            source.Request();
+            allocated = GC.GetAllocatedBytesForCurrentThread() - allocated;
+            Eventually(() => source.Runs > runs);
+        }
+
+        Assert.That(allocated, Is.Zero, "The first requests also prepare types.");
+    }
+
     // 64 is the most that one look at the sockets returns.
     [Test]
     public void Doorbells_OfManySources_AreAllHeard()
