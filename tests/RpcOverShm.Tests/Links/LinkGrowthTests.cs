@@ -1,3 +1,4 @@
+using Microsoft.Win32.SafeHandles;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
@@ -20,10 +21,12 @@ public class LinkGrowthTests
     public void Growth_OfAWriter_GivesTheSecondRingMemory_AndTheReaderNeedsTheDescriptorNoMore()
     {
         SharedSegment view = _links.ClientSegment.View;
-        Assert.That(view.Descriptor.IsClosed, Is.False);
+        SafeFileHandle descriptor = view.Descriptor;
+        Assert.That(descriptor.IsClosed, Is.False);
 
         LinkPair.Grow(_links.Client, _links.Server);
 
+        Assert.That(descriptor.IsClosed);
         Assert.That(() => view.Descriptor, Throws.InvalidOperationException, "It was released.");
         Assert.That(_links.Client.Writer.MaxPayloadBytes, Is.EqualTo(RingLimits.MaxPayloadBytes(Ring)));
         Assert.That(
