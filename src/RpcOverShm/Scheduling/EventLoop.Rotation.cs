@@ -114,7 +114,7 @@ internal sealed partial class EventLoop
 
     private struct Condition(EventLoop loop, bool isRinging) : ISpinCondition
     {
-        private int _looks = LooksPerPoll;
+        private int _looksSincePoll = LooksPerPoll;
 
         public bool IsMet
         {
@@ -134,13 +134,13 @@ internal sealed partial class EventLoop
                     }
                 }
 
-                _looks += loop._active.Count;
-                if (!isRinging || _looks < LooksPerPoll)
+                _looksSincePoll += loop._active.Count;
+                if (!isRinging || _looksSincePoll < LooksPerPoll)
                 {
                     return false;
                 }
 
-                _looks = 0;
+                _looksSincePoll = 0;
                 return loop.Poll(0) > 0;
             }
         }
