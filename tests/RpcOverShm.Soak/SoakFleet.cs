@@ -82,10 +82,19 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
         SoakProcess old = Server;
         SoakProcess next = await TakeNextServerAsync();
         Task serving = ServeAsync(next);
-        await old.DoAsync(string.Create(CultureInfo.InvariantCulture, $"stop {grace.TotalMilliseconds:0}"));
-        await serving;
-        Server = next;
-        await old.KillAsync(isIdle: true);
+        bool isStopped = false;
+        try
+        {
+            await old.DoAsync(string.Create(CultureInfo.InvariantCulture, $"stop {grace.TotalMilliseconds:0}"));
+            isStopped = true;
+        }
+        finally
+        {
+            // Also if the old one has died meanwhile: the next one has the address, so no other can replace the old one.
+            await serving;
+            Server = next;
+            await old.KillAsync(isStopped);
+        }
     }
 
     /// <summary>Ends the server in an orderly way, without another one.</summary>
