@@ -140,7 +140,7 @@ internal sealed class Faults(
     // The kernel knows it before this process has noticed it.
     // A process that ends closes its standard input before it has exited.
     private static bool HasEnded(SoakProcess target, Exception exception) =>
-        target.Peer.HasExited
+        target.Peer.Exited.IsCompleted
         || exception is IOException or Win32Exception { NativeErrorCode: NativeProcess.NoSuchProcess };
 
     private Task RunFaultAsync(FaultKind kind, SoakProcess target, Random random)
