@@ -58,6 +58,13 @@ internal static class LimitChecks
             options.RequestHeadTimeout);
     }
 
+    /// <summary>Checks the maximum depth of callbacks.</summary>
+    public static int Depth(int maxCallbackDepth)
+    {
+        AtLeast(1, maxCallbackDepth, nameof(ShmServerOptions.MaxCallbackDepth));
+        return maxCallbackDepth;
+    }
+
     private static long ConnectionBytes(ShmServerOptions options) => options.MaxReceiveMessageSize is { } message
         ? Math.Min(
             Math.Max(ShmDefaults.MaxConnectionBufferSize, message * RoomOfMessage),

@@ -5,6 +5,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Retries;
 using RpcOverShm.Scheduling;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
@@ -31,17 +32,17 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
+        ServerSettings? callbacks = CallbackChecks.Settings(options, logger);
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
             options.MaxMetadataSize,
             options.ConnectTimeout,
-            maxCalls: 0,
+            maxCalls: callbacks is null ? 0 : LimitChecks.CallsAtATime(callbacks.Limits),
             logger) with
         {
             Access = OptionChecks.Servers(options.TrustedServerUsers),
             MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
-            ChannelId = Guid.NewGuid(),
         };
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
@@ -49,7 +50,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             typeof(ShmChannel),
             address,
             connection,
-            scheduling,
+            ConnectionsOf(scheduling, callbacks),
             backoff,
             static (failure, message) => new ShmTransportException(failure, message));
         _settings = new ClientSettings
@@ -64,7 +65,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Authority = address.Text,
             Scheduling = scheduling,
             Logger = logger,
-            Subchannel = _connections,
+            Connections = _connections,
             Pool = options.EnableMultipleConnections
                 ? new ConnectionPool(_connections, options.PoolSettings, logger)
                 : null,
@@ -162,6 +163,17 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <see cref="ObjectDisposedException"/>. A second shutdown does nothing.
     /// </remarks>
     protected override Task ShutdownAsyncCore() => Shutdown();
+
+    private static ConnectionFactory ConnectionsOf(SchedulingMode scheduling, ServerSettings? callbacks)
+    {
+        if (callbacks is null)
+        {
+            return (link, onGoAway) => new Connection(link, scheduling, accept: null, onGoAway);
+        }
+
+        var places = new CallPlaces(callbacks.Limits);
+        return (link, onGoAway) => new ServerConnection(link, callbacks, places, onGoAway).Connection;
+    }
 
     private Task Shutdown()
     {

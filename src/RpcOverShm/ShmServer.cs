@@ -2,6 +2,7 @@ using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
+using RpcOverShm.Clients;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -16,9 +17,8 @@ namespace RpcOverShm;
 /// server holds an address; if it was killed, the next server takes the address over at once.
 /// </para>
 /// <para>
-/// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;connection=3</c>: the client's process, and
-/// the number of the connection on this server. A channel with several connections has several numbers. The process id
-/// is that of the process that connected, at that time: the process may have passed the connection on or have ended,
+/// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;session=3</c>: the client's process, and the
+/// number of the session (<see cref="ShmSession"/>) on this server. The process id is that of the process that connected, at that time: the process may have passed the connection on or have ended,
 /// and its id may have been reused. It is 0 if the client runs in a pid namespace that this process cannot see, such as
 /// that of another container.
 /// </para>
@@ -81,6 +81,7 @@ public sealed class ShmServer : IAsyncDisposable
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             AllowInPlaceParsing = options.AllowInPlaceParsing,
+            MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
             ResponseCompressionLevel = OptionChecks.Level(options.ResponseCompressionLevel),
@@ -116,6 +117,20 @@ public sealed class ShmServer : IAsyncDisposable
     /// </para>
     /// </remarks>
     public CancellationToken Stopping => _stopping.Token;
+
+    /// <summary>Occurs when a client's channel has connected, before its first call.</summary>
+    /// <remarks>
+    /// Runs on the thread pool. The session's calls wait until the handlers have returned. Sessions that are about to
+    /// begin wait for handlers only if there are any. The server logs the exception of a handler.
+    /// </remarks>
+    public event EventHandler<ShmSession>? SessionBegun;
+
+    /// <summary>Occurs when the last connection of a client's channel was closed.</summary>
+    /// <remarks>
+    /// Runs on the thread pool, after <see cref="ShmSession.Closed"/> was cancelled. The server logs the exception of a
+    /// handler. A server that stops does not wait for handlers.
+    /// </remarks>
+    public event EventHandler<ShmSession>? SessionEnded;
 
     /// <summary>Whether the server was started, even if it has stopped since.</summary>
     internal bool IsStarted
@@ -243,7 +258,7 @@ public sealed class ShmServer : IAsyncDisposable
             ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs) };
             try
             {
-                _running = new ServerCore(_address, _connectionSettings, settings);
+                _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
             }
             catch (ConnectException exception)
             {
@@ -286,5 +301,57 @@ public sealed class ShmServer : IAsyncDisposable
         using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
         await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);
         ShmLog.StoppedListening(_logger, _address.SocketPath, Address);
+    }
+
+    private ClientSettings CallbackSettings() => new()
+    {
+        MaxReceiveMessageBytes = _settings.MaxReceiveMessageBytes,
+        MaxSendMessageBytes = _settings.MaxSendMessageBytes,
+        CallWindow = _settings.CallWindow,
+        Codec = null,
+        AllowInPlaceParsing = _settings.AllowInPlaceParsing,
+        ThrowsOperationCanceled = false,
+        Credentials = [],
+        Authority = Address,
+        Scheduling = _settings.Scheduling,
+        Logger = _logger,
+    };
+
+    /// <summary>Makes the public objects of sessions, and raises the events.</summary>
+    private sealed class Sessions(ShmServer server) : SessionObserver
+    {
+        private readonly ClientSettings _callbacks = server.CallbackSettings();
+
+        public override bool ObservesBegun => server.SessionBegun is not null;
+
+        public override object Present(ServerSession session) => new ShmSession(session, _callbacks);
+
+        public override void OnBegun(ServerSession session) => Raise(server.SessionBegun, session);
+
+        public override async void OnEnded(ServerSession session)
+        {
+            try
+            {
+                await session.EndAsync().ConfigureAwait(false);
+            }
+            catch (AggregateException exception)
+            {
+                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
+            }
+
+            Raise(server.SessionEnded, session);
+        }
+
+        private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)
+        {
+            try
+            {
+                handlers?.Invoke(server, (ShmSession)session.View);
+            }
+            catch (Exception exception)
+            {
+                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
+            }
+        }
     }
 }

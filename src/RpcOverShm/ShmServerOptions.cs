@@ -89,6 +89,16 @@ public sealed class ShmServerOptions
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
+    /// Gets or sets the maximum number of calls and callbacks, each made by the method of the one before, in front of a
+    /// call; 1 or more.
+    /// </summary>
+    /// <remarks>
+    /// Defaults to 16. A call of a callback's method beyond it fails with
+    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>.
+    /// </remarks>
+    public int MaxCallbackDepth { get; set; } = ShmDefaults.MaxCallbackDepth;
+
+    /// <summary>
     /// Gets or sets the maximum number of methods that run at a time for one connection; 1 to 65,536.
     /// </summary>
     /// <remarks>

@@ -5,14 +5,16 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
-/// <summary>The services of a <see cref="ShmServer"/>.</summary>
-/// <remarks>Services must be added before the server starts. Not thread-safe. Nothing to dispose.</remarks>
+/// <summary>The services of a <see cref="ShmServer"/>, or those that a channel offers for callbacks.</summary>
+/// <remarks>
+/// Services must be added before the server starts or the channel is created. Not thread-safe. Nothing to dispose.
+/// </remarks>
 public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefinition>
 {
-    private readonly ShmServer _server;
+    private readonly ShmServer? _server; // null for the services of a channel's options
     private readonly List<ServerServiceDefinition> _definitions = [];
 
-    internal ShmServiceCollection(ShmServer server) => _server = server;
+    internal ShmServiceCollection(ShmServer? server = null) => _server = server;
 
     /// <summary>Gets the number of services.</summary>
     public int Count => _definitions.Count;
@@ -39,7 +41,7 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
             ArgumentNullException.ThrowIfNull(interceptor, nameof(interceptors));
         }
 
-        if (_server.IsStarted)
+        if (_server is { IsStarted: true })
         {
             throw new InvalidOperationException(
                 $"The server at {_server.Address} was started already; services are added before.");

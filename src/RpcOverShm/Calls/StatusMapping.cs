@@ -70,6 +70,7 @@ internal static class StatusMapping
     {
         ConnectException failure => FromConnectFailure(failure),
         ObjectDisposedException => Disposed,
+        RpcException rpc => rpc.Status,
         _ => FromUnexpected(exception),
     };
 
@@ -146,6 +147,18 @@ internal static class StatusMapping
         StatusCode.ResourceExhausted,
         $"The server runs at most {limit} calls at a time ({option}), "
         + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
+
+    /// <summary>The status of a callback to a client that offers no services.</summary>
+    public static Status NoCallbacks => new(
+        StatusCode.Unimplemented, "The client's channel offers no services (ShmChannelOptions.CallbackServices).");
+
+    /// <summary>The status of a callback after its session has ended.</summary>
+    public static Status SessionEnded => new(
+        StatusCode.Unavailable, "The session has ended; the client's next connection begins another one.");
+
+    /// <summary>Returns the status of a call whose chain of calls and callbacks is too long.</summary>
+    public static Status CallbacksTooDeep(string option, int limit) => new(
+        StatusCode.ResourceExhausted, $"A chain of calls and callbacks has at most {limit} calls ({option}).");
 
     /// <summary>Returns the status of a call whose head did not come whole in time.</summary>
     public static Status HeadTooLate(TimeSpan limit) => new(

@@ -12,7 +12,7 @@ namespace RpcOverShm.Clients;
 /// Takes calls from the invoker to a connection: finds or awaits the connection, encodes the head, and turns a failure
 /// into the call's status. Keeps no state of a call.
 /// </summary>
-internal sealed class CallStarter(Subchannel connections, ClientSettings settings)
+internal sealed class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 

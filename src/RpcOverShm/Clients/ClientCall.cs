@@ -4,6 +4,7 @@ using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 
@@ -30,6 +31,13 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private volatile bool _isDisposed;
 
     public abstract string MethodName { get; }
+
+    /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
+    public AmbientCall? Ambient { get; set; }
+
+    public override int Depth => Ambient is { } ambient ? ambient.Depth + 1 : 0;
+
+    public override ParentCall? Parent => Ambient?.Name;
 
     public bool IsFinished => Volatile.Read(ref _outcome) is not null;
 
@@ -202,7 +210,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public override void OnDeadline()
     {
-        ConnectException? failure = Connection is null ? Settings.Subchannel?.LastFailure : null;
+        ConnectException? failure = Connection is null ? Settings.Connections?.LastFailure : null;
         if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
         {
             // The thread may hold the reader role.
@@ -318,6 +326,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         _serverOutcome = null;
         _headers = default;
         _connection = null;
+        Ambient = null;
         _isAnswered = false;
         ResetForReuse();
     }

@@ -37,8 +37,8 @@ internal sealed record ClientSettings
 
     public required ILogger Logger { get; init; }
 
-    /// <summary>The channel's subchannel, which knows why a call found no server; null if there is none.</summary>
-    public Subchannel? Subchannel { get; init; }
+    /// <summary>The provider of connections, which knows why a call found no server; null if there is none.</summary>
+    public ConnectionProvider? Connections { get; init; }
 
     /// <summary>The choice among several connections of the channel; null for one connection.</summary>
     public ConnectionPool? Pool { get; init; }

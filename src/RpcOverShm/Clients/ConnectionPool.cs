@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
@@ -24,13 +25,21 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
     private readonly ConnectionDemand _demand = new();
     private bool _isFailureLogged;
 
-    /// <summary>Gets the connection to start a call on; see <see cref="Subchannel.GetAsync"/>.</summary>
+    /// <summary>Gets the connection to start a call on; see <see cref="ConnectionProvider.GetAsync"/>.</summary>
     public ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking)
     {
         Connection[] open = subchannel.Open;
-        Connection? chosen = isBlocking ? ForBlockingCall(open) : ForAwaitedCall(open);
+        Connection? chosen = ForCallOfCallback(open) ?? (isBlocking ? ForBlockingCall(open) : ForAwaitedCall(open));
         return chosen is null ? subchannel.GetAsync(isWaitForReady) : new ValueTask<Connection>(chosen);
     }
+
+    // A call that a callback makes takes its connection: the server then knows to which of its calls it belongs.
+    private static Connection? ForCallOfCallback(Connection[] open) =>
+        AmbientCall.Current is { } ambient ? WithId(open, ambient.Name.ConnectionId) : null;
+
+    // A separate method: one with a lambda allocates the captured variables at its start.
+    private static Connection? WithId(Connection[] open, Guid id) =>
+        Array.Find(open, one => one.Id == id && one.IsOpenForCalls);
 
     private Connection? ForBlockingCall(Connection[] open)
     {

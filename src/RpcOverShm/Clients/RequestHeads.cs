@@ -52,16 +52,23 @@ internal static class RequestHeads
             Codec = codec,
             Host = target.Host,
             Encoding = target.Encoding,
-            Parent = ParentOn(connection),
+            Parent = ParentOn(connection, call),
             Metadata = headers,
         };
         content.Encode(head);
         return true;
     }
 
-    // Only a server of this process can know the parent, and believes only this process.
-    private static ParentCall? ParentOn(Connection connection) =>
-        AmbientCall.Current is { } parent && connection.Peer.ProcessId == Environment.ProcessId ? parent : null;
+    // A parent that came on the same connection makes the call a callback. Of others only a server of this process can
+    // know the parent, and believes only this process.
+    private static ParentCall? ParentOn(Connection connection, ClientCall call)
+    {
+        call.Ambient = AmbientCall.Current;
+        return call.Parent is { } parent
+            && (parent.ConnectionId == connection.Id || connection.Peer.ProcessId == Environment.ProcessId)
+                ? parent
+                : null;
+    }
 
     private static bool IsTooLong(string host) =>
         host.Length > LongestHostBytes / LongestUtf8Char && Encoding.UTF8.GetByteCount(host) > LongestHostBytes;

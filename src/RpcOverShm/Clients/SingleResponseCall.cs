@@ -70,7 +70,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         }
 
         TResponse result = _result!;
-        if (IsPlain && IsAllSent && _inbound is null)
+        if (IsPlain && IsAllSent && !IsCalledBack && _inbound is null)
         {
             Reset();
             _result = null;

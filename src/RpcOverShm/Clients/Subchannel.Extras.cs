@@ -23,8 +23,9 @@ internal sealed partial class Subchannel
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async Task<Connection> AddExtraAsync(CancellationToken shutdown)
     {
-        PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
-        var extra = new Connection(link, scheduling, accept: null, OnGoAway);
+        ConnectionSettings mine = settings with { ChannelId = _current?.ChannelId ?? Guid.Empty };
+        PeerLink link = await ClientHandshake.ConnectAsync(address, mine, shutdown).ConfigureAwait(false);
+        Connection extra = open(link, OnGoAway);
         if (!TryAdopt(extra, isExtra: true))
         {
             throw new ConnectException(
@@ -55,12 +56,16 @@ internal sealed partial class Subchannel
         extra.Retire();
         await extra.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         extra.SendGoAway();
+        await extra.WhenIncomingCallsEndAsync().ConfigureAwait(false);
         extra.Close(NotNeeded);
     }
 
     // Under the gate, like the next method.
     private bool IsExtraWanted(Connection extra) =>
-        _state == ConnectivityState.Ready && _open.Length > 0 && _open[0].Peer == extra.Peer;
+        _state == ConnectivityState.Ready
+        && _open.Length > 0
+        && _open[0].Peer == extra.Peer
+        && _open[0].ChannelId == extra.ChannelId;
 
     private void SetOpen(Connection[] open)
     {

@@ -1,7 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
-using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -34,10 +33,10 @@ internal sealed partial class Subchannel(
     Type owner,
     RendezvousAddress address,
     ConnectionSettings settings,
-    SchedulingMode scheduling,
+    ConnectionFactory open,
     ReconnectBackoff backoff,
     Func<ConnectException, string, Exception> publisher)
-    : IDisposable
+    : ConnectionProvider, IDisposable
 {
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _shutdown = new();
@@ -53,25 +52,12 @@ internal sealed partial class Subchannel(
 
     public ConnectivityState State => _state;
 
-    /// <summary>The failure of the last attempt to connect; null if there was none or the attempt succeeded.</summary>
-    public ConnectException? LastFailure { get; private set; }
-
     /// <summary>Cancelled when the channel is shut down. Must be read before <see cref="Dispose"/>.</summary>
-    public CancellationToken ShutdownToken => _shutdown.Token;
+    public override CancellationToken ShutdownToken => _shutdown.Token;
 
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
-    /// <summary>Gets the connection to start a call on.</summary>
-    /// <param name="isWaitForReady">
-    /// Whether to wait for a connection through failures. If false, the task fails with the failure of the attempt that
-    /// this call has waited for or, during a pause, of the last attempt.
-    /// </param>
-    /// <returns>
-    /// A task. This method itself never throws, so that a call which began before a shutdown fails in the same way at
-    /// every stage. The task fails with a <see cref="ConnectException"/> if no connection could be made, and with an
-    /// <see cref="ObjectDisposedException"/> if the channel was shut down.
-    /// </returns>
-    public ValueTask<Connection> GetAsync(bool isWaitForReady)
+    public override ValueTask<Connection> GetAsync(bool isWaitForReady)
     {
         Connection? current = _current;
         return current is { IsOpenForCalls: true }
@@ -94,8 +80,7 @@ internal sealed partial class Subchannel(
         }
     }
 
-    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
-    public void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
+    public override void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
     /// <returns>The live connections; none is added afterwards.</returns>
@@ -178,8 +163,10 @@ internal sealed partial class Subchannel(
     {
         try
         {
-            PeerLink link = await ClientHandshake.ConnectAsync(address, settings, shutdown).ConfigureAwait(false);
-            _ = TryAdopt(new Connection(link, scheduling, accept: null, OnGoAway));
+            // Each time that the channel connects anew, a new session begins.
+            ConnectionSettings mine = settings with { ChannelId = Guid.NewGuid() };
+            PeerLink link = await ClientHandshake.ConnectAsync(address, mine, shutdown).ConfigureAwait(false);
+            _ = TryAdopt(open(link, OnGoAway));
             return null;
         }
         catch (ConnectException exception)
@@ -284,6 +271,7 @@ internal sealed partial class Subchannel(
     private static async Task CloseWhenDrainedAsync(Connection connection)
     {
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
+        await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
         // Closed as if by the server: a call that came too late to be drained fails with Unavailable, not Cancelled.
         connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
@@ -345,6 +333,9 @@ internal sealed partial class Subchannel(
 
     private ObjectDisposedException Disposed() => new(owner.FullName, "The channel was shut down.");
 }
+
+/// <summary>Makes the connection of a link, whose GoAway it reports to <paramref name="onGoAway"/>.</summary>
+internal delegate Connection ConnectionFactory(PeerLink link, Action<Connection> onGoAway);
 
 /// <summary>
 /// The pauses between attempts to connect: gRPC's connection back-off (multiplier 1.6, jitter of 20 % either

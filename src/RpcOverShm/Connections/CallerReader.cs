@@ -26,6 +26,8 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     private readonly ReaderRole _role = coordinator.Role;
     private readonly SpinBudget _dataSpin = new();
     private readonly SpinBudget _signalSpin = new();
+    private readonly Action _alarm = coordinator.Link.RaiseLocalEvent;
+    private readonly Action<Exception> _onCallbackFailed = coordinator.Link.LogUserCodeFailed;
     private long _armedFrom; // when a caller last found the ring armed; only the holder of the role uses it
 
     /// <summary>
@@ -51,23 +53,52 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    /// <summary>Reads, or sleeps while another thread reads, until the call is done.</summary>
+    /// <summary>
+    /// Reads, or sleeps while another thread reads, until the call is done. Meanwhile runs the callbacks that the peer
+    /// makes for this call, and for calls in whose callbacks this one is made.
+    /// </summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
-        bool hasDeadline = call.Remaining is not null;
-        while (!call.IsDone)
+        try
         {
-            if (lease.HasRole)
+            bool hasDeadline = call.Remaining is not null;
+            while (!call.IsDone)
             {
-                ReadUntilDone(call, hasDeadline);
-                GiveUpRole(ref lease);
-            }
-            else if (!TryTakeRole(ref lease))
-            {
-                WaitForSignal(call);
-                EndIfExpired(call, hasDeadline);
+                if (call.Waiter!.HasWork)
+                {
+                    RunCallbacks(call.Waiter, ref lease);
+                }
+                else if (lease.HasRole)
+                {
+                    ReadUntilDue(call, hasDeadline);
+                    GiveUpRole(ref lease);
+                }
+                else if (!TryTakeRole(ref lease))
+                {
+                    WaitForSignal(call);
+                    EndIfExpired(call, hasDeadline);
+                }
             }
         }
+        finally
+        {
+            call.LeaveCallbacks();
+        }
+    }
+
+    // Other threads read while this one runs user code, as if it had left.
+    private void RunCallbacks(AutoResetLatch me, ref CallerLease lease)
+    {
+        Leave(ref lease);
+        lease = default;
+        if (LoopThread.Current is { } loop)
+        {
+            // The answer of a callback must not wait for the end of the code that is blocked.
+            loop.MayDefer = false;
+        }
+
+        me.Queue.RunAll(_onCallbackFailed);
+        Enter(ref lease);
     }
 
     /// <summary>Releases what the caller holds, and ensures that the remaining calls have a reader.</summary>
@@ -132,9 +163,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    private void ReadUntilDone(ConnectionCall mine, bool hasDeadline)
+    private void ReadUntilDue(ConnectionCall mine, bool hasDeadline)
     {
-        for (; !mine.IsDone && !_link.IsClosed; EndIfExpired(mine, hasDeadline))
+        for (; !mine.IsDue && !_link.IsClosed; EndIfExpired(mine, hasDeadline))
         {
             uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.SealIfPeerGone();
@@ -148,21 +179,36 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
             if (coordinator.Arm(Doorbell.Futex) && !mine.IsDone)
             {
-                LoopThread.LeaveLoopBeforeSleep();
-                TimeSpan timeout = WaitBounds.Within(mine.Remaining);
-                long begun = Stopwatch.GetTimestamp();
-                if (!_link.SleepForData(_ring.Position, localEvents, timeout))
-                {
-                    OnTimeout(timeout, localEvents, begun);
-                }
-                else if (_ring.HasData)
-                {
-                    _dataSpin.RecordSleep(since);
-                }
+                Sleep(mine, localEvents, since);
             }
 
             _ring.Disarm();
         }
+    }
+
+    private void Sleep(ConnectionCall mine, uint localEvents, long since)
+    {
+        LoopThread.LeaveLoopBeforeSleep();
+        AutoResetLatch me = mine.Waiter!;
+        me.Alarm = _alarm;
+
+        // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one reads the alarm afterwards.
+        Interlocked.MemoryBarrier();
+        if (!me.HasWork)
+        {
+            TimeSpan timeout = WaitBounds.Within(mine.Remaining);
+            long begun = Stopwatch.GetTimestamp();
+            if (!_link.SleepForData(_ring.Position, localEvents, timeout))
+            {
+                OnTimeout(timeout, localEvents, begun);
+            }
+            else if (_ring.HasData)
+            {
+                _dataSpin.RecordSleep(since);
+            }
+        }
+
+        me.Alarm = null;
     }
 
     // A sleep that the deadline has shortened tells nothing about wake-ups.
@@ -176,13 +222,13 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     }
 
     /// <summary>
-    /// Receives records until none is left, the caller's call is done, or there were many. Returns whether there were
-    /// any.
+    /// Receives records until none is left, the caller's call is done, a callback is due, or there were many. Returns
+    /// whether there were any.
     /// </summary>
     private bool Receive(ConnectionCall mine)
     {
         int records = 0;
-        while (records < MostRecordsPerCheck && !mine.IsDone && coordinator.TryReceive(out ConnectionCall? call))
+        while (records < MostRecordsPerCheck && !mine.IsDue && coordinator.TryReceive(out ConnectionCall? call))
         {
             records++;
             if (call is not null && call != mine)
@@ -229,7 +275,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             // After a close the free role belongs to the event loop, which signals every caller when their calls have
             // ended.
             Interlocked.MemoryBarrier();
-            if (!call.IsDone && (!_role.IsFree || _link.IsClosed))
+            if (!call.IsDue && (!_role.IsFree || _link.IsClosed))
             {
                 LoopThread.LeaveLoopBeforeSleep();
                 waiter.Wait(WaitBounds.Within(call.Remaining));
@@ -244,7 +290,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
     private readonly struct DataCondition(RingReader ring, ConnectionCall call) : ISpinCondition
     {
-        public bool IsMet => ring.HasData || call.IsDone;
+        public bool IsMet => ring.HasData || call.IsDue;
     }
 
     private readonly struct SignalCondition(AutoResetLatch waiter, ConnectionCall call, ReaderRole role)

@@ -37,7 +37,7 @@ internal sealed class Connection
     {
         _link = link;
         _onGoAway = onGoAway;
-        _role = new ReaderRole(isOfLoopOnly: link.IsAcceptor && accept is not null);
+        _role = new ReaderRole(isOfLoopOnly: link.IsAcceptor && accept is not null && link.PeerLimits.MaxCalls == 0);
         _sender = new FrameSender(link, _role, bounds?.Budget);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
@@ -83,6 +83,9 @@ internal sealed class Connection
 
     /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
     public bool IsReadHere => LoopThread.Current is { IsInUserCode: true } me && me.Role == _role;
+
+    /// <summary>Whether the peer takes calls from this side; a server takes them always, a client if it says so.</summary>
+    public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
     public int IncomingCount => _sender.Incoming.Living.Count;
@@ -209,6 +212,17 @@ internal sealed class Connection
             _callers.Leave(ref lease);
         }
     }
+
+    /// <summary>
+    /// Returns the open outgoing call for which the peer makes an incoming one; null if the name is that of no such
+    /// call. Only the holder of the reader role calls this.
+    /// </summary>
+    public ConnectionCall? FindCaller(ParentCall parent) =>
+        parent.ConnectionId == Id
+        && parent.Call.IsFromAcceptor == _link.IsAcceptor
+        && _sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
+            ? caller
+            : null;
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
     public void WakeReaders() => _link.RaiseLocalEvent();

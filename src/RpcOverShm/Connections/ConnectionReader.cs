@@ -145,7 +145,7 @@ internal sealed class ConnectionReader : EventSource
     public override bool TryBeginDoze(out uint localEvents)
     {
         localEvents = _link.LocalEvents;
-        if (!_link.IsAcceptor
+        if (!_role.IsOfLoopOnly
             || _link.IsClosed
             || _link.IsPeerGone
             || _sender.IsWaitingForSpace

@@ -47,6 +47,9 @@ internal sealed class FrameReceiver
         _headLimitBytes = (int)link.OwnLimits.MaxMetadataBytes + HeadBesidesMetadataBytes;
     }
 
+    /// <summary>Whether the peer may start calls.</summary>
+    public bool IsServing => _accept is not null;
+
     /// <summary>
     /// A call whose End frame violated the protocol; null for none. Its slot is free, so no table has it, but it still
     /// has to hear of the end of the connection. Only the holder of the reader role may read it.

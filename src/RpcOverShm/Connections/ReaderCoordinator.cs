@@ -79,10 +79,10 @@ internal sealed class ReaderCoordinator
     public bool HasBlockedCallers => _blocked > 0;
 
     /// <summary>
-    /// Whether frames may come that somebody must see soon. The side that accepted the link must see every frame. The
-    /// other may leave the ring unread for a moment while it has no outgoing calls.
+    /// Whether frames may come that somebody must see soon. The side that accepted the link, or that serves calls, must
+    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls.
     /// </summary>
-    public bool IsExpecting => Link.IsAcceptor || _sender.Outgoing.Living.Count > 0;
+    public bool IsExpecting => Link.IsAcceptor || _receiver.IsServing || _sender.Outgoing.Living.Count > 0;
 
     public void CountBlocked() => Interlocked.Increment(ref _blocked);
 

@@ -9,19 +9,22 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
     // The same for all threads, so concurrent captures do not matter.
     private static AmbientContext s_clean;
 
+    private readonly ExecutionContext? _execution = execution;
+    private readonly SynchronizationContext? _synchronization = synchronization;
+
     public static AmbientContext Capture() => new(ExecutionContext.Capture(), SynchronizationContext.Current);
 
     public void Restore()
     {
         // Null if the thread has suppressed the flow of its context; the context then stays as it is.
-        if (execution is not null && !ReferenceEquals(ExecutionContext.Capture(), execution))
+        if (_execution is not null && !ReferenceEquals(ExecutionContext.Capture(), _execution))
         {
-            ExecutionContext.Restore(execution);
+            ExecutionContext.Restore(_execution);
         }
 
-        if (!ReferenceEquals(SynchronizationContext.Current, synchronization))
+        if (!ReferenceEquals(SynchronizationContext.Current, _synchronization))
         {
-            SynchronizationContext.SetSynchronizationContext(synchronization);
+            SynchronizationContext.SetSynchronizationContext(_synchronization);
         }
     }
 
@@ -36,4 +39,15 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
     /// call leaks into the next.
     /// </summary>
     public static void RestoreClean() => s_clean.Restore();
+
+    /// <summary>Runs work in the clean state, and restores this thread's state afterwards.</summary>
+    public static void RunClean(IThreadPoolWorkItem work) => ExecutionContext.Run(
+        s_clean._execution!,
+        static work =>
+        {
+            // Run restores both contexts, also after an exception and if their flow is suppressed.
+            SynchronizationContext.SetSynchronizationContext(s_clean._synchronization);
+            ((IThreadPoolWorkItem)work!).Execute();
+        },
+        work);
 }

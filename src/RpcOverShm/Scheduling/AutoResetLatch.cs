@@ -11,9 +11,40 @@ internal sealed class AutoResetLatch
 
     private readonly object _gate = new();
     private bool _isSignalled;
+    private BlockedThreadQueue? _queue;
+    private volatile Action? _alarm;
 
     /// <summary>The latch of the calling thread.</summary>
     public static AutoResetLatch OfThisThread => s_ofThisThread ??= new AutoResetLatch();
+
+    /// <summary>Whether work waits for the thread of this latch.</summary>
+    public bool HasWork => Volatile.Read(ref _queue) is { HasAny: true };
+
+    /// <summary>The work that the thread of this latch runs while it is blocked.</summary>
+    public BlockedThreadQueue Queue =>
+        Volatile.Read(ref _queue)
+        ?? Interlocked.CompareExchange(ref _queue, new BlockedThreadQueue(), null)
+        ?? _queue!;
+
+    /// <summary>
+    /// How to wake the thread while it does not sleep on the latch but elsewhere; null if it does not. The thread sets
+    /// it and then checks for work; a thread that adds work calls <see cref="Wake"/> afterwards.
+    /// </summary>
+    public Action? Alarm
+    {
+        get => _alarm;
+        set => _alarm = value;
+    }
+
+    /// <summary>Wakes the thread of this latch for its work, wherever it sleeps. Does nothing on that thread.</summary>
+    public void Wake()
+    {
+        if (this != s_ofThisThread)
+        {
+            Signal();
+            _alarm?.Invoke();
+        }
+    }
 
     public void Signal()
     {

@@ -18,6 +18,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
+    private volatile bool _isForsaken;
     private int _work;
     private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
 
@@ -52,6 +53,26 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>Whether nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
+
+    /// <summary>
+    /// Whether the thread that blocks for the call has something to do: the call is done, or a callback is due.
+    /// </summary>
+    public bool IsDue => _isDone || Waiter!.HasWork;
+
+    /// <summary>
+    /// Whether the peer has made a callback for this outgoing call. Such a call is not reused: the callback keeps it.
+    /// Written by the holder of the reader role, before the call is done.
+    /// </summary>
+    public bool IsCalledBack { get; set; }
+
+    /// <summary>How many calls of one chain of calls and callbacks came before this one.</summary>
+    public virtual int Depth => 0;
+
+    /// <summary>The running call of this side whose method has made this outgoing call; null if not known.</summary>
+    public virtual ParentCall? Parent => null;
+
+    /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
+    public virtual bool IsOfBlockedThread => false;
 
     /// <summary>
     /// Whether the End of an outgoing call was received. Nothing more of the call may be sent: another call may have
@@ -123,9 +144,48 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public void QueueUserCode()
     {
-        if (Interlocked.Or(ref _work, Queued) < Queued)
+        if (Interlocked.Or(ref _work, Queued) < Queued && !TryHandOver())
         {
             ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        }
+    }
+
+    /// <summary>
+    /// Has the thread that blocks for this call run the user code of a callback. Returns false if it does not wait, or
+    /// runs too many callbacks inside of each other.
+    /// </summary>
+    public bool TryRunHere(ConnectionCall callback)
+    {
+        if (HasNoThread || !Waiter!.Queue.TryAdd(callback))
+        {
+            return false;
+        }
+
+        // StoreLoad: the callback is in the queue before this thread checks the end of the call. The blocked thread
+        // sees the end and then empties the queue.
+        Interlocked.MemoryBarrier();
+        if (HasNoThread && Waiter.Queue.TryTakeBack(callback))
+        {
+            return false;
+        }
+
+        Waiter.Wake();
+        return true;
+    }
+
+    /// <summary>Empties the queue of the blocked thread, which waits for this call no longer.</summary>
+    public void LeaveCallbacks()
+    {
+        if (!IsDone)
+        {
+            // The thread was interrupted.
+            _isForsaken = true;
+            Interlocked.MemoryBarrier();
+        }
+
+        if (Waiter!.HasWork)
+        {
+            Waiter.Queue.MoveToPool();
         }
     }
 
@@ -182,6 +242,9 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Runs the given user code.</summary>
     protected abstract void Execute(PendingUserCode work);
 
+    /// <summary>Hands the pending user code to a blocked thread. Returns false if it goes to the thread pool.</summary>
+    protected virtual bool TryHandOver() => false;
+
     protected void SetDone() => _isDone = true;
 
     /// <summary>Resets a call that has ended on both sides, with no frames or user code pending.</summary>
@@ -206,6 +269,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         PartialHead = null;
         Sending = default;
     }
+
+    private bool HasNoThread => IsDone || _isForsaken || Waiter is null;
 
     private ProtocolException NotExpected(string what) =>
         new($"A {what} for call {Id} from the side that may not send it.");

@@ -50,11 +50,14 @@ internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 
     /// <summary>Returns the open call. A call is open until the peer's End; other ids violate the protocol.</summary>
     /// <exception cref="ProtocolException">No call with this id is open.</exception>
-    public ConnectionCall Find(CallId id)
+    public ConnectionCall Find(CallId id) => TryFind(id) ?? throw NotOpen(id);
+
+    /// <summary>Returns the open call with this id, or null.</summary>
+    public ConnectionCall? TryFind(CallId id)
     {
         Block? block = id.Slot < maxCalls ? Volatile.Read(ref _blocks[id.Slot / BlockSize]) : null;
         ConnectionCall? call = block is null ? null : Volatile.Read(ref block.Entries[id.Slot % BlockSize].Call);
-        return call is not null && call.Id == id ? call : throw NotOpen(id);
+        return call is not null && call.Id == id ? call : null;
     }
 
     /// <summary>Removes the call, so its slot can be reused. The caller holds the reader role.</summary>

@@ -38,6 +38,18 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
+        if (request.Parent is { } parent
+            && owner.Connection.FindCaller(parent) is { } caller
+            && caller.Depth >= settings.MaxCallbackDepth)
+        {
+            LimitEvents.Reached(
+                settings.Logger,
+                ServerLimits.DepthOption,
+                settings.MaxCallbackDepth,
+                $"{owner.PeerName}: a callback was refused.");
+            return new StatusTrailer(StatusMapping.CallbacksTooDeep(ServerLimits.DepthOption, settings.MaxCallbackDepth));
+        }
+
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)

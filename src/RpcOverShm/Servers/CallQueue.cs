@@ -51,7 +51,7 @@ internal sealed partial class CallQueue
     /// Whether a nested call may ever have to wait for a place that this connection's running calls keep. Those must
     /// then be known to it, from the first on: a call that runs for long began when no limit was near.
     /// </summary>
-    public bool IsNamed => _owner.IsOfThisProcess || !_places.IsUnlimited;
+    public bool IsNamed => _owner.IsOfThisProcess || _owner.Connection.IsPeerServing || !_places.IsUnlimited;
 
     // Running counts the unbegun calls too, so this is true only if there is a place in any case.
     private bool IsFree => !_hasWaiting
@@ -202,7 +202,7 @@ internal sealed partial class CallQueue
     {
         var name = new ParentCall(_owner.Connection.Id, call.Id);
         _places.AddName(call.Turn ??= new CallTurn(call), name);
-        AmbientCall.Set(name);
+        AmbientCall.Set(new AmbientCall(name, call.Depth));
     }
 
     /// <summary>Refuses the waiting calls, and those that would have to wait later.</summary>

@@ -1,4 +1,5 @@
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -19,8 +20,11 @@ internal sealed class CallTurn
     /// <summary>The place in the list of waiting calls.</summary>
     public LinkedListNode<CallTurn> Node { get; }
 
-    /// <summary>The running call that a nested call names; null for none.</summary>
-    public ParentCall? Parent { get; set; }
+    /// <summary>The running call in whose place a nested call may run; null for none.</summary>
+    public ParentCall? Parent { get; init; }
+
+    /// <summary>The outgoing call for which the peer makes this one, a callback; null for none.</summary>
+    public ConnectionCall? Caller { get; init; }
 
     /// <summary>Whether the call is counted as admitted and not begun.</summary>
     public bool IsUnbegun { get; set; }

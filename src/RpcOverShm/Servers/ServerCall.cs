@@ -91,11 +91,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return;
         }
 
-        if (request.Parent is { } parent && owner.IsOfThisProcess && owner.Queue.Knows(parent))
-        {
-            Turn = new CallTurn(this) { Parent = parent };
-        }
-
+        Turn = request.Parent is { } parent ? TurnOf(parent) : null;
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
         bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
         if (!isWhole && !TryTakeRequests(message, flags))
@@ -122,6 +118,10 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             BeginOrWait(isWhole ? message.Length : 0);
         }
     }
+
+    public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
+
+    public override bool IsOfBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
 
@@ -230,6 +230,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
+    // A callback of a call for which a thread blocks runs on that thread.
+    protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
+
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()
     {
@@ -274,6 +277,18 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         ReceivedMessage bytes = _request;
         _request = default;
         return bytes;
+    }
+
+    // Only the holder of the reader role calls this.
+    private CallTurn? TurnOf(ParentCall parent)
+    {
+        if (Connection.FindCaller(parent) is { } caller)
+        {
+            caller.IsCalledBack = true;
+            return new CallTurn(this) { Caller = caller, Parent = caller.Parent };
+        }
+
+        return owner.IsOfThisProcess && owner.Queue.Knows(parent) ? new CallTurn(this) { Parent = parent } : null;
     }
 
     private void StartDeadline(TimeSpan timeout)

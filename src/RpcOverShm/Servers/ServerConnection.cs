@@ -7,25 +7,26 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// A client's connection and the methods that run for it. Methods are counted separately from calls: a call ends with
-/// its End frame, but its method may run on if it ignores its token.
+/// A connection whose peer makes calls, and the methods that run for it: that of a client, or that of a server whose
+/// callbacks a channel serves. Methods are counted separately from calls: a call ends with its End frame, but its
+/// method may run on if it ignores its token.
 /// </summary>
 internal sealed class ServerConnection
 {
     private volatile bool _isRefusing;
 
-    /// <summary>Takes ownership of the link. The number is unique within the server.</summary>
-    public ServerConnection(PeerLink link, long number, ServerSettings settings, CallPlaces places)
+    /// <summary>Takes ownership of the link.</summary>
+    public ServerConnection(
+        PeerLink link, ServerSettings settings, CallPlaces places, Action<Connection>? onGoAway = null)
     {
         Settings = settings;
-        PeerName = $"shm:pid={link.Identity.ProcessId};connection={number}";
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
         Queue = new CallQueue(this, places);
         Connection = new Connection(
             link,
             settings.Scheduling,
             _ => new ServerCall(this),
-            onGoAway: null,
+            onGoAway,
             new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
     }
 
@@ -33,8 +34,11 @@ internal sealed class ServerConnection
 
     public ServerSettings Settings { get; }
 
-    /// <summary>The name of the client, as methods see it.</summary>
-    public string PeerName { get; }
+    /// <summary>The session of a client, set before the connection starts; null if the peer is a server.</summary>
+    public ServerSession? Session { get; set; }
+
+    /// <summary>The name of the peer, as methods see it.</summary>
+    public string PeerName => Session?.PeerName ?? $"shm:pid={Connection.Peer.ProcessId}";
 
     /// <summary>
     /// Whether the client is this process, as the kernel says, so that its calls may be nested in calls of the server.

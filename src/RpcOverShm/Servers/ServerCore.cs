@@ -17,15 +17,22 @@ internal sealed class ServerCore
     private readonly CallPlaces _places;
     private readonly Lock _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
+    private readonly SessionObserver _observer;
+    private readonly SessionTable _sessions;
     private readonly Listener _listener;
     private bool _isStopping;
-    private long _accepted; // connections so far
 
     /// <summary>Starts to listen.</summary>
     /// <exception cref="ConnectException">The address is in use, or a system call failed.</exception>
-    public ServerCore(RendezvousAddress address, ConnectionSettings connectionSettings, ServerSettings settings)
+    public ServerCore(
+        RendezvousAddress address,
+        ConnectionSettings connectionSettings,
+        ServerSettings settings,
+        SessionObserver observer)
     {
         _settings = settings;
+        _observer = observer;
+        _sessions = new SessionTable(observer);
         _places = new CallPlaces(settings.Limits);
         _listener = Listener.Start(address, connectionSettings, OnConnected);
     }
@@ -106,27 +113,43 @@ internal sealed class ServerCore
 
     private void OnConnected(PeerLink link)
     {
-        var connection = new ServerConnection(link, Interlocked.Increment(ref _accepted), _settings, _places);
+        var connection = new ServerConnection(link, _settings, _places);
         bool isRequested;
+        bool isFirst = false;
         lock (_gate)
         {
             isRequested = !_isStopping;
             if (isRequested)
             {
+                isFirst = _sessions.Join(connection);
                 _connections.Add(connection);
             }
         }
 
-        connection.Connection.Start();
-        if (isRequested)
+        if (!isRequested)
         {
-            _ = ForgetWhenClosedAsync(connection);
+            // Not on the doorman's thread, because a close runs the user's logger.
+            connection.Connection.Start();
+            ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
+            return;
+        }
+
+        _ = ForgetWhenClosedAsync(connection);
+        if (isFirst && _observer.ObservesBegun)
+        {
+            ThreadPool.UnsafeQueueUserWorkItem(BeginSession, connection, preferLocal: false);
         }
         else
         {
-            // Not on the doorman's thread, because a close runs the user's logger.
-            ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
+            connection.Connection.Start();
         }
+    }
+
+    // The first call waits in the ring until the user has heard of the session.
+    private void BeginSession(ServerConnection connection)
+    {
+        _observer.OnBegun(connection.Session!);
+        connection.Connection.Start();
     }
 
     private static void Reject(ServerConnection connection)
@@ -138,9 +161,16 @@ internal sealed class ServerCore
     private async Task ForgetWhenClosedAsync(ServerConnection connection)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
+        ServerSession? ended;
         lock (_gate)
         {
             _connections.Remove(connection);
+            ended = _sessions.Leave(connection);
+        }
+
+        if (ended is not null)
+        {
+            _observer.OnEnded(ended);
         }
     }
 }

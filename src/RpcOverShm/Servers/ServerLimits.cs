@@ -19,4 +19,5 @@ internal sealed record ServerLimits(
     public const string ConnectionBytesOption = "MaxConnectionBufferSize";
     public const string BytesOption = "MaxBufferSize";
     public const string HeadTimeoutOption = "RequestHeadTimeout";
+    public const string DepthOption = "MaxCallbackDepth";
 }

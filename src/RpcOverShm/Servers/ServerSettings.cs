@@ -26,6 +26,9 @@ internal sealed record ServerSettings
     /// <summary>The limits of what clients can make the server run and keep.</summary>
     public required ServerLimits Limits { get; init; }
 
+    /// <summary>The maximum number of calls before one in a chain of calls and callbacks.</summary>
+    public required int MaxCallbackDepth { get; init; }
+
     /// <summary>The maximum size of a request's metadata.</summary>
     public required uint MaxMetadataBytes { get; init; }
 

@@ -8,7 +8,10 @@ namespace RpcOverShm.Servers;
 /// <summary>A call as its method sees it. The getters work even after the call has ended.</summary>
 internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 {
+    private static readonly object s_sessionKey = new();
+
     private Metadata? _responseTrailers;
+    private Dictionary<object, object>? _userState;
     private AuthContext? _authContext;
 
     /// <summary>The trailers that the method set; null if it never asked for them.</summary>
@@ -16,6 +19,17 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
+
+    /// <summary>Returns the public object of the session of a call, also if the context was wrapped; else null.</summary>
+    public static object? SessionOf(ServerCallContext context) => context is ShmServerCallContext own
+        ? own.Session
+        : context.UserState.TryGetValue(s_sessionKey, out object? session) ? session : null;
+
+    private object? Session => call.Owner.Session?.View;
+
+    protected override IDictionary<object, object> UserStateCore => _userState ??= Session is { } session
+        ? new Dictionary<object, object> { [s_sessionKey] = session }
+        : [];
 
     protected override string MethodCore => call.MethodName;
 

@@ -32,7 +32,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
         // grpc-dotnet knows IP addresses only.
         Assert.That(
             peer,
-            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1")
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};session=1")
             : IsDotNet ? Does.StartWith("unknown") : Does.StartWith("ipv4:127.0.0.1:"));
     }
 
@@ -53,7 +53,7 @@ internal sealed class ContextTests(RigKind kind) : ItemFixture(kind)
             rig.Client.Unary(Payloads.Empty).Text(),
         ];
 
-        string process = $"shm:pid={Environment.ProcessId};connection=";
+        string process = $"shm:pid={Environment.ProcessId};session=";
         Assert.That(peers, Is.EqualTo(new[] { process + 1, process + 2, process + 1 }));
     }
 

@@ -55,7 +55,7 @@ internal sealed class OptionInterceptorTests() : RigFixture(RigKind.Shm)
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.DataLoss, "broken")));
         Assert.That(seen, Is.EqualTo(
-            $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId};connection=1 value True OK"));
+            $"/{Script.ServiceName}/Unary localhost shm:pid={Environment.ProcessId};session=1 value True OK"));
     }
 
     [Test]

@@ -61,7 +61,7 @@ internal sealed class ServerInterceptorTests(RigKind kind) : RigFixture(kind)
         Assert.That(host, IsDotNet ? Is.EqualTo("localhost") : Does.StartWith("127.0.0.1:"));
         Assert.That(
             peer,
-            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};connection=1")
+            IsShm ? Is.EqualTo($"shm:pid={Environment.ProcessId};session=1")
             : IsDotNet ? Does.StartWith("unknown") : Does.StartWith("ipv4:127.0.0.1:"));
         Assert.That((until - deadline).Duration(), Is.LessThan(TimeSpan.FromMinutes(1)));
         Assert.That(header, Is.EqualTo("value"));

@@ -65,7 +65,7 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
         PeerProcess peer = await StartCallingPeerAsync();
         await peer.DoAsync("echo 1");
 
-        Assert.That(await seen.Task.Bounded(), Is.EqualTo(($"shm:pid={peer.Id};connection=1", $"{peer.Id}")));
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo(($"shm:pid={peer.Id};session=1", $"{peer.Id}")));
     }
 
     [Test]

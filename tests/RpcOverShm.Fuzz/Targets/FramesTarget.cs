@@ -62,6 +62,7 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             MaxSendMessageBytes = null,
             CallWindow = Window,
             Limits = limits,
+            MaxCallbackDepth = 1,
             MaxMetadataBytes = 1000,
             HasDetailedErrors = true,
             AllowInPlaceParsing = (option & 1) != 0,
@@ -69,7 +70,7 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             Methods = s_methods,
             Logger = NullLogger.Instance,
         };
-        _server = new ServerConnection(link, number: 1, settings, new CallPlaces(limits));
+        _server = new ServerConnection(link, settings, new CallPlaces(limits));
         return _server.Connection;
     }
 

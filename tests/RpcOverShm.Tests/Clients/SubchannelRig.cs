@@ -30,7 +30,7 @@ internal sealed class SubchannelRig : IAsyncDisposable
             typeof(ShmChannel),
             _address,
             LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits with { MaxCalls = 0 }),
-            SchedulingMode.Adaptive,
+            static (link, onGoAway) => new Connection(link, SchedulingMode.Adaptive, accept: null, onGoAway),
             new ReconnectBackoff(pause, pause),
             static (failure, _) => failure);
     }

@@ -167,7 +167,7 @@ public partial class ClientHandshakeTests
             typeof(ShmChannel),
             _server.Address,
             elsewhere,
-            SchedulingMode.Adaptive,
+            static (link, onGoAway) => new Connection(link, SchedulingMode.Adaptive, accept: null, onGoAway),
             new ReconnectBackoff(TimeSpan.FromSeconds(1), TimeSpan.FromSeconds(1)),
             (failure, _) => failure);
 

@@ -27,7 +27,6 @@ internal sealed class ServedRig : IDisposable
             .Build();
         Server = new ServerConnection(
             _links.Server,
-            number: 1,
             SettingsOf(service) with { Limits = bounds, ResponseEncoding = encoding },
             new CallPlaces(bounds));
         Server.Connection.Start();

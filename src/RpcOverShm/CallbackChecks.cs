@@ -1,0 +1,43 @@
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Calls;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm;
+
+/// <summary>Turns the options of callbacks into the settings of the side that serves them.</summary>
+internal static class CallbackChecks
+{
+    /// <summary>Returns the settings of a channel's callbacks; null if it offers no services.</summary>
+    /// <exception cref="ArgumentException">A limit is not allowed, or two services have the same method.</exception>
+    public static ServerSettings? Settings(ShmChannelOptions options, ILogger logger)
+    {
+        int depth = LimitChecks.Depth(options.MaxCallbackDepth);
+        ServerLimits limits = LimitChecks.Of(new ShmServerOptions
+        {
+            MaxReceiveMessageSize = options.MaxReceiveMessageSize,
+            MaxConcurrentCallsPerConnection = options.Callbacks.MaxConcurrentCallsPerConnection,
+            MaxQueuedCalls = options.Callbacks.MaxQueuedCalls,
+            MaxConnectionBufferSize = options.Callbacks.MaxConnectionBufferSize,
+        });
+        if (options.CallbackServices.Count == 0)
+        {
+            return null;
+        }
+
+        MarshallerProvider[] codecs = OptionChecks.Codec(options.Codec) is { } codec ? [codec] : [];
+        return new ServerSettings
+        {
+            MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
+            MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
+            CallWindow = OptionChecks.CallWindow,
+            Limits = limits,
+            MaxCallbackDepth = depth,
+            MaxMetadataBytes = (uint)options.MaxMetadataSize,
+            Scheduling = OptionChecks.Scheduling(options.Scheduling),
+            AllowInPlaceParsing = options.AllowInPlaceParsing,
+            HasDetailedErrors = options.Callbacks.EnableDetailedErrors,
+            Methods = new MethodTable(options.CallbackServices, codecs),
+            Logger = logger,
+        };
+    }
+}

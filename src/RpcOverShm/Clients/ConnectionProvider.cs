@@ -1,0 +1,30 @@
+using RpcOverShm.Connections;
+using RpcOverShm.Links;
+
+namespace RpcOverShm.Clients;
+
+/// <summary>Finds the connection for the calls of an invoker. Thread-safe.</summary>
+internal abstract class ConnectionProvider
+{
+    /// <summary>Cancelled when no more calls can start.</summary>
+    public abstract CancellationToken ShutdownToken { get; }
+
+    /// <summary>The failure of the last attempt to connect; null if there was none or the attempt succeeded.</summary>
+    public ConnectException? LastFailure { get; protected set; }
+
+    /// <summary>Gets the connection to start a call on.</summary>
+    /// <param name="isWaitForReady">
+    /// Whether to wait for a connection through failures. If false, the task fails with the failure of the attempt that
+    /// this call has waited for or, during a pause, of the last attempt.
+    /// </param>
+    /// <returns>
+    /// A task. This method itself never throws, so that a call which began before a shutdown fails in the same way at
+    /// every stage. The task fails with a <see cref="ConnectException"/> if no connection could be made, with an
+    /// <see cref="ObjectDisposedException"/> if the channel was shut down, and with an
+    /// <see cref="Grpc.Core.RpcException"/> if its status is that of the call.
+    /// </returns>
+    public abstract ValueTask<Connection> GetAsync(bool isWaitForReady);
+
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    public abstract void ThrowIfShutDown();
+}

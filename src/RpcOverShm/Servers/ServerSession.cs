@@ -1,0 +1,58 @@
+using RpcOverShm.Links;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// A client's channel as the server sees it: its connections, from the first to the end of the last. Thread-safe; the
+/// server adds and removes connections.
+/// </summary>
+internal sealed class ServerSession
+{
+    private readonly CancellationTokenSource _closed = new();
+    private volatile ServerConnection[] _connections = [];
+
+    /// <summary>Begins a session. The number is unique within the server.</summary>
+    public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> present)
+    {
+        Key = key;
+        Peer = peer;
+        Number = number;
+        PeerName = $"shm:pid={peer.ProcessId};session={number}";
+        View = present(this);
+    }
+
+    /// <summary>The id that the connections of the session have in common.</summary>
+    public Guid Key { get; }
+
+    /// <summary>The number of the session, from 1.</summary>
+    public long Number { get; }
+
+    /// <summary>The client's process, as the kernel names it.</summary>
+    public PeerIdentity Peer { get; }
+
+    /// <summary>The name of the client, as methods see it.</summary>
+    public string PeerName { get; }
+
+    /// <summary>The public object of the session.</summary>
+    public object View { get; }
+
+    /// <summary>Cancelled after the last connection was closed.</summary>
+    public CancellationToken Closed => _closed.Token;
+
+    /// <summary>The open connections, the oldest first.</summary>
+    public IReadOnlyList<ServerConnection> Connections => _connections;
+
+    /// <summary>Adds a connection. The caller serialises changes, also those of <see cref="Remove"/>.</summary>
+    public void Add(ServerConnection connection) => _connections = [.. _connections, connection];
+
+    /// <summary>Removes a connection. Returns whether it was the last one.</summary>
+    public bool Remove(ServerConnection connection)
+    {
+        _connections = [.. _connections.Where(one => one != connection)];
+        return _connections.Length == 0;
+    }
+
+    /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>
+    /// <exception cref="AggregateException">A callback has thrown; the task fails.</exception>
+    public Task EndAsync() => _closed.CancelAsync();
+}

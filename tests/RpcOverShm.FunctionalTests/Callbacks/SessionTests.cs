@@ -1,0 +1,211 @@
+using System.Collections.Concurrent;
+using System.Security.Claims;
+using RpcOverShm.Clients;
+using RpcOverShm.FunctionalTests.Connectivity;
+using RpcOverShm.Links;
+
+namespace RpcOverShm.FunctionalTests.Callbacks;
+
+/// <summary>Sessions: a channel as the server sees it.</summary>
+internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
+{
+    private const int SessionHandlerThrew = 307;
+    private const int PeerLost = 102;
+
+    private readonly ConcurrentQueue<ShmSession> _seen = new();
+
+    private Script Noting => new()
+    {
+        Unary = (request, context) =>
+        {
+            _seen.Enqueue(context.GetShmSession());
+            return Task.FromResult(request);
+        },
+    };
+
+    [TearDown]
+    public void Forget() => _seen.Clear();
+
+    [Test]
+    public async Task Session_OfAChannel_IsTheSameInEachCall_AndAnotherOneOfAnotherChannel()
+    {
+        ShmRig rig = await StartShmAsync(Noting);
+        await using ShmChannel other = rig.OpenChannel();
+
+        rig.Client.Unary(Payloads.Empty);
+        rig.Client.Unary(Payloads.Empty);
+        To(other).Unary(Payloads.Empty);
+
+        ShmSession[] seen = [.. _seen];
+        Assert.That(seen[1], Is.SameAs(seen[0]));
+        Assert.That(seen.Select(session => session.Id), Is.EqualTo(new[] { 1, 1, 2 }));
+        Assert.That(seen[0].OffersCallbacks, Is.False);
+    }
+
+    [Test]
+    public async Task Session_OfAClient_KnowsItsProcessAndUser()
+    {
+        ShmRig rig = await StartShmAsync(Noting);
+
+        rig.Client.Unary(Payloads.Empty);
+
+        ShmSession session = _seen.Single();
+        Assert.That(session.ProcessId, Is.EqualTo(Environment.ProcessId));
+        ClaimsPrincipal user = session.User;
+        Assert.That(user.Identity!.IsAuthenticated, Is.True);
+        Assert.That(user.Identity.Name, Is.EqualTo($"{session.UserId}"));
+        Assert.That(user.IsInRole($"{session.GroupId}"), Is.True);
+        Assert.That(session.User, Is.SameAs(user));
+    }
+
+    [Test]
+    public async Task Items_OfASession_LastFromCallToCall()
+    {
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                IDictionary<object, object?> items = context.GetShmSession().Items;
+                items["calls"] = items.TryGetValue("calls", out object? calls) ? (int)calls! + 1 : 1;
+                return Task.FromResult(Payloads.Of($"{items["calls"]}"));
+            },
+        });
+
+        rig.Client.Unary(Payloads.Empty);
+
+        Assert.That(rig.Client.Unary(Payloads.Empty).Text(), Is.EqualTo("2"));
+    }
+
+    [Test]
+    public async Task Events_OfASession_AreItsBeginBeforeTheFirstCall_AndItsEnd()
+    {
+        var told = new ConcurrentQueue<string>();
+        var hasEnded = new TaskCompletionSource<bool>();
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                told.Enqueue($"call of {context.GetShmSession().Id}");
+                return Task.FromResult(request);
+            },
+        });
+        rig.Server.SessionBegun += (server, session) => told.Enqueue($"begun {session.Id} {server == rig.Server}");
+        rig.Server.SessionEnded += (_, session) => hasEnded.SetResult(session.Closed.IsCancellationRequested);
+
+        rig.Client.Unary(Payloads.Empty);
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+
+        Assert.That(await hasEnded.Task.Bounded(), Is.True);
+        Assert.That(told, Is.EqualTo(new[] { "begun 1 True", "call of 1" }));
+        Assert.That(_seen, Is.Empty);
+    }
+
+    [Test]
+    public async Task Handlers_ThatThrow_AreLogged_AndTheSessionGoesOn()
+    {
+        var hasEnded = new TaskCompletionSource();
+        ShmRig rig = await StartShmAsync(Noting);
+        rig.Log.Expect(SessionHandlerThrew, SessionHandlerThrew, SessionHandlerThrew);
+        rig.Server.SessionBegun += (_, _) => throw new InvalidOperationException("begun");
+        rig.Server.SessionEnded += (_, _) =>
+        {
+            hasEnded.SetResult();
+            throw new InvalidOperationException("ended");
+        };
+
+        rig.Client.Unary(Payloads.Empty);
+        _seen.Single().Closed.Register(() => throw new InvalidOperationException("closed"));
+        await rig.ShmChannel.ShutdownAsync().Bounded();
+
+        await hasEnded.Task.Bounded();
+        await Timeouts.Eventually(() => rig.Log.Of(SessionHandlerThrew).Count == 3);
+    }
+
+    [Test]
+    public async Task Session_AfterAReconnect_IsANewOne_AndCallbacksAreOfferedAgain()
+    {
+        (ShmRig rig, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    _seen.Enqueue(context.GetShmSession());
+                    return await Back(context).UnaryAsync(request);
+                },
+            },
+            new Script { Unary = (request, _) => Task.FromResult(Payloads.Of($"back {request.Text()}")) });
+        rig.Log.Expect(PeerLost);
+        To(channel).Unary(Payloads.Empty);
+
+        rig.OnlyConnection.Close(new CloseReason(CloseKind.PeerLost, "The test cuts the connection."));
+        await Timeouts.Eventually(() => channel.State != ConnectivityState.Ready);
+        string text = To(channel).Unary(Payloads.Of("again")).Text();
+
+        ShmSession[] seen = [.. _seen];
+        Assert.That(text, Is.EqualTo("back again"));
+        Assert.That(seen[1].Id, Is.GreaterThan(seen[0].Id));
+        await Timeouts.Eventually(() => seen[0].Closed.IsCancellationRequested);
+        Assert.That(seen[1].Closed.IsCancellationRequested, Is.False);
+    }
+
+    [Test]
+    public async Task Session_OfAChannelWithSeveralConnections_IsOne()
+    {
+        (ShmRig rig, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    _seen.Enqueue(context.GetShmSession());
+                    return await Back(context).UnaryAsync(request);
+                },
+            },
+            new Script(),
+            options =>
+            {
+                options.EnableMultipleConnections = true;
+                options.PoolSettings = ConnectionPoolSettings.For(processors: 16);
+            });
+        await using (var load = new BlockingLoad(channel, callers: 6))
+        {
+            await Timeouts.Eventually(() => rig.Served.Count > 1);
+            await load.MakeAsync(calls: 100);
+        }
+
+        Assert.That(_seen.Distinct().Count(), Is.EqualTo(1));
+        Assert.That(_seen.First().OffersCallbacks, Is.True);
+    }
+
+    [Test]
+    public async Task GetShmSession_InACallback_OrWithoutAContext_Throws()
+    {
+        Exception? seen = null;
+        (_, ShmChannel channel) = await StartAsync(
+            new Script { Unary = async (request, context) => await Back(context).UnaryAsync(request) },
+            new Script
+            {
+                Unary = (request, context) =>
+                {
+                    seen = Assert.Catch(() => context.GetShmSession());
+                    return Task.FromResult(request);
+                },
+            });
+
+        To(channel).Unary(Payloads.Empty);
+
+        Assert.That(seen, Is.TypeOf<InvalidOperationException>());
+        Assert.That(() => ShmServerCallContextExtensions.GetShmSession(null!), Throws.ArgumentNullException);
+    }
+
+    [TestCase(0)]
+    [TestCase(-1)]
+    public void MaxCallbackDepth_BelowOne_IsRefusedWithItsName(int depth)
+    {
+        Assert.That(
+            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { MaxCallbackDepth = depth }),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
+        Assert.That(
+            () => new ShmServer("shm://x", new ShmServerOptions { MaxCallbackDepth = depth }),
+            Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
+    }
+}
