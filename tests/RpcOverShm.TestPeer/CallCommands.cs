@@ -14,10 +14,12 @@ internal sealed class CallCommands : IAsyncDisposable
 
     private ScriptClient Client => _client ?? throw new InvalidOperationException("There is no channel yet.");
 
-    public Task<string> OpenAsync(string address, string directory, string[] trusted)
+    public Task<string> OpenAsync(
+        string address, string directory, string[] trusted, Action<ShmChannelOptions>? change = null)
     {
         var options = new ShmChannelOptions { RuntimeDirectory = directory, MaxReceiveMessageSize = null };
         Array.ForEach(trusted, options.TrustedServerUsers.Add);
+        change?.Invoke(options);
         _channel = ShmChannel.ForAddress(address, options);
         _client = new ScriptClient(_channel.CreateCallInvoker());
         return Task.FromResult("");
@@ -83,23 +85,45 @@ internal sealed class CallCommands : IAsyncDisposable
         return status;
     }
 
+    /// <summary>
+    /// Makes blocking calls from every thread of the pool, which gets no further one. The reply is the number of wrong
+    /// answers, after all calls have ended.
+    /// </summary>
+    public async Task<string> CallbacksWithoutPoolAsync(int calls)
+    {
+        Client.Unary(Payloads.Empty);
+        ThreadPool.GetMinThreads(out int threads, out int ports);
+        ThreadPool.SetMaxThreads(threads, ports);
+        int wrong = 0;
+        await Timeouts.OnThread(() =>
+        {
+            using var occupied = new CountdownEvent(threads);
+            using var left = new CountdownEvent(threads);
+            for (int i = 0; i < threads; i++)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(_ =>
+                {
+                    // No thread begins before all are taken.
+                    occupied.Signal();
+                    occupied.Wait();
+                    Interlocked.Add(ref wrong, CountWrong(calls));
+                    left.Signal();
+                },
+                null);
+            }
+
+            left.Wait();
+        });
+        return wrong.ToString(CultureInfo.InvariantCulture);
+    }
+
     public async Task<string> EveryShapeAsync() => await Shapes.RunAllAsync(Client);
 
     /// <summary>Makes blocking echo calls from several threads; the reply is the number of wrong answers.</summary>
     public async Task<string> HammerAsync(int threads, int calls)
     {
-        int[] wrong = await Task.WhenAll(Enumerable.Range(0, threads).Select(thread => Timeouts.OnThread(() =>
-        {
-            int wrongHere = 0;
-            for (int i = 0; i < calls; i++)
-            {
-                int bytes = (i * 37) % 3000;
-                ulong seed = (ulong)((thread * calls) + i);
-                wrongHere += Client.Unary(Payloads.OfSize(bytes, seed)).IsOfSize(bytes, seed) ? 0 : 1;
-            }
-
-            return wrongHere;
-        })));
+        int[] wrong = await Task.WhenAll(Enumerable.Range(0, threads).Select(
+            thread => Timeouts.OnThread(() => CountWrong(calls, (ulong)(thread * calls)))));
         return wrong.Sum().ToString(CultureInfo.InvariantCulture);
     }
 
@@ -143,6 +167,19 @@ internal sealed class CallCommands : IAsyncDisposable
         {
             await _channel.DisposeAsync();
         }
+    }
+
+    private int CountWrong(int calls, ulong firstSeed = 0)
+    {
+        int wrong = 0;
+        for (int i = 0; i < calls; i++)
+        {
+            int bytes = (i * 37) % 3000;
+            ulong seed = firstSeed + (ulong)i;
+            wrong += Client.Unary(Payloads.OfSize(bytes, seed)).IsOfSize(bytes, seed) ? 0 : 1;
+        }
+
+        return wrong;
     }
 
     private static async Task TellEndAsync(Task call)

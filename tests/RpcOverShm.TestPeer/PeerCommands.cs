@@ -23,6 +23,13 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
         ["channel"] = words => _call.OpenAsync(words[1], words[2], Others(words, 3)),
+        ["callback-channel"] = words => _call.OpenAsync(
+            words[1], words[2], [], options =>
+            {
+                options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
+                options.CallbackServices.Add(new Script().Build());
+            }),
+        ["callbacks-without-pool"] = words => _call.CallbacksWithoutPoolAsync(Number(words[1])),
         ["close"] = _ => _call.CloseAsync(),
         ["shapes"] = _ => _call.EveryShapeAsync(),
         ["echo"] = words => _call.EchoAsync(Number(words[1])),

@@ -4,6 +4,7 @@ namespace RpcOverShm.Perf.Peer.Arms;
 internal static class ArmCatalog
 {
     private static readonly ShmTransport s_shm = new();
+    private static readonly ShmTransport s_shmOffering = new() { OffersCallbacks = true };
     private static readonly GrpcDotnetTransport s_grpcDotnet = new();
     private static readonly GeneratedCalls s_generated = new();
 
@@ -17,6 +18,8 @@ internal static class ArmCatalog
         new CallsArm("shm-object", s_shm, new MethodCalls<ContractMessage>("Object", new ObjectForm())),
         new CallsArm("shm-protobuf", s_shm, s_generated) { HasBatches = true },
         new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
+        new CallsArm("shm-offering", s_shmOffering, s_generated),
+        new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
         new PipeArm(),
         new PipeArm(new ProtobufCodec()),
         new SocketArm(),

@@ -1,11 +1,14 @@
 namespace RpcOverShm.Perf.Peer.Arms;
 
-/// <summary>The service of generated code, with Protobuf messages.</summary>
-internal sealed class GeneratedCalls : CallsService
+/// <summary>
+/// The service of generated code, with Protobuf messages. If it calls back, its echo is that of its caller.
+/// </summary>
+internal sealed class GeneratedCalls(bool callsBack = false) : CallsService
 {
     public override bool HasStreams => true;
 
-    public override ServerServiceDefinition Bind() => Conformance.BindService(new CheckedService());
+    public override ServerServiceDefinition Bind() =>
+        Conformance.BindService(callsBack ? new CallingBackService() : new CheckedService());
 
     public override Task<string> ServeByKestrelAsync(string place) =>
         GrpcDotnetTransport.StartServerAsync<CheckedService>(place);
@@ -27,7 +30,7 @@ internal sealed class GeneratedCalls : CallsService
 }
 
 /// <summary>The generated service: incoming messages are checked, outgoing ones can be.</summary>
-internal sealed class CheckedService : Conformance.ConformanceBase
+internal class CheckedService : Conformance.ConformanceBase
 {
     public static ProtobufForm Form { get; } = new();
 
@@ -39,4 +42,20 @@ internal sealed class CheckedService : Conformance.ConformanceBase
 
     public override Task<DrainReply> Drain(IAsyncStreamReader<Payload> requestStream, ServerCallContext context) =>
         Form.DrainAsync(requestStream);
+}
+
+/// <summary>The generated service, whose echo makes a blocking callback to the client first.</summary>
+internal sealed class CallingBackService : CheckedService
+{
+    public override Task<Payload> Echo(Payload request, ServerCallContext context)
+    {
+        var client = new Conformance.ConformanceClient(context.GetShmSession().CreateCallInvoker());
+        return base.Echo(client.Echo(request), context);
+    }
+}
+
+/// <summary>The service that a client offers for callbacks.</summary>
+internal sealed class OfferedService : Conformance.ConformanceBase
+{
+    public override Task<Payload> Echo(Payload request, ServerCallContext context) => Task.FromResult(request);
 }

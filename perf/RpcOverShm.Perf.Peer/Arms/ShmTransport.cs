@@ -2,12 +2,15 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// The product, with default options but for any number of connections, a codec, parsing in place, all user code on the
-/// thread pool, or several connections for each channel.
+/// thread pool, several connections for each channel, or a service that the client offers for callbacks.
 /// </summary>
 internal sealed class ShmTransport(
     bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false, bool hasSeveralConnections = false)
     : CallsTransport
 {
+    /// <summary>Whether the client offers a service for callbacks.</summary>
+    public bool OffersCallbacks { get; init; }
+
     private readonly ShmSchedulingMode _scheduling =
         isOnPool ? ShmSchedulingMode.ThreadPool : ShmSchedulingMode.Adaptive;
 
@@ -32,12 +35,21 @@ internal sealed class ShmTransport(
         return server.Address;
     }
 
-    public override ChannelBase OpenChannel(string place) => ShmChannel.ForAddress(place, new ShmChannelOptions
+    public override ChannelBase OpenChannel(string place)
     {
-        MaxReceiveMessageSize = null,
-        AllowInPlaceParsing = parsesInPlace,
-        Codec = format?.Codec,
-        Scheduling = _scheduling,
-        EnableMultipleConnections = hasSeveralConnections,
-    });
+        var options = new ShmChannelOptions
+        {
+            MaxReceiveMessageSize = null,
+            AllowInPlaceParsing = parsesInPlace,
+            Codec = format?.Codec,
+            Scheduling = _scheduling,
+            EnableMultipleConnections = hasSeveralConnections,
+        };
+        if (OffersCallbacks)
+        {
+            options.CallbackServices.Add(Conformance.BindService(new OfferedService()));
+        }
+
+        return ShmChannel.ForAddress(place, options);
+    }
 }

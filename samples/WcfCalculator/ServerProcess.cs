@@ -1,0 +1,36 @@
+using System.Diagnostics;
+
+namespace RpcOverShm.Samples;
+
+/// <summary>The server process: a second instance of this program, which stops when its input is closed.</summary>
+internal static class ServerProcess
+{
+    private const string ReadyLine = "ready";
+
+    public static async Task<Process> StartAsync(string address)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath!, ["serve", address])
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+        };
+        Process process = Process.Start(start) ?? throw new InvalidOperationException("The server did not start.");
+        string? line = await process.StandardOutput.ReadLineAsync();
+        return line == ReadyLine
+            ? process
+            : throw new InvalidOperationException($"The server said '{line}' instead of '{ReadyLine}'.");
+    }
+
+    public static async Task<int> RunAsync(string address)
+    {
+        await using var server = new ShmServer(address);
+        server.Services.Add(CalculatorDuplex.BindService(new CalculatorService()));
+        await server.StartAsync();
+        Console.WriteLine(ReadyLine);
+
+        // The input is a pipe from the client process, so it ends when the client closes it or dies.
+        await Console.In.ReadToEndAsync();
+        await server.StopAsync(grace: TimeSpan.FromSeconds(1));
+        return 0;
+    }
+}

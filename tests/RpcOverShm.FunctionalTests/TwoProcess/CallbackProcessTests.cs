@@ -1,0 +1,103 @@
+using System.Collections.Concurrent;
+
+namespace RpcOverShm.FunctionalTests.TwoProcess;
+
+/// <summary>Callbacks between processes: both ways at once, without a thread of the pool, and to a dead client.</summary>
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
+{
+    private const int PeerLost = 102;
+
+    private readonly ConcurrentBag<ShmSession> _sessions = [];
+
+    // Half of the methods block in their callback.
+    private static Script CallingBack => new()
+    {
+        Unary = async (request, context) =>
+        {
+            var back = new ScriptClient(context.GetShmSession().CreateCallInvoker());
+            return request.Data.Length % 2 == 0 ? back.Unary(request) : await back.UnaryAsync(request);
+        },
+    };
+
+    [TearDown]
+    public void Forget() => _sessions.Clear();
+
+    [Test]
+    public async Task EightClients_OfEightThreads_WithCallsBothWays_LoseNone()
+    {
+        const int Clients = 8;
+        const int Calls = 100;
+        await ServeCallingBackAsync();
+        PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, Clients).Select(_ => StartOfferingPeerAsync()));
+        await Task.WhenAll(peers.Select(peer => peer.DoAsync("echo 1")));
+
+        Task<string[]> calling = Task.WhenAll(peers.Select(peer => peer.DoAsync($"hammer 8 {Calls}")));
+        bool[] right = await Task.WhenAll(_sessions.Select(session => CallAsync(session, calling))).Bounded();
+
+        Assert.That(await calling.Bounded(), Is.All.EqualTo("0"));
+        Assert.That(right, Has.Length.EqualTo(Clients).And.All.True);
+    }
+
+    [Test]
+    public async Task Callbacks_WhileAllThreadsOfTheClientsPoolAreBlocked_AreAnswered()
+    {
+        await ServeCallingBackAsync();
+        PeerProcess peer = await StartOfferingPeerAsync();
+
+        Assert.That(await peer.DoAsync("callbacks-without-pool 200").Bounded(), Is.EqualTo("0"));
+    }
+
+    [Test]
+    public async Task Callback_ToAClientThatDies_IsUnavailable_AndItsSessionEnds()
+    {
+        var ended = new TaskCompletionSource<ShmSession>();
+        ShmServer server = await ServeCallingBackAsync();
+        Log.Expect(PeerLost);
+        server.SessionEnded += (_, session) => ended.SetResult(session);
+        PeerProcess peer = await StartOfferingPeerAsync();
+        await peer.DoAsync("echo 1");
+        var back = new ScriptClient(_sessions.Single().CreateCallInvoker());
+        using AsyncDuplexStreamingCall<Payload, Payload> stream = back.Duplex();
+        await stream.RequestStream.WriteAsync(Payloads.Of("x"));
+        await stream.ResponseStream.MoveNext(CancellationToken.None).Bounded();
+
+        peer.Kill();
+        await peer.Exited.Bounded();
+
+        RpcException running = await CallFailure.OfAsync(stream.ResponseStream.MoveNext(CancellationToken.None));
+        ShmSession session = await ended.Task.Bounded();
+        RpcException later = await CallFailure.OfAsync(back.UnaryAsync(Payloads.Empty).ResponseAsync);
+        Assert.That(running.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That(later.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That((session.ProcessId, session.OffersCallbacks), Is.EqualTo((peer.Id, false)));
+    }
+
+    private static async Task<bool> CallAsync(ShmSession session, Task until)
+    {
+        var client = new ScriptClient(session.CreateCallInvoker());
+        bool isRight = true;
+        for (int size = 0; !until.IsCompleted; size = (size + 7) % 5000)
+        {
+            isRight &= (await client.UnaryAsync(Payloads.OfSize(size))).IsOfSize(size);
+        }
+
+        return isRight & (await Shapes.RunAllAsync(client)).Length == 0;
+    }
+
+    private async Task<ShmServer> ServeCallingBackAsync()
+    {
+        ShmServer server = await ServeAsync(CallingBack, options => options.Scheduling = mode);
+        server.SessionBegun += (_, session) => _sessions.Add(session);
+        return server;
+    }
+
+    private async Task<PeerProcess> StartOfferingPeerAsync()
+    {
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"callback-channel {Address} {Directory.Path} {mode}");
+        return peer;
+    }
+}
