@@ -7,6 +7,7 @@ using RpcOverShm.Links;
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
 /// <summary>Sessions: a channel as the server sees it.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
 {
     private const int SessionHandlerThrew = 307;
@@ -22,9 +23,6 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
             return Task.FromResult(request);
         },
     };
-
-    [TearDown]
-    public void Forget() => _seen.Clear();
 
     [Test]
     public async Task Session_OfAChannel_IsTheSameInEachCall_AndAnotherOneOfAnotherChannel()

@@ -6,6 +6,7 @@ namespace RpcOverShm.FunctionalTests.TwoProcess;
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
 {
     private const int PeerLost = 102;
@@ -21,9 +22,6 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
             return request.Data.Length % 2 == 0 ? back.Unary(request) : await back.UnaryAsync(request);
         },
     };
-
-    [TearDown]
-    public void Forget() => _sessions.Clear();
 
     [Test]
     public async Task EightClients_OfEightThreads_WithCallsBothWays_LoseNone()

@@ -1,0 +1,87 @@
+using RpcOverShm.Scheduling;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Tests.Sending;
+
+/// <summary>User code of callbacks that a blocked thread shall run, when its call ends at the same moment.</summary>
+internal sealed class CallbackHandOverTests
+{
+    private int _ran;
+
+    [Test]
+    public void TryRunHere_OfACallThatNobodyBlocksFor_OrThatIsDone_IsRefused()
+    {
+        var done = new RecordingCall(waiter: new AutoResetLatch());
+        done.Complete();
+
+        Assert.That(new RecordingCall().TryRunHere(Due()), Is.False);
+        Assert.That(done.TryRunHere(Due()), Is.False);
+    }
+
+    [Test]
+    public void TryRunHere_OfABlockedCall_WakesItsThread_WhereverItSleeps()
+    {
+        int alarms = 0;
+        var caller = new RecordingCall(waiter: new AutoResetLatch { Alarm = () => alarms++ });
+
+        Assert.That(caller.TryRunHere(Due()), Is.True);
+
+        Assert.That(alarms, Is.EqualTo(1));
+        Assert.That((caller.Waiter!.IsSignalled, caller.Waiter.HasWork, caller.IsDue), Is.EqualTo((true, true, true)));
+        caller.Waiter.Queue.RunAll(exception => throw exception);
+        Assert.That((_ran, caller.IsDue), Is.EqualTo((1, false)));
+    }
+
+    [Test]
+    public async Task Callback_ThatMeetsTheEndOfItsCall_RunsOnce()
+    {
+        RecordingCall caller = null!;
+        RecordingCall callback = null!;
+        int handedOver = 0;
+        var race = new TwoThreadRace(10_000)
+        {
+            Prepare = () =>
+            {
+                caller = new RecordingCall(waiter: new AutoResetLatch());
+                callback = Due();
+            },
+            Left = () =>
+            {
+                caller.Complete();
+                caller.LeaveCallbacks();
+                return true;
+            },
+            Right = () =>
+            {
+                bool isTaken = caller.TryRunHere(callback);
+                handedOver += isTaken ? 1 : 0;
+                return isTaken;
+            },
+        };
+
+        race.Run();
+
+        await Timeouts.Eventually(() => Volatile.Read(ref _ran) == handedOver);
+        Assert.That(race.BothSaw, Is.Positive, "The end came last.");
+        Assert.That(race.OnlyLeftSaw, Is.Positive, "The end came first.");
+    }
+
+    [Test]
+    public async Task Callback_OfAThreadThatWasInterrupted_GoesToThePool()
+    {
+        var caller = new RecordingCall(waiter: new AutoResetLatch());
+        Assert.That(caller.TryRunHere(Due()), Is.True);
+
+        caller.LeaveCallbacks();
+
+        Assert.That(caller.TryRunHere(Due()), Is.False);
+        await Timeouts.Eventually(() => Volatile.Read(ref _ran) == 1);
+    }
+
+    private RecordingCall Due()
+    {
+        var callback = new RecordingCall(isServed: true) { OnWork = _ => Interlocked.Increment(ref _ran) };
+        callback.AddUserCode(PendingUserCode.Start);
+        return callback;
+    }
+}
