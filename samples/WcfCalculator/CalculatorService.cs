@@ -1,76 +1,71 @@
-using System.Globalization;
 using Google.Protobuf.WellKnownTypes;
 using Grpc.Core;
 
 namespace RpcOverShm.Samples;
 
 // snippet: service
-/// <summary>WCF's CalculatorService with InstanceContextMode.PerSession: the instance of a session is its item.</summary>
+/// <summary>
+/// WCF: [ServiceBehavior(InstanceContextMode = PerSession)] CalculatorService : ICalculatorDuplex. The session keeps
+/// what the instance had. WCF runs one call of a session at a time; here a lock does.
+/// </summary>
 internal sealed class CalculatorService : CalculatorDuplex.CalculatorDuplexBase
 {
-    public override async Task<Empty> Clear(Empty request, ServerCallContext context)
+    public override Task<Empty> Clear(Empty request, ServerCallContext context) => Calculator.In(context, me =>
     {
-        Calculator calculator = Calculator.Of(context);
-        await calculator.Callback.EquationAsync(new EquationText { Eqn = $"{calculator.Equation} = {calculator.Result}" });
-        calculator.Clear();
-        return request;
-    }
+        me.Callback.Equation(new EquationText { Eqn = $"{me.Equation} = {me.Result}" });
+        me.Equation = $"{me.Result}";
+    });
 
-    public override Task<Empty> AddTo(Operand request, ServerCallContext context) =>
-        Calculate(context, "+", request.N, (result, n) => result + n);
-
-    public override Task<Empty> SubtractFrom(Operand request, ServerCallContext context) =>
-        Calculate(context, "-", request.N, (result, n) => result - n);
-
-    public override Task<Empty> MultiplyBy(Operand request, ServerCallContext context) =>
-        Calculate(context, "*", request.N, (result, n) => result * n);
-
-    public override Task<Empty> DivideBy(Operand request, ServerCallContext context) =>
-        Calculate(context, "/", request.N, (result, n) => result / n);
-
-    private static async Task<Empty> Calculate(
-        ServerCallContext context, string sign, double n, Func<double, double, double> operation)
+    public override Task<Empty> AddTo(Operand request, ServerCallContext context) => Calculator.In(context, me =>
     {
-        Calculator calculator = Calculator.Of(context);
-        calculator.Apply(sign, n, operation);
-        await calculator.Callback.EqualsAsync(new Total { Result = calculator.Result });
-        return new Empty();
-    }
+        me.Result += request.N;
+        me.Equation += $" + {request.N}";
+        me.Callback.Result(new Total { Result = me.Result });
+    });
+
+    public override Task<Empty> SubtractFrom(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    {
+        me.Result -= request.N;
+        me.Equation += $" - {request.N}";
+        me.Callback.Result(new Total { Result = me.Result });
+    });
+
+    public override Task<Empty> MultiplyBy(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    {
+        me.Result *= request.N;
+        me.Equation += $" * {request.N}";
+        me.Callback.Result(new Total { Result = me.Result });
+    });
+
+    public override Task<Empty> DivideBy(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    {
+        me.Result /= request.N;
+        me.Equation += $" / {request.N}";
+        me.Callback.Result(new Total { Result = me.Result });
+    });
 }
 // end snippet
 
 // snippet: session
-/// <summary>The state of one session, and its OperationContext.Current.GetCallbackChannel.</summary>
+/// <summary>The state of a session. WCF: OperationContext.Current.GetCallbackChannel&lt;...&gt;().</summary>
 internal sealed class Calculator(ShmSession session)
 {
-    public double Result { get; private set; }
+    public double Result { get; set; }
 
-    public string Equation { get; private set; } = "0";
+    public string Equation { get; set; } = "0";
 
-    public CalculatorDuplexCallback.CalculatorDuplexCallbackClient Callback { get; } =
-        new(session.CreateCallInvoker());
+    public CalculatorDuplexCallback.CalculatorDuplexCallbackClient Callback { get; } = new(session.CreateCallInvoker());
 
-    public static Calculator Of(ServerCallContext context)
+    public static Task<Empty> In(ServerCallContext context, Action<Calculator> calculate)
     {
         ShmSession session = context.GetShmSession();
-        lock (session.Items)
+        var me = (Calculator)session.Items.GetOrAdd(typeof(Calculator), _ => new Calculator(session))!;
+        lock (me)
         {
-            return (Calculator)(session.Items.TryGetValue(typeof(Calculator), out object? known)
-                ? known!
-                : session.Items[typeof(Calculator)] = new Calculator(session));
+            calculate(me);
         }
-    }
 
-    public void Apply(string sign, double n, Func<double, double, double> operation)
-    {
-        Result = operation(Result, n);
-        Equation += string.Create(CultureInfo.InvariantCulture, $" {sign} {n}");
-    }
-
-    public void Clear()
-    {
-        Result = 0;
-        Equation = "0";
+        return Task.FromResult(new Empty());
     }
 }
 // end snippet

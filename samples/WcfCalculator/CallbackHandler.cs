@@ -8,9 +8,9 @@ namespace RpcOverShm.Samples;
 /// <summary>WCF's CallbackHandler: the client's side of the contract.</summary>
 internal sealed class CallbackHandler(Action<string> show) : CalculatorDuplexCallback.CalculatorDuplexCallbackBase
 {
-    public override Task<Empty> Equals(Total request, ServerCallContext context)
+    public override Task<Empty> Result(Total request, ServerCallContext context)
     {
-        show(string.Create(CultureInfo.InvariantCulture, $"Equals({request.Result})"));
+        show(string.Create(CultureInfo.InvariantCulture, $"Result({request.Result})"));
         return Task.FromResult(new Empty());
     }
 

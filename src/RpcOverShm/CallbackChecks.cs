@@ -9,9 +9,9 @@ internal static class CallbackChecks
 {
     /// <summary>Returns the settings of a channel's callbacks; null if it offers no services.</summary>
     /// <exception cref="ArgumentException">A limit is not allowed, or two services have the same method.</exception>
-    public static ServerSettings? Settings(ShmChannelOptions options, ILogger logger)
+    public static ServerSettings? ToServerSettings(ShmChannelOptions options, ILogger logger)
     {
-        int depth = LimitChecks.Depth(options.MaxCallbackDepth);
+        int depth = LimitChecks.Depth(options.Callbacks.MaxCallbackDepth);
         ServerLimits limits = LimitChecks.Of(new ShmServerOptions
         {
             MaxReceiveMessageSize = options.MaxReceiveMessageSize,

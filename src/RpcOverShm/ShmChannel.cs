@@ -32,7 +32,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.Settings(options, logger);
+        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, logger);
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,

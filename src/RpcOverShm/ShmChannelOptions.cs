@@ -227,34 +227,30 @@ public sealed class ShmChannelOptions
     /// <remarks>
     /// <para>
     /// Empty by default: the client takes no calls. A method of the server gets the client's session with
-    /// <see cref="ShmServerCallContextExtensions.GetShmSession"/>, and calls with
-    /// <see cref="ShmSession.CreateCallInvoker"/>. The services are offered again on each connection that the channel
-    /// makes. They are those of <see cref="ShmServer.Services"/>: interceptors and codecs work alike, and the channel's
-    /// <see cref="Codec"/>, <see cref="MaxReceiveMessageSize"/>, <see cref="MaxSendMessageSize"/>,
-    /// <see cref="MaxMetadataSize"/> and <see cref="Scheduling"/> apply.
+    /// <see cref="ShmServerCallContextExtensions.GetShmSession"/>, and calls the services with
+    /// <see cref="ShmSession.CreateCallInvoker"/>. Interceptors work as on a server. The channel's
+    /// <see cref="MaxReceiveMessageSize"/>, <see cref="MaxSendMessageSize"/>, <see cref="MaxMetadataSize"/> and
+    /// <see cref="Scheduling"/> apply, and its <see cref="Codec"/> is offered beside the generated marshallers.
     /// </para>
     /// <para>
-    /// If a thread blocks in a call, it runs the methods of the callbacks that are made for this call, while it waits;
-    /// a lock that it holds is then held by the same thread. The call returns when its answer is there and a method
-    /// that runs on its thread has returned. Other callbacks run on the event loop or the thread pool. Code that blocks
-    /// all threads of the pool in calls can thus be called back, and nested calls to the server are allowed.
+    /// The services are offered on each connection that the channel makes. The channel connects with its first call or
+    /// <see cref="ShmChannel.ConnectAsync"/>; after a server has gone, it connects again with the next call. When the
+    /// channel is shut down, the tokens of running callbacks are cancelled, and their server sees
+    /// <see cref="StatusCode.Unavailable"/>.
     /// </para>
-    /// <para>A channel that offers services pays for it: each call takes some 10 % longer.</para>
+    /// <para>
+    /// While a thread blocks in a generated synchronous call, it runs the methods of the callbacks that are made for
+    /// this call, so locks that it holds are held by the same thread. A method continues elsewhere after it has awaited
+    /// something else than its requests and responses. The call returns when its answer is there and a method that runs
+    /// on its thread has returned; neither a deadline nor a token ends such a run. Other callbacks, also those for
+    /// awaited calls and for calls with call credentials or a retry policy, run where methods of a server run.
+    /// </para>
+    /// <para>Each call of a channel that offers services costs slightly more.</para>
     /// </remarks>
     public ShmServiceCollection CallbackServices { get; } = new();
 
     /// <summary>Gets the limits of callbacks.</summary>
     public ShmCallbackOptions Callbacks { get; } = new();
-
-    /// <summary>
-    /// Gets or sets the maximum number of calls and callbacks, each made by the method of the one before, in front of a
-    /// callback; 1 or more.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 16. A callback beyond it fails with <see cref="StatusCode.ResourceExhausted"/>. Calls that are made
-    /// on a connection of another channel begin a chain of their own.
-    /// </remarks>
-    public int MaxCallbackDepth { get; set; } = ShmDefaults.MaxCallbackDepth;
 
     /// <summary>Gets or sets the threads on which continuations of awaited calls run.</summary>
     /// <remarks>Defaults to <see cref="ShmSchedulingMode.Adaptive"/>.</remarks>

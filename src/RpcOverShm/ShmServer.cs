@@ -18,9 +18,10 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// The <see cref="ServerCallContext.Peer"/> of a call is <c>shm:pid=26001;session=3</c>: the client's process, and the
-/// number of the session (<see cref="ShmSession"/>) on this server. The process id is that of the process that connected, at that time: the process may have passed the connection on or have ended,
-/// and its id may have been reused. It is 0 if the client runs in a pid namespace that this process cannot see, such as
-/// that of another container.
+/// number of the session (<see cref="ShmSession"/>) on this server. The process id is that of the process that
+/// connected, at that time: the process may have passed the connection on or have ended, and its id may have been
+/// reused. It is 0 if the client runs in a pid namespace that this process cannot see, such as that of another
+/// container.
 /// </para>
 /// <para>Thread-safe. The code that creates a server disposes it.</para>
 /// </remarks>
@@ -118,17 +119,18 @@ public sealed class ShmServer : IAsyncDisposable
     /// </remarks>
     public CancellationToken Stopping => _stopping.Token;
 
-    /// <summary>Occurs when a client's channel has connected, before its first call.</summary>
+    /// <summary>Occurs when a client's channel has connected.</summary>
     /// <remarks>
-    /// Runs on the thread pool. The session's calls wait until the handlers have returned. Sessions that are about to
-    /// begin wait for handlers only if there are any. The server logs the exception of a handler.
+    /// Runs on the thread pool. The first calls of the session may run at the same time or before. The server logs the
+    /// exception of a handler.
     /// </remarks>
-    public event EventHandler<ShmSession>? SessionBegun;
+    public event EventHandler<ShmSession>? SessionStarted;
 
     /// <summary>Occurs when the last connection of a client's channel was closed.</summary>
     /// <remarks>
-    /// Runs on the thread pool, after <see cref="ShmSession.Closed"/> was cancelled. The server logs the exception of a
-    /// handler. A server that stops does not wait for handlers.
+    /// Runs on the thread pool, after the handlers of <see cref="SessionStarted"/> and after
+    /// <see cref="ShmSession.Closed"/> was cancelled. A method of the session that ignores its token may still run. A
+    /// stop of the server waits for handlers, at most for its grace period. The server logs the exception of a handler.
     /// </remarks>
     public event EventHandler<ShmSession>? SessionEnded;
 
@@ -317,18 +319,17 @@ public sealed class ShmServer : IAsyncDisposable
         Logger = _logger,
     };
 
-    /// <summary>Makes the public objects of sessions, and raises the events.</summary>
     private sealed class Sessions(ShmServer server) : SessionObserver
     {
         private readonly ClientSettings _callbacks = server.CallbackSettings();
 
-        public override bool ObservesBegun => server.SessionBegun is not null;
+        public override bool HasStartHandlers => server.SessionStarted is not null;
 
-        public override object Present(ServerSession session) => new ShmSession(session, _callbacks);
+        public override object CreateView(ServerSession session) => new ShmSession(session, _callbacks);
 
-        public override void OnBegun(ServerSession session) => Raise(server.SessionBegun, session);
+        public override void OnStarted(ServerSession session) => Raise(server.SessionStarted, session);
 
-        public override async void OnEnded(ServerSession session)
+        public override async Task OnEndedAsync(ServerSession session)
         {
             try
             {

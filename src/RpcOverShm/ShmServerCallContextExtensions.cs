@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using RpcOverShm.Servers;
 
@@ -9,19 +10,29 @@ public static class ShmServerCallContextExtensions
 {
     /// <summary>Gets the session of the client that made a call.</summary>
     /// <param name="context">
-    /// The context of a call, or a context of an interceptor that passes on the <see cref="ServerCallContext.UserState"/>
-    /// of the original one.
+    /// The context of a call, or a context of an interceptor that passes on the
+    /// <see cref="ServerCallContext.UserState"/> of the original one.
     /// </param>
     /// <exception cref="ArgumentNullException">The context is null.</exception>
     /// <exception cref="InvalidOperationException">
     /// The call did not come to a <see cref="ShmServer"/>: it came over another transport, or it is a callback of a
     /// server.
     /// </exception>
-    public static ShmSession GetShmSession(this ServerCallContext context)
+    public static ShmSession GetShmSession(this ServerCallContext context) =>
+        context.TryGetShmSession(out ShmSession? session)
+            ? session
+            : throw new InvalidOperationException(
+                "The call has no session: only a call that a client makes to a ShmServer belongs to one.");
+
+    /// <summary>Gets the session of the client that made a call, if it came to a <see cref="ShmServer"/>.</summary>
+    /// <param name="context">As for <see cref="GetShmSession"/>.</param>
+    /// <param name="session">The session; null if there is none.</param>
+    /// <exception cref="ArgumentNullException">The context is null.</exception>
+    public static bool TryGetShmSession(
+        this ServerCallContext context, [NotNullWhen(true)] out ShmSession? session)
     {
         ArgumentNullException.ThrowIfNull(context);
-        return (ShmSession?)ShmServerCallContext.SessionOf(context)
-            ?? throw new InvalidOperationException(
-                "The call has no session: only a call that a client makes to a ShmServer belongs to one.");
+        session = (ShmSession?)ShmServerCallContext.SessionOf(context);
+        return session is not null;
     }
 }

@@ -89,12 +89,12 @@ public sealed class ShmServerOptions
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
-    /// Gets or sets the maximum number of calls and callbacks, each made by the method of the one before, in front of a
-    /// call; 1 or more.
+    /// Gets or sets the maximum number of calls and callbacks in front of a call in its chain; 1 or more.
     /// </summary>
     /// <remarks>
-    /// Defaults to 16. A call of a callback's method beyond it fails with
-    /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>.
+    /// Defaults to 16. In a chain the method of each call makes the next one, before it ends. A call beyond the limit,
+    /// which the method of a callback makes, fails with <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>. See
+    /// <see cref="ShmCallbackOptions.MaxCallbackDepth"/>.
     /// </remarks>
     public int MaxCallbackDepth { get; set; } = ShmDefaults.MaxCallbackDepth;
 

@@ -13,9 +13,9 @@ namespace RpcOverShm;
 /// <summary>A client's channel as the server sees it, however many connections it has.</summary>
 /// <remarks>
 /// <para>
-/// A session begins when a channel connects and ends when its last connection is closed. If the channel connects again,
-/// another session begins. A method gets the session of its caller with
-/// <see cref="ShmServerCallContextExtensions.GetShmSession"/>; <see cref="ShmServer.SessionBegun"/> and
+/// A session starts when a channel connects and ends when its last connection is closed. If the channel connects again,
+/// another session starts. A method gets the session of its caller with
+/// <see cref="ShmServerCallContextExtensions.GetShmSession"/>; <see cref="ShmServer.SessionStarted"/> and
 /// <see cref="ShmServer.SessionEnded"/> report all sessions.
 /// </para>
 /// <para>Thread-safe. Nothing to dispose. All members may be used after the session has ended.</para>
@@ -24,14 +24,17 @@ public sealed class ShmSession
 {
     private readonly ServerSession _session;
     private readonly ClientSettings _settings;
-    private readonly Lazy<CallInvoker> _invoker;
-    private ClaimsPrincipal? _user;
+    private readonly SessionConnections _connections;
+    private readonly Lazy<CallInvoker> _plain;
+    private readonly Lazy<ClaimsPrincipal> _user;
 
     internal ShmSession(ServerSession session, ClientSettings settings)
     {
         _session = session;
-        _settings = settings;
-        _invoker = new Lazy<CallInvoker>(MakeInvoker);
+        _connections = new SessionConnections(session);
+        _settings = settings with { Connections = _connections };
+        _plain = new Lazy<CallInvoker>(() => new ShmCallInvoker(_connections, _settings));
+        _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
     /// <summary>Gets the number of the session: the server counts its sessions from 1.</summary>
@@ -48,19 +51,19 @@ public sealed class ShmSession
     /// <summary>Gets the id of the client's user, as the kernel reports it.</summary>
     public long UserId => _session.Peer.UserId;
 
-    /// <summary>Gets the id of the group of the client's process, as the kernel reports it.</summary>
+    /// <summary>Gets the id of the primary group of the client's process, as the kernel reports it.</summary>
     public long GroupId => _session.Peer.GroupId;
 
     /// <summary>Gets the client's identity for code that authorises by claims.</summary>
     /// <remarks>
     /// An authenticated identity of the type <c>SO_PEERCRED</c> with the claims <c>uid</c>, which is its name, and
-    /// <c>gid</c>, which is its role: both are numbers, because an id needs no entry in a user database.
+    /// <c>gid</c>, the primary group, which is its role. Both are numbers: an id needs no entry in a user database.
     /// </remarks>
-    public ClaimsPrincipal User => _user ??= MakeUser(_session.Peer);
+    public ClaimsPrincipal User => _user.Value;
 
     /// <summary>Gets the items that the application keeps for the session.</summary>
-    /// <remarks>Empty at first. Thread-safe. The server neither reads nor disposes them.</remarks>
-    public IDictionary<object, object?> Items { get; } = new ConcurrentDictionary<object, object?>();
+    /// <remarks>Empty at first. The server neither reads nor disposes them.</remarks>
+    public ConcurrentDictionary<object, object?> Items { get; } = new();
 
     /// <summary>Gets a token that is cancelled after the session has ended.</summary>
     /// <remarks>Its callbacks run on the thread pool. It needs no disposal.</remarks>
@@ -71,27 +74,36 @@ public sealed class ShmSession
     public bool OffersCallbacks => _session.Connections.Any(one => one.Connection.IsPeerServing);
 
     /// <summary>
-    /// Returns the invoker for calls to the services that the client offers
-    /// (<see cref="ShmChannelOptions.CallbackServices"/>); a generated client is created with it.
+    /// Returns an invoker for calls to the services that the client offers
+    /// (<see cref="ShmChannelOptions.CallbackServices"/>). A generated client is created with it.
     /// </summary>
+    /// <param name="codec">
+    /// The codec of all messages, which must be that of the client's channel.
+    /// <para>Null means the marshallers that were generated with the service.</para>
+    /// </param>
+    /// <returns>A thread-safe invoker. Without a codec it is always the same one.</returns>
+    /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
     /// <remarks>
     /// <para>
     /// The calls use the connections of the session. Calls of all shapes, deadlines, metadata and cancellation work as
-    /// on a channel. They may outlive the call in which they were started. Wait-for-ready has no effect.
+    /// on a channel, with the limits of the server's options. They may outlive the call in which they were started.
+    /// Wait-for-ready has no effect: a session does not come back.
     /// </para>
     /// <para>
-    /// A call that a method makes, for a caller that blocks, runs on the blocked thread. Any other runs where methods
-    /// run: on the client's event loop or thread pool. The calls of one session start in the order in which they were
-    /// made, if they run in the same place; they may overlap.
+    /// A call that a method makes, while a thread of the client blocks in the method's call, runs on that thread
+    /// (<see cref="ShmChannelOptions.CallbackServices"/>). The method's ExecutionContext makes the connection between
+    /// both. Any other call runs where methods run: on the client's event loop or thread pool. Calls that run in the
+    /// same place start in the order in which they were made; they may overlap.
     /// </para>
     /// <para>
     /// If the client offers no services, calls fail with <see cref="StatusCode.Unimplemented"/>. If the session has
-    /// ended, they fail with <see cref="StatusCode.Unavailable"/>. A chain of calls and callbacks that is longer than
-    /// <see cref="ShmChannelOptions.MaxCallbackDepth"/> or <see cref="ShmServerOptions.MaxCallbackDepth"/> allows fails
-    /// with <see cref="StatusCode.ResourceExhausted"/>.
+    /// ended, they fail with <see cref="StatusCode.Unavailable"/>. A chain of calls and callbacks that is too long
+    /// (<see cref="ShmCallbackOptions.MaxCallbackDepth"/>) fails with <see cref="StatusCode.ResourceExhausted"/>.
     /// </para>
     /// </remarks>
-    public CallInvoker CreateCallInvoker() => _invoker.Value;
+    public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
+        ? _plain.Value
+        : new ShmCallInvoker(_connections, _settings with { Codec = OptionChecks.Codec(codec) });
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {
@@ -101,12 +113,6 @@ public sealed class ShmSession
             new("gid", peer.GroupId.ToString(CultureInfo.InvariantCulture), ClaimValueTypes.UInteger32),
         ];
         return new ClaimsPrincipal(new ClaimsIdentity(claims, "SO_PEERCRED", nameType: "uid", roleType: "gid"));
-    }
-
-    private CallInvoker MakeInvoker()
-    {
-        var connections = new SessionConnections(_session);
-        return new ShmCallInvoker(connections, _settings with { Connections = connections });
     }
 
     private sealed class SessionConnections(ServerSession session) : ConnectionProvider

@@ -25,7 +25,11 @@ public sealed class Callback() : Scenario(s_plan)
             .. Bar.In(
                 "100 B",
                 Bar.AtMostTimes(
-                    4, 2, "Blocking call with a blocking callback, against a plain call", BarArm.Blocking("shm-callback"), s_plain),
+                    4,
+                    2,
+                    "Blocking call with a blocking callback, against a plain call",
+                    BarArm.Blocking("shm-callback"),
+                    s_plain),
                 Bar.AtMostTimes(
                     1.3,
                     1.05,

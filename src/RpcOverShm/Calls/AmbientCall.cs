@@ -7,15 +7,22 @@ namespace RpcOverShm.Calls;
 /// the method makes names it as its parent. It is set only where such a call may have to wait, or may be a callback, so
 /// other calls pay nothing.
 /// </summary>
-/// <param name="Name">The name of the call.</param>
-/// <param name="Depth">How many calls of one chain of calls and callbacks came before the call.</param>
-internal sealed record AmbientCall(ParentCall Name, int Depth)
+/// <param name="name">The name of the call.</param>
+/// <param name="depth">The number of calls in front of the call in its chain of calls and callbacks.</param>
+internal sealed class AmbientCall(ParentCall name, int depth)
 {
     private static readonly AsyncLocal<AmbientCall?> s_current = new();
     private static volatile bool s_isUsed;
 
-    /// <summary>The call whose method runs in this context; null if none is known.</summary>
-    public static AmbientCall? Current => s_isUsed ? s_current.Value : null;
+    private volatile bool _hasEnded;
+
+    /// <summary>The call whose method runs in this context; null if none is known, or if the method has ended.</summary>
+    public static AmbientCall? Current =>
+        s_isUsed && s_current.Value is { _hasEnded: false } current ? current : null;
+
+    public ParentCall Name => name;
+
+    public int Depth => depth;
 
     /// <summary>Makes a call known to the code that this thread runs next, until its context is restored.</summary>
     public static void Set(AmbientCall call)
@@ -23,4 +30,7 @@ internal sealed record AmbientCall(ParentCall Name, int Depth)
         s_isUsed = true;
         s_current.Value = call;
     }
+
+    /// <summary>Notes that the method has ended. A task that it left behind makes calls of its own.</summary>
+    public void End() => _hasEnded = true;
 }

@@ -158,7 +158,7 @@ internal static class StatusMapping
 
     /// <summary>Returns the status of a call whose chain of calls and callbacks is too long.</summary>
     public static Status CallbacksTooDeep(string option, int limit) => new(
-        StatusCode.ResourceExhausted, $"A chain of calls and callbacks has at most {limit} calls ({option}).");
+        StatusCode.ResourceExhausted, $"More than {limit} calls and callbacks are in front of this one ({option}).");
 
     /// <summary>Returns the status of a call whose head did not come whole in time.</summary>
     public static Status HeadTooLate(TimeSpan limit) => new(

@@ -9,7 +9,7 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallCancellation(ClientCall call)
 {
-    private CallDeadline? _timer; // of an awaited call
+    private CallDeadline? _timer; // of an awaited call, or of one whose thread runs callbacks
     private long _expiresAt;      // the time stamp of the deadline; 0 without one
     private CancellationTokenRegistration _cancellation;
     private CancellationTokenSource? _ended; // created on first use
@@ -71,6 +71,20 @@ internal sealed class CallCancellation(ClientCall call)
         }
 
         _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
+    }
+
+    /// <summary>Starts the timer of a blocking call, whose thread has begun to run user code.</summary>
+    public void EnsureTimer()
+    {
+        if (_timer is null && Remaining is { } remaining)
+        {
+            _timer = new CallDeadline(remaining > TimeSpan.Zero ? remaining : TimeSpan.Zero, call.OnDeadline);
+            Interlocked.MemoryBarrier();
+            if (call.IsFinished)
+            {
+                _timer.Dispose();
+            }
+        }
     }
 
     /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>

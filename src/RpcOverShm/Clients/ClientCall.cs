@@ -243,6 +243,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
+    public override void WatchDeadline() => _cancellation?.EnsureTimer();
+
     /// <summary>Returns the exception of this end, under the channel's settings.</summary>
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);
 

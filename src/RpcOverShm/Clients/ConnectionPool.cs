@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
@@ -29,17 +28,10 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
     public ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking)
     {
         Connection[] open = subchannel.Open;
-        Connection? chosen = ForCallOfCallback(open) ?? (isBlocking ? ForBlockingCall(open) : ForAwaitedCall(open));
+        Connection? chosen = subchannel.OfRunningCallback()
+            ?? (isBlocking ? ForBlockingCall(open) : ForAwaitedCall(open));
         return chosen is null ? subchannel.GetAsync(isWaitForReady) : new ValueTask<Connection>(chosen);
     }
-
-    // A call that a callback makes takes its connection: the server then knows to which of its calls it belongs.
-    private static Connection? ForCallOfCallback(Connection[] open) =>
-        AmbientCall.Current is { } ambient ? WithId(open, ambient.Name.ConnectionId) : null;
-
-    // A separate method: one with a lambda allocates the captured variables at its start.
-    private static Connection? WithId(Connection[] open, Guid id) =>
-        Array.Find(open, one => one.Id == id && one.IsOpenForCalls);
 
     private Connection? ForBlockingCall(Connection[] open)
     {
@@ -76,8 +68,11 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
     {
         try
         {
-            Connection extra = await subchannel.AddExtraAsync(_shutdown).ConfigureAwait(false);
-            _ = RetireWhenSilentAsync(extra);
+            if (await subchannel.AddExtraAsync(_shutdown).ConfigureAwait(false) is { } extra)
+            {
+                _ = RetireWhenSilentAsync(extra);
+            }
+
             _demand.OnOpened(Stopwatch.GetTimestamp());
         }
         catch (Exception exception)
@@ -104,7 +99,7 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
                 return;
             }
         }
-        while (extra.StartedCount != started || extra.OutgoingCount > 0);
+        while (extra.StartedCount != started || extra.OutgoingCount > 0 || extra.IncomingCount > 0);
 
         await subchannel.RetireExtraAsync(extra).ConfigureAwait(false);
     }

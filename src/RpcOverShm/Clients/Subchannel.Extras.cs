@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 
@@ -18,22 +19,54 @@ internal sealed partial class Subchannel
     /// <summary>The connections that take calls, the current one first. One may just have been lost.</summary>
     public Connection[] Open => _open;
 
-    /// <summary>Makes one attempt to open an extra connection. Calls never wait for it.</summary>
-    /// <exception cref="ConnectException">The attempt failed, or another process than before answered.</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public async Task<Connection> AddExtraAsync(CancellationToken shutdown)
+    /// <summary>
+    /// Returns the connection of the callback whose method runs in this context, even if the server leaves it: a call
+    /// that the method makes belongs to a chain that is under way. Null if there is none.
+    /// </summary>
+    public Connection? OfRunningCallback()
     {
-        ConnectionSettings mine = settings with { ChannelId = _current?.ChannelId ?? Guid.Empty };
-        PeerLink link = await ClientHandshake.ConnectAsync(address, mine, shutdown).ConfigureAwait(false);
-        Connection extra = open(link, OnGoAway);
-        if (!TryAdopt(extra, isExtra: true))
+        if (AmbientCall.Current is not { } ambient)
         {
-            throw new ConnectException(
-                ConnectFailure.Refused,
-                $"{extra.Peer} listens at {address.Name}, and the channel is not connected to that process.");
+            return null;
         }
 
-        return extra;
+        lock (_gate)
+        {
+            foreach (Connection one in _live)
+            {
+                if (one.Id == ambient.Name.ConnectionId && one.CloseReason is null)
+                {
+                    return one;
+                }
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>
+    /// Makes one attempt to open an extra connection. Calls never wait for it. Returns null if the channel has lost its
+    /// connection meanwhile: the extra one would belong to a session that has ended.
+    /// </summary>
+    /// <exception cref="ConnectException">The attempt failed, or another process than before answered.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public async Task<Connection?> AddExtraAsync(CancellationToken shutdown)
+    {
+        if (_current is not { } current)
+        {
+            return null;
+        }
+
+        ConnectionSettings mine = settings with { ChannelId = current.ChannelId };
+        PeerLink link = await ClientHandshake.ConnectAsync(address, mine, shutdown).ConfigureAwait(false);
+        Connection extra = open(link, OnGoAway);
+        return TryAdopt(extra, isExtra: true)
+            ? extra
+            : extra.ChannelId != _current?.ChannelId
+                ? null
+                : throw new ConnectException(
+                    ConnectFailure.Refused,
+                    $"{extra.Peer} listens at {address.Name}, and the channel is not connected to that process.");
     }
 
     /// <summary>

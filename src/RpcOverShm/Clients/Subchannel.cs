@@ -59,6 +59,11 @@ internal sealed partial class Subchannel(
 
     public override ValueTask<Connection> GetAsync(bool isWaitForReady)
     {
+        if (OfRunningCallback() is { } own)
+        {
+            return new ValueTask<Connection>(own);
+        }
+
         Connection? current = _current;
         return current is { IsOpenForCalls: true }
             ? new ValueTask<Connection>(current)
@@ -80,7 +85,8 @@ internal sealed partial class Subchannel(
         }
     }
 
-    public override void ThrowIfShutDown() => ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
+    public override void ThrowIfShutDown() =>
+        ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
     /// <returns>The live connections; none is added afterwards.</returns>

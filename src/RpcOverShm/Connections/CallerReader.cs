@@ -61,12 +61,13 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     {
         try
         {
+            call.EnterCallbacks();
             bool hasDeadline = call.Remaining is not null;
             while (!call.IsDone)
             {
                 if (call.Waiter!.HasWork)
                 {
-                    RunCallbacks(call.Waiter, ref lease);
+                    RunCallback(call, ref lease);
                 }
                 else if (lease.HasRole)
                 {
@@ -87,8 +88,9 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     }
 
     // Other threads read while this one runs user code, as if it had left.
-    private void RunCallbacks(AutoResetLatch me, ref CallerLease lease)
+    private void RunCallback(ConnectionCall call, ref CallerLease lease)
     {
+        call.WatchDeadline();
         Leave(ref lease);
         lease = default;
         if (LoopThread.Current is { } loop)
@@ -97,7 +99,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             loop.MayDefer = false;
         }
 
-        me.Queue.RunAll(_onCallbackFailed);
+        call.Waiter!.Queue.RunOne(_onCallbackFailed);
         Enter(ref lease);
     }
 
@@ -192,7 +194,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         AutoResetLatch me = mine.Waiter!;
         me.Alarm = _alarm;
 
-        // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one reads the alarm afterwards.
+        // StoreLoad: the alarm is set before the check for callbacks. A thread that adds one then reads the alarm.
         Interlocked.MemoryBarrier();
         if (!me.HasWork)
         {

@@ -37,8 +37,9 @@ internal sealed class Connection
     {
         _link = link;
         _onGoAway = onGoAway;
-        _role = new ReaderRole(isOfLoopOnly: link.IsAcceptor && accept is not null && link.PeerLimits.MaxCalls == 0);
-        _sender = new FrameSender(link, _role, bounds?.Budget);
+        bool hasCallers = !link.IsAcceptor || accept is null || link.PeerLimits.MaxCalls > 0;
+        _role = new ReaderRole(isOfLoopOnly: !hasCallers);
+        _sender = new FrameSender(link, _role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
         Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
         _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
         _coordinator = new ReaderCoordinator(link, _role, _receiver, _sender, mode);
@@ -84,7 +85,7 @@ internal sealed class Connection
     /// <summary>Whether this thread runs user code inline for this connection; a call in it reads here.</summary>
     public bool IsReadHere => LoopThread.Current is { IsInUserCode: true } me && me.Role == _role;
 
-    /// <summary>Whether the peer takes calls from this side; a server takes them always, a client if it says so.</summary>
+    /// <summary>Whether the peer takes calls. A server always does, a client if it offers services.</summary>
     public bool IsPeerServing => PeerLimits.MaxCalls > 0;
 
     /// <summary>The number of incoming calls that have not ended.</summary>
@@ -265,7 +266,7 @@ internal sealed class Connection
     /// <summary>Releases a refused call for its transparent retry; see <see cref="FrameSender.TryLetGo"/>.</summary>
     public bool TryLetGo(ConnectionCall call) => _sender.TryLetGo(call);
 
-    /// <summary>Tells the peer that this side accepts and starts no new calls.</summary>
+    /// <summary>Tells the peer that this side accepts no new calls.</summary>
     public void SendGoAway() => _sender.SendGoAway();
 
     /// <summary>Lets no outgoing call start here any more: a later one finds the connection closed.</summary>

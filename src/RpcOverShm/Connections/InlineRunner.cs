@@ -25,7 +25,7 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
     /// </summary>
     public bool RunOrQueue(LoopThread me, ConnectionCall call, int messages)
     {
-        if (!call.IsOfBlockedThread && coordinator.IsInline(call.Budget))
+        if (!call.RunsOnBlockedThread && coordinator.IsInline(call.Budget))
         {
             return RunInline(me, call, messages);
         }

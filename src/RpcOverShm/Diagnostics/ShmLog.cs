@@ -173,6 +173,6 @@ internal static partial class ShmLog
         306, LogLevel.Warning, "{Count} log entries were dropped: at most {Limit} may wait for the logger at a time.")]
     public static partial void EntriesDropped(ILogger logger, int count, int limit);
 
-    [LoggerMessage(307, LogLevel.Error, "Code that waited for the begin or the end of the session of {Peer} threw.")]
+    [LoggerMessage(307, LogLevel.Error, "A handler for the start or the end of session {Peer} threw an exception.")]
     public static partial void SessionHandlerThrew(ILogger logger, string peer, Exception exception);
 }

@@ -40,14 +40,35 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
     /// </summary>
     public static void RestoreClean() => s_clean.Restore();
 
-    /// <summary>Runs work in the clean state, and restores this thread's state afterwards.</summary>
-    public static void RunClean(IThreadPoolWorkItem work) => ExecutionContext.Run(
-        s_clean._execution!,
-        static work =>
+    /// <summary>
+    /// Runs work in the clean state and outside of the current task, and restores this thread's state afterwards.
+    /// </summary>
+    public static void RunClean(IThreadPoolWorkItem work)
+    {
+        if (s_clean._execution is not { } clean)
         {
-            // Run restores both contexts, also after an exception and if their flow is suppressed.
-            SynchronizationContext.SetSynchronizationContext(s_clean._synchronization);
-            ((IThreadPoolWorkItem)work!).Execute();
-        },
-        work);
+            // No thread of the library has kept it yet.
+            ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+            return;
+        }
+
+        // Run restores both contexts, also after an exception and if their flow is suppressed.
+        ExecutionContext.Run(
+            clean,
+            static work =>
+            {
+                SynchronizationContext.SetSynchronizationContext(s_clean._synchronization);
+                if (TaskScheduler.Current == TaskScheduler.Default)
+                {
+                    ((IThreadPoolWorkItem)work!).Execute();
+                    return;
+                }
+
+                // Continuations of the work must not go to the scheduler of a task that is blocked.
+                var task = new Task(static work => ((IThreadPoolWorkItem)work!).Execute(), work);
+                task.RunSynchronously(TaskScheduler.Default);
+                task.GetAwaiter().GetResult();
+            },
+            work);
+    }
 }

@@ -20,6 +20,9 @@ internal sealed class AutoResetLatch
     /// <summary>Whether work waits for the thread of this latch.</summary>
     public bool HasWork => Volatile.Read(ref _queue) is { HasAny: true };
 
+    /// <summary>Moves the work of a call to the thread pool: the thread waits for that call no longer.</summary>
+    public void LeaveWork(object owner) => Volatile.Read(ref _queue)?.MoveToPool(owner);
+
     /// <summary>The work that the thread of this latch runs while it is blocked.</summary>
     public BlockedThreadQueue Queue =>
         Volatile.Read(ref _queue)
@@ -27,8 +30,8 @@ internal sealed class AutoResetLatch
         ?? _queue!;
 
     /// <summary>
-    /// How to wake the thread while it does not sleep on the latch but elsewhere; null if it does not. The thread sets
-    /// it and then checks for work; a thread that adds work calls <see cref="Wake"/> afterwards.
+    /// The way to wake the thread while it sleeps elsewhere than on the latch; null while it does not. The thread sets it
+    /// and then checks for work; a thread that adds work calls <see cref="Wake"/> afterwards.
     /// </summary>
     public Action? Alarm
     {

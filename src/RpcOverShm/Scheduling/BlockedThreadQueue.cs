@@ -1,69 +1,93 @@
+using System.Runtime.CompilerServices;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// Work for a thread that is blocked in a call: the thread runs it while it waits. Any thread adds; only the blocked
-/// one takes. Thread-safe.
+/// Work for a thread that blocks in calls: the thread runs it while it waits. Each item belongs to one of the calls.
+/// Any thread adds; only the blocked one takes. Work that the thread does not take soon, because it runs a long item,
+/// goes to the thread pool. Thread-safe.
 /// </summary>
 internal sealed class BlockedThreadQueue
 {
-    // Each item that runs inside of another one takes stack, so a thread in so many takes no further ones.
+    // Each item that runs inside of another one takes stack, so a thread in so many takes no more.
     private const int MostNested = 16;
 
-    private readonly LinkedList<IThreadPoolWorkItem> _items = new();
+    // An item may wait for another one that is behind it in the queue, or block its thread elsewhere.
+    private static readonly TimeSpan s_patience = TimeSpan.FromMilliseconds(20);
+
+    private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new(); // also the lock
+    private readonly Timer _timer;
     private volatile bool _hasAny;
-    private volatile int _nested;
+    private volatile int _nested; // items that run, each inside of the one before
+    private long _runs;           // items so far
+    private long _timedRun;       // the count when the timer was set
+    private bool _isTimed;
 
-    /// <summary>Whether there is work. A hint for all threads but the one that adds.</summary>
-    public bool HasAny => _hasAny;
-
-    /// <summary>Adds work. Returns false if the thread runs too many items inside of each other.</summary>
-    public bool TryAdd(IThreadPoolWorkItem item)
+    public BlockedThreadQueue()
     {
-        if (_nested >= MostNested)
+        using (ExecutionContext.SuppressFlow())
         {
-            return false;
+            _timer = new Timer(static queue => ((BlockedThreadQueue)queue!).OnTimer(), this, Timeout.Infinite, 0);
         }
+    }
 
+    /// <summary>Whether there is work that the blocked thread may take.</summary>
+    public bool HasAny => _hasAny && _nested < MostNested;
+
+    /// <summary>Adds work of a call. Returns false if the thread runs too many items inside of each other.</summary>
+    public bool TryAdd(object owner, IThreadPoolWorkItem item)
+    {
         lock (_items)
         {
-            _items.AddLast(item);
+            if (_nested >= MostNested)
+            {
+                return false;
+            }
+
+            _items.AddLast((owner, item));
             _hasAny = true;
+            SetTimerIfBusy();
         }
 
         return true;
     }
 
-    /// <summary>Takes an item back. Returns false if the thread has it already.</summary>
-    public bool TryTakeBack(IThreadPoolWorkItem item)
+    /// <summary>Takes an item back. Returns false if it was taken before.</summary>
+    public bool TryTakeBack(object owner, IThreadPoolWorkItem item)
     {
         lock (_items)
         {
-            bool isHere = _items.Remove(item);
+            bool isHere = _items.Remove((owner, item));
             _hasAny = _items.Count > 0;
             return isHere;
         }
     }
 
     /// <summary>
-    /// Runs all work, on the clean execution context and without a synchronization context: the thread's own ones
-    /// belong to the call in which it is blocked. An exception goes to <paramref name="onFailed"/>.
+    /// Runs the first item, if there is one, in the clean state of the library's threads: the thread's own contexts
+    /// belong to the code that is blocked. Called by the blocked thread.
     /// </summary>
-    public void RunAll(Action<Exception> onFailed)
+    /// <param name="onFailed">Handles an exception of the item.</param>
+    public void RunOne(Action<Exception> onFailed)
     {
-        _nested++;
+        if (!RuntimeHelpers.TryEnsureSufficientExecutionStack())
+        {
+            MoveToPool(owner: null);
+            return;
+        }
+
+        if (TryTake() is not { } item)
+        {
+            return;
+        }
+
         try
         {
-            while (TryTake() is { } item)
-            {
-                try
-                {
-                    AmbientContext.RunClean(item);
-                }
-                catch (Exception exception)
-                {
-                    onFailed(exception);
-                }
-            }
+            AmbientContext.RunClean(item);
+        }
+        catch (Exception exception)
+        {
+            onFailed(exception);
         }
         finally
         {
@@ -71,12 +95,28 @@ internal sealed class BlockedThreadQueue
         }
     }
 
-    /// <summary>Moves all work to the thread pool, because the thread waits no longer.</summary>
-    public void MoveToPool()
+    /// <summary>Moves the work of a call, or with null all work, to the thread pool.</summary>
+    public void MoveToPool(object? owner)
     {
-        while (TryTake() is { } item)
+        if (!_hasAny)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(item, preferLocal: false);
+            return;
+        }
+
+        lock (_items)
+        {
+            for (LinkedListNode<(object Owner, IThreadPoolWorkItem Item)>? node = _items.First; node is not null;)
+            {
+                LinkedListNode<(object Owner, IThreadPoolWorkItem Item)> one = node;
+                node = node.Next;
+                if (owner is null || one.Value.Owner == owner)
+                {
+                    _items.Remove(one);
+                    ThreadPool.UnsafeQueueUserWorkItem(one.Value.Item, preferLocal: false);
+                }
+            }
+
+            _hasAny = _items.Count > 0;
         }
     }
 
@@ -84,14 +124,44 @@ internal sealed class BlockedThreadQueue
     {
         lock (_items)
         {
-            IThreadPoolWorkItem? first = _items.First?.Value;
-            if (first is not null)
+            if (_items.First is not { } first)
             {
-                _items.RemoveFirst();
+                return null;
             }
 
+            _items.RemoveFirst();
             _hasAny = _items.Count > 0;
-            return first;
+            _nested++;
+            _runs++;
+            SetTimerIfBusy();
+            return first.Value.Item;
+        }
+    }
+
+    // Under the lock.
+    private void SetTimerIfBusy()
+    {
+        if (_nested > 0 && _items.Count > 0 && !_isTimed)
+        {
+            _isTimed = true;
+            _timedRun = _runs;
+            _timer.Change(s_patience, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private void OnTimer()
+    {
+        bool isStuck;
+        lock (_items)
+        {
+            _isTimed = false;
+            isStuck = _runs == _timedRun && _nested > 0;
+            SetTimerIfBusy();
+        }
+
+        if (isStuck)
+        {
+            MoveToPool(owner: null);
         }
     }
 }

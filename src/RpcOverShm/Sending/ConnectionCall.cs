@@ -18,7 +18,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     private volatile bool _isDone;
     private volatile bool _isEndedByPeer;
-    private volatile bool _isForsaken;
+    private volatile bool _isAwaited; // a thread blocks for the call and runs its callbacks
     private int _work;
     private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
 
@@ -65,14 +65,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public bool IsCalledBack { get; set; }
 
-    /// <summary>How many calls of one chain of calls and callbacks came before this one.</summary>
+    /// <summary>The number of calls in front of this one in its chain of calls and callbacks.</summary>
     public virtual int Depth => 0;
 
     /// <summary>The running call of this side whose method has made this outgoing call; null if not known.</summary>
     public virtual ParentCall? Parent => null;
 
     /// <summary>Whether a thread that blocks for another call runs this call's user code.</summary>
-    public virtual bool IsOfBlockedThread => false;
+    public virtual bool RunsOnBlockedThread => false;
 
     /// <summary>
     /// Whether the End of an outgoing call was received. Nothing more of the call may be sent: another call may have
@@ -156,7 +156,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public bool TryRunHere(ConnectionCall callback)
     {
-        if (HasNoThread || !Waiter!.Queue.TryAdd(callback))
+        if (HasNoThread || !Waiter!.Queue.TryAdd(this, callback))
         {
             return false;
         }
@@ -164,7 +164,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         // StoreLoad: the callback is in the queue before this thread checks the end of the call. The blocked thread
         // sees the end and then empties the queue.
         Interlocked.MemoryBarrier();
-        if (HasNoThread && Waiter.Queue.TryTakeBack(callback))
+        if (HasNoThread && Waiter.Queue.TryTakeBack(this, callback))
         {
             return false;
         }
@@ -173,20 +173,27 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Empties the queue of the blocked thread, which waits for this call no longer.</summary>
+    /// <summary>Has the thread that blocks for this call run callbacks. That thread calls it before it waits.</summary>
+    public void EnterCallbacks() => _isAwaited = true;
+
+    /// <summary>Moves the callbacks of this call to the thread pool: its thread waits for it no longer.</summary>
     public void LeaveCallbacks()
     {
         if (!IsDone)
         {
             // The thread was interrupted.
-            _isForsaken = true;
+            _isAwaited = false;
             Interlocked.MemoryBarrier();
         }
 
-        if (Waiter!.HasWork)
-        {
-            Waiter.Queue.MoveToPool();
-        }
+        Waiter!.LeaveWork(this);
+    }
+
+    /// <summary>
+    /// Ends the call at its deadline although its thread runs callbacks, which may take longer. Called by that thread.
+    /// </summary>
+    public virtual void WatchDeadline()
+    {
     }
 
     /// <summary>Marks user code as pending. The holder of the reader role checks for it afterwards.</summary>
@@ -263,6 +270,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
         _isDone = false;
         _isEndedByPeer = false;
+        _isAwaited = false;
         IsAllSent = false;
         MessagesDue = 0;
         Id = CallId.None;
@@ -270,7 +278,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         Sending = default;
     }
 
-    private bool HasNoThread => IsDone || _isForsaken || Waiter is null;
+    private bool HasNoThread => IsDone || !_isAwaited;
 
     private ProtocolException NotExpected(string what) =>
         new($"A {what} for call {Id} from the side that may not send it.");

@@ -24,14 +24,17 @@ internal sealed class FrameSender
     private readonly OutboundPump _pump;
     private bool _isGoAwaySent;
 
-    /// <summary>Begins to send. Queued frames count towards the budget; without one, they are not counted.</summary>
-    public FrameSender(PeerLink link, ReaderRole role, BufferBudget? budget = null)
+    /// <summary>
+    /// Begins to send. Queued frames count towards the budget, those of outgoing calls only if
+    /// <paramref name="chargesOwnCalls"/> is true; without a budget, none is counted.
+    /// </summary>
+    public FrameSender(PeerLink link, ReaderRole role, BufferBudget? budget = null, bool chargesOwnCalls = true)
     {
         _link = link;
         Outgoing = new OutgoingCalls(link.PeerLimits.MaxCalls, link.IsAcceptor);
         Incoming = new IncomingCalls(link.OwnLimits.MaxCalls, !link.IsAcceptor);
         _writer = new FrameWriter(link, Incoming);
-        _queue = new OutboundQueue(_writer, budget);
+        _queue = new OutboundQueue(_writer, budget, chargesOwnCalls);
         _publisher = new FramePublisher(link, role, _writer);
         _pump = new OutboundPump(_publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);

@@ -6,9 +6,9 @@ namespace RpcOverShm.Sending;
 /// <summary>
 /// The queue of one connection's unsent frames. First go the control frames (credit, cancels, the go-away), then the
 /// calls take turns, one record each. Used under the sender's gate only. Queued frames count towards the budget of the
-/// connection.
+/// connection; those of a client's own calls do not, because it keeps them for itself.
 /// </summary>
-internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null)
+internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = null, bool chargesOwnCalls = true)
 {
     // The number of records per holding of the gate, before other threads get a chance.
     private const int RecordsPerTurn = 4;
@@ -36,7 +36,7 @@ internal sealed class OutboundQueue(FrameWriter writer, BufferBudget? budget = n
     /// <summary>Queues a frame behind the call's other frames.</summary>
     public void Enqueue(ConnectionCall call, OutboundFrame frame)
     {
-        frame.Charge(budget);
+        frame.Charge(chargesOwnCalls || call.Id.IsFromAcceptor ? budget : null);
         call.Sending.Enqueue(frame);
         EnqueueReady(call);
     }

@@ -2,6 +2,7 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -38,22 +39,22 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        if (request.Parent is { } parent
-            && owner.Connection.FindCaller(parent) is { } caller
-            && caller.Depth >= settings.MaxCallbackDepth)
+        ConnectionCall? caller = request.Parent is { } parent ? owner.Connection.FindCaller(parent) : null;
+        if (caller?.Depth >= settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(
                 settings.Logger,
                 ServerLimits.DepthOption,
                 settings.MaxCallbackDepth,
-                $"{owner.PeerName}: a callback was refused.");
-            return new StatusTrailer(StatusMapping.CallbacksTooDeep(ServerLimits.DepthOption, settings.MaxCallbackDepth));
+                $"{owner.PeerName}: a call was refused, because its chain of callbacks is too long.");
+            return new StatusTrailer(
+                StatusMapping.CallbacksTooDeep(ServerLimits.DepthOption, settings.MaxCallbackDepth));
         }
 
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
-            : owner.TryAdmit();
+            : owner.TryAdmit(isOfChain: caller is not null);
         if (refusal is not { } why)
         {
             return null;

@@ -178,6 +178,7 @@ internal sealed partial class CallQueue
     {
         if (call.Turn is { } turn)
         {
+            turn.Ambient?.End();
             _places.OnEnded(turn);
         }
 
@@ -200,9 +201,11 @@ internal sealed partial class CallQueue
     /// <summary>Makes a call that is about to run known to the nested calls of its method.</summary>
     public void Name(ServerCall call)
     {
-        var name = new ParentCall(_owner.Connection.Id, call.Id);
-        _places.AddName(call.Turn ??= new CallTurn(call), name);
-        AmbientCall.Set(new AmbientCall(name, call.Depth));
+        var ambient = new AmbientCall(new ParentCall(_owner.Connection.Id, call.Id), call.Depth);
+        CallTurn turn = call.Turn ??= new CallTurn(call);
+        turn.Ambient = ambient;
+        _places.AddName(turn, ambient.Name);
+        AmbientCall.Set(ambient);
     }
 
     /// <summary>Refuses the waiting calls, and those that would have to wait later.</summary>

@@ -1,3 +1,4 @@
+using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -15,6 +16,23 @@ internal sealed class CallTurn
         Node = new LinkedListNode<CallTurn>(this);
     }
 
+    /// <summary>
+    /// Returns the state of a call that names a parent: a callback, or a nested call. Null for any other call. Only the
+    /// holder of the reader role calls this.
+    /// </summary>
+    public static CallTurn? For(ServerCall call, ParentCall? parent)
+    {
+        ServerConnection owner = call.Owner;
+        if (parent is not null && owner.Connection.FindCaller(parent) is { } caller)
+        {
+            caller.IsCalledBack = true;
+            return new CallTurn(call) { Caller = caller, Parent = caller.Parent };
+        }
+
+        bool isNested = parent is not null && owner.IsOfThisProcess && owner.Queue.Knows(parent);
+        return isNested ? new CallTurn(call) { Parent = parent } : null;
+    }
+
     public ServerCall Call { get; }
 
     /// <summary>The place in the list of waiting calls.</summary>
@@ -25,6 +43,9 @@ internal sealed class CallTurn
 
     /// <summary>The outgoing call for which the peer makes this one, a callback; null for none.</summary>
     public ConnectionCall? Caller { get; init; }
+
+    /// <summary>The call as the code of its method knows it; null if no call of the method names it.</summary>
+    public AmbientCall? Ambient { get; set; }
 
     /// <summary>Whether the call is counted as admitted and not begun.</summary>
     public bool IsUnbegun { get; set; }

@@ -91,7 +91,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             return;
         }
 
-        Turn = request.Parent is { } parent ? TurnOf(parent) : null;
+        Turn = CallTurn.For(this, request.Parent);
         const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
         bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
         if (!isWhole && !TryTakeRequests(message, flags))
@@ -121,7 +121,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
 
-    public override bool IsOfBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
+    public override bool RunsOnBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
 
@@ -277,18 +277,6 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         ReceivedMessage bytes = _request;
         _request = default;
         return bytes;
-    }
-
-    // Only the holder of the reader role calls this.
-    private CallTurn? TurnOf(ParentCall parent)
-    {
-        if (Connection.FindCaller(parent) is { } caller)
-        {
-            caller.IsCalledBack = true;
-            return new CallTurn(this) { Caller = caller, Parent = caller.Parent };
-        }
-
-        return owner.IsOfThisProcess && owner.Queue.Knows(parent) ? new CallTurn(this) { Parent = parent } : null;
     }
 
     private void StartDeadline(TimeSpan timeout)

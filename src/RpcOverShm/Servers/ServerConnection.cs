@@ -37,6 +37,11 @@ internal sealed class ServerConnection
     /// <summary>The session of a client, set before the connection starts; null if the peer is a server.</summary>
     public ServerSession? Session { get; set; }
 
+    /// <summary>
+    /// Completes when the connection was closed and the handlers for the end of its session have returned.
+    /// </summary>
+    public Task Forgotten { get; set; } = Task.CompletedTask;
+
     /// <summary>The name of the peer, as methods see it.</summary>
     public string PeerName => Session?.PeerName ?? $"shm:pid={Connection.Peer.ProcessId}";
 
@@ -61,12 +66,15 @@ internal sealed class ServerConnection
     /// Admits a call: counts its method. Returns null, or the status of the refusal. Only the holder of the reader role
     /// calls this.
     /// </summary>
-    public Status? TryAdmit()
+    /// <param name="isOfChain">
+    /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
+    /// </param>
+    public Status? TryAdmit(bool isOfChain)
     {
         // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
         // and its process-wide fence serves both sides.
         Running.Add();
-        if (!_isRefusing)
+        if (!_isRefusing || isOfChain)
         {
             return null;
         }

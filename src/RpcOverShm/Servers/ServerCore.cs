@@ -78,6 +78,9 @@ internal sealed class ServerCore
             connections.Select(connection => connection.Connection.WhenIncomingCallsEndAsync()));
         await WaitAsync(flushed, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         await CloseAsync(connections).ConfigureAwait(false);
+
+        // The handlers of the user for the ends of sessions.
+        await WaitAsync(Task.WhenAll(connections.Select(one => one.Forgotten)), grace, hurry).ConfigureAwait(false);
     }
 
     private static async Task CloseAsync(ServerConnection[] connections)
@@ -128,49 +131,39 @@ internal sealed class ServerCore
 
         if (!isRequested)
         {
-            // Not on the doorman's thread, because a close runs the user's logger.
+            // The close is not for the doorman's thread, because it runs the user's logger.
+            connection.StopAccepting();
             connection.Connection.Start();
             ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
             return;
         }
 
-        _ = ForgetWhenClosedAsync(connection);
-        if (isFirst && _observer.ObservesBegun)
+        ServerSession session = connection.Session!;
+        if (isFirst && _observer.HasStartHandlers)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(BeginSession, connection, preferLocal: false);
+            session.Started = Task.Run(() => _observer.OnStarted(session));
         }
-        else
-        {
-            connection.Connection.Start();
-        }
-    }
 
-    // The first call waits in the ring until the user has heard of the session.
-    private void BeginSession(ServerConnection connection)
-    {
-        _observer.OnBegun(connection.Session!);
+        connection.Forgotten = ForgetWhenClosedAsync(connection, session);
         connection.Connection.Start();
     }
 
-    private static void Reject(ServerConnection connection)
-    {
-        connection.StopAccepting();
-        connection.Connection.Close(s_stopped);
-    }
+    private static void Reject(ServerConnection connection) => connection.Connection.Close(s_stopped);
 
-    private async Task ForgetWhenClosedAsync(ServerConnection connection)
+    private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
-        ServerSession? ended;
+        bool hasEnded;
         lock (_gate)
         {
             _connections.Remove(connection);
-            ended = _sessions.Leave(connection);
+            hasEnded = _sessions.Leave(connection);
         }
 
-        if (ended is not null)
+        if (hasEnded)
         {
-            _observer.OnEnded(ended);
+            await session.Started.ConfigureAwait(false);
+            await _observer.OnEndedAsync(session).ConfigureAwait(false);
         }
     }
 }

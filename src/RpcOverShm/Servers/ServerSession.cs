@@ -11,14 +11,14 @@ internal sealed class ServerSession
     private readonly CancellationTokenSource _closed = new();
     private volatile ServerConnection[] _connections = [];
 
-    /// <summary>Begins a session. The number is unique within the server.</summary>
-    public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> present)
+    /// <summary>Starts a session. The number is unique within the server.</summary>
+    public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> createView)
     {
         Key = key;
         Peer = peer;
         Number = number;
         PeerName = $"shm:pid={peer.ProcessId};session={number}";
-        View = present(this);
+        View = createView(this);
     }
 
     /// <summary>The id that the connections of the session have in common.</summary>
@@ -35,6 +35,9 @@ internal sealed class ServerSession
 
     /// <summary>The public object of the session.</summary>
     public object View { get; }
+
+    /// <summary>Completes when the handlers for the start of the session have returned. Does not fail.</summary>
+    public Task Started { get; set; } = Task.CompletedTask;
 
     /// <summary>Cancelled after the last connection was closed.</summary>
     public CancellationToken Closed => _closed.Token;

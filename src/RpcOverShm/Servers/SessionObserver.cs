@@ -1,17 +1,17 @@
 namespace RpcOverShm.Servers;
 
-/// <summary>The beginnings and ends of sessions, as the owner of a server hears of them.</summary>
+/// <summary>Receives the start and the end of each session of a server, and creates their public objects.</summary>
 internal abstract class SessionObserver
 {
-    /// <summary>Whether anybody wants to hear of beginnings: only then does a session wait for them.</summary>
-    public abstract bool ObservesBegun { get; }
+    /// <summary>Whether there are handlers for the start of a session.</summary>
+    public abstract bool HasStartHandlers { get; }
 
-    /// <summary>Makes the public object of a session.</summary>
-    public abstract object Present(ServerSession session);
+    /// <summary>Creates the public object of a session.</summary>
+    public abstract object CreateView(ServerSession session);
 
-    /// <summary>Tells that a session begins, before its first call. Runs on the thread pool.</summary>
-    public abstract void OnBegun(ServerSession session);
+    /// <summary>Handles the start of a session, on the thread pool.</summary>
+    public abstract void OnStarted(ServerSession session);
 
-    /// <summary>Tells that a session has ended, and ends it. Runs on the thread pool.</summary>
-    public abstract void OnEnded(ServerSession session);
+    /// <summary>Ends a session without connections and handles its end, on the thread pool.</summary>
+    public abstract Task OnEndedAsync(ServerSession session);
 }

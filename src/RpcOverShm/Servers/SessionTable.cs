@@ -10,18 +10,20 @@ namespace RpcOverShm.Servers;
 internal sealed class SessionTable(SessionObserver observer)
 {
     private readonly Dictionary<(Guid Key, PeerIdentity Peer), ServerSession> _sessions = [];
-    private long _begun; // sessions so far
+    private long _started; // sessions so far
 
-    /// <summary>Adds a connection to its session. Returns whether the session begins with it.</summary>
+    /// <summary>Adds a connection to its session. Returns whether the session starts with it.</summary>
     public bool Join(ServerConnection joining)
     {
-        // A connection of a client that names no channel is a session of its own.
+        // A connection is a session of its own if its client names no channel, or if the kernel does not name its
+        // process: that is 0 for all processes of foreign pid namespaces.
         Connection connection = joining.Connection;
-        Guid key = connection.ChannelId == Guid.Empty ? connection.Id : connection.ChannelId;
+        bool isAlone = connection.ChannelId == Guid.Empty || connection.Peer.ProcessId == 0;
+        Guid key = isAlone ? connection.Id : connection.ChannelId;
         bool isKnown = _sessions.TryGetValue((key, connection.Peer), out ServerSession? session);
         if (session is null)
         {
-            session = new ServerSession(key, connection.Peer, ++_begun, observer.Present);
+            session = new ServerSession(key, connection.Peer, ++_started, observer.CreateView);
             _sessions.Add((key, connection.Peer), session);
         }
 
@@ -30,16 +32,10 @@ internal sealed class SessionTable(SessionObserver observer)
         return !isKnown;
     }
 
-    /// <summary>Removes a closed connection from its session. Returns the session if it has ended with that.</summary>
-    public ServerSession? Leave(ServerConnection connection)
+    /// <summary>Removes a closed connection from its session. Returns whether the session ends with that.</summary>
+    public bool Leave(ServerConnection connection)
     {
         ServerSession session = connection.Session!;
-        if (!session.Remove(connection))
-        {
-            return null;
-        }
-
-        _sessions.Remove((session.Key, session.Peer));
-        return session;
+        return session.Remove(connection) && _sessions.Remove((session.Key, session.Peer));
     }
 }

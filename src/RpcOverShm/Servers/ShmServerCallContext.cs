@@ -8,10 +8,8 @@ namespace RpcOverShm.Servers;
 /// <summary>A call as its method sees it. The getters work even after the call has ended.</summary>
 internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 {
-    private static readonly object s_sessionKey = new();
-
     private Metadata? _responseTrailers;
-    private Dictionary<object, object>? _userState;
+    private CallItems? _userState;
     private AuthContext? _authContext;
 
     /// <summary>The trailers that the method set; null if it never asked for them.</summary>
@@ -20,16 +18,19 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
 
-    /// <summary>Returns the public object of the session of a call, also if the context was wrapped; else null.</summary>
-    public static object? SessionOf(ServerCallContext context) => context is ShmServerCallContext own
-        ? own.Session
-        : context.UserState.TryGetValue(s_sessionKey, out object? session) ? session : null;
+    /// <summary>
+    /// Returns the public object of the session of a call; null if it has none. A context that wraps this one passes on
+    /// its user state.
+    /// </summary>
+    public static object? SessionOf(ServerCallContext context) =>
+        context is ShmServerCallContext own ? own.Session : (context.UserState as CallItems)?.Session;
 
     private object? Session => call.Owner.Session?.View;
 
-    protected override IDictionary<object, object> UserStateCore => _userState ??= Session is { } session
-        ? new Dictionary<object, object> { [s_sessionKey] = session }
-        : [];
+    protected override IDictionary<object, object> UserStateCore => _userState ??= new CallItems(Session);
+
+    /// <summary>The id of the connection on which the call came. For tests.</summary>
+    internal Guid ConnectionId => call.Owner.Connection.Id;
 
     protected override string MethodCore => call.MethodName;
 
@@ -75,5 +76,10 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
 
         static AuthProperty Property(string name, long value) =>
             AuthProperty.Create(name, Encoding.ASCII.GetBytes(value.ToString(CultureInfo.InvariantCulture)));
+    }
+
+    private sealed class CallItems(object? session) : Dictionary<object, object>
+    {
+        public object? Session => session;
     }
 }

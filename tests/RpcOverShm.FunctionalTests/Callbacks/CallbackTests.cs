@@ -1,4 +1,4 @@
-using System.Globalization;
+using RpcOverShm.FunctionalTests.Codecs;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
@@ -9,7 +9,6 @@ namespace RpcOverShm.FunctionalTests.Callbacks;
 internal sealed class CallbackTests(ShmSchedulingMode mode) : CallbackFixture(mode)
 {
     private const int MethodThrew = 301;
-    private const int LimitReached = 109;
 
     [TestCase(1000)]
     [TestCase(1_000_000)]
@@ -121,75 +120,94 @@ internal sealed class CallbackTests(ShmSchedulingMode mode) : CallbackFixture(mo
     }
 
     [Test]
-    public async Task Callback_ThatCallsTheServer_InAChain_ReturnsThroughIt([Values] bool isBlocking)
+    public async Task Callback_WithDeadlineMetadataAndTrailers_IsAnOrdinaryCall()
     {
-        ShmChannel? channel = null;
-        Script script = ChainOf(context => Back(context), isBlocking);
-        (_, channel) = await StartAsync(script, ChainOf(_ => To(channel!), isBlocking));
-
-        string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("12")).Text()).Bounded();
-
-        Assert.That(text, Is.EqualTo("0" + new string('+', 12)));
-    }
-
-    [Test]
-    public async Task Chain_BeyondItsDepth_IsResourceExhausted_AndTheChannelGoesOn([Values] bool isBlocking)
-    {
-        ShmChannel? channel = null;
-        Script script = ChainOf(context => Back(context), isBlocking);
-        (ShmRig rig, channel) = await StartAsync(
-            script, ChainOf(_ => To(channel!), isBlocking), options => options.MaxCallbackDepth = 5);
-        rig.Log.Expect(LimitReached);
-
-        RpcException failure = await FailureOf(
-            Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("1000"))).Bounded());
-
-        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(
-            failure.Status.Detail, Is.EqualTo("A chain of calls and callbacks has at most 5 calls (MaxCallbackDepth)."));
-        Assert.That(To(channel).Unary(Payloads.Of("0")).Text(), Is.EqualTo("0"));
-    }
-
-    [Test]
-    public async Task Callback_WhileAnotherOneOfTheSameCallBlocks_IsNotKeptWaiting()
-    {
-        // The first callback calls the server, which answers when the second callback has run.
-        var hasRun = new TaskCompletionSource();
-        ShmChannel? channel = null;
-        (_, channel) = await StartAsync(
+        DateTime deadline = DateTime.UtcNow.AddMinutes(5);
+        (DateTime Deadline, string? Header, string Peer) seen = default;
+        (string? Header, string? Trailer) back = default;
+        (_, ShmChannel channel) = await StartAsync(
             new Script
             {
                 Unary = async (request, context) =>
                 {
-                    if (request.Text() == "nested")
-                    {
-                        await hasRun.Task;
-                        return request;
-                    }
-
-                    AsyncUnaryCall<Payload> first = Back(context).UnaryAsync(Payloads.Of("first"));
-                    AsyncUnaryCall<Payload> second = Back(context).UnaryAsync(Payloads.Of("second"));
-                    await second;
-                    return await first;
+                    var options = new CallOptions(new Metadata { { "key", "there" } }, deadline);
+                    using AsyncUnaryCall<Payload> call = Back(context).UnaryAsync(request, options);
+                    await call;
+                    back = ((await call.ResponseHeadersAsync).GetValue("key"), call.GetTrailers().GetValue("key"));
+                    return request;
                 },
             },
             new Script
             {
-                Unary = (request, _) =>
+                Unary = async (request, context) =>
                 {
-                    if (request.Text() == "second")
-                    {
-                        hasRun.TrySetResult();
-                    }
-
-                    return Task.FromResult(
-                        request.Text() == "first" ? To(channel!).Unary(Payloads.Of("nested")) : request);
+                    seen = (context.Deadline, context.RequestHeaders.GetValue("key"), context.Peer);
+                    await context.WriteResponseHeadersAsync(new Metadata { { "key", "back" } });
+                    context.ResponseTrailers.Add("key", "last");
+                    return request;
                 },
             });
 
-        string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("go")).Text()).Bounded();
+        await Timeouts.OnThread(() => To(channel).Unary(Payloads.Empty)).Bounded();
 
-        Assert.That(text, Is.EqualTo("nested"));
+        Assert.That(seen.Deadline, Is.EqualTo(deadline).Within(TimeSpan.FromMinutes(1)));
+        Assert.That((seen.Header, seen.Peer), Is.EqualTo(("there", $"shm:pid={Environment.ProcessId}")));
+        Assert.That(back, Is.EqualTo(("back", "last")));
+    }
+
+    [Test]
+    public async Task Callback_ThatIsCancelled_EndsItsMethodWithTheToken()
+    {
+        var isRunning = new TaskCompletionSource();
+        var hasEnded = new TaskCompletionSource();
+        StatusCode? seen = null;
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    using var cancel = new CancellationTokenSource();
+                    AsyncUnaryCall<Payload> back =
+                        Back(context).UnaryAsync(request, new CallOptions(cancellationToken: cancel.Token));
+                    await isRunning.Task;
+                    await cancel.CancelAsync();
+                    seen = (await CallFailure.OfAsync(back.ResponseAsync)).StatusCode;
+                    await hasEnded.Task;
+                    return request;
+                },
+            },
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    context.CancellationToken.Register(hasEnded.SetResult);
+                    isRunning.SetResult();
+                    await hasEnded.Task;
+                    return request;
+                },
+            });
+
+        await Timeouts.OnThread(() => To(channel).Unary(Payloads.Empty)).Bounded();
+
+        Assert.That(seen, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task Callback_WithACodec_UsesThatOfTheChannel()
+    {
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) => await new ScriptClient(
+                    context.GetShmSession().CreateCallInvoker(new XorCodec("xor", 1))).UnaryAsync(request),
+            },
+            new Script(),
+            options => options.Codec = new XorCodec("xor", 1),
+            new RigOptions { ServerCodecs = [new XorCodec("xor", 1)] });
+
+        string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("coded")).Text()).Bounded();
+
+        Assert.That(text, Is.EqualTo("coded"));
     }
 
     [Test]
@@ -211,34 +229,6 @@ internal sealed class CallbackTests(ShmSchedulingMode mode) : CallbackFixture(mo
         string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("well")).Text()).Bounded();
 
         Assert.That((text, seen), Is.EqualTo(("well", StatusCode.Unknown)));
-    }
-
-    [Test]
-    public async Task Callback_AfterItsCallWasGivenUp_StillRuns()
-    {
-        using var giveUp = new CancellationTokenSource();
-        var mayCallBack = new TaskCompletionSource();
-        var answer = new TaskCompletionSource<string>();
-        (_, ShmChannel channel) = await StartAsync(
-            new Script
-            {
-                Unary = async (request, context) =>
-                {
-                    ScriptClient back = Back(context);
-                    await giveUp.CancelAsync();
-                    await mayCallBack.Task;
-                    answer.SetResult((await back.UnaryAsync(request)).Text());
-                    return request;
-                },
-            },
-            new Script());
-
-        RpcException failure = await FailureOf(Timeouts.OnThread(() => To(channel).Unary(
-            Payloads.Of("late"), new CallOptions(cancellationToken: giveUp.Token))).Bounded());
-        mayCallBack.SetResult();
-
-        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Cancelled));
-        Assert.That(await answer.Task.Bounded(), Is.EqualTo("late"));
     }
 
     [Test]
@@ -334,38 +324,4 @@ internal sealed class CallbackTests(ShmSchedulingMode mode) : CallbackFixture(mo
         Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That((await FailureOf(back.UnaryAsync(Payloads.Empty))).StatusCode, Is.EqualTo(StatusCode.Unavailable));
     }
-
-    [Test]
-    public async Task Callbacks_BeyondTheirLimit_WaitForTheirTurn_ButNotForTheirOwnChain()
-    {
-        ShmChannel? channel = null;
-        Script script = ChainOf(context => Back(context), isBlocking: false);
-        (_, channel) = await StartAsync(
-            script,
-            ChainOf(_ => To(channel!), isBlocking: false),
-            options => options.Callbacks.MaxConcurrentCallsPerConnection = 1,
-            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 1 });
-
-        Payload[] answers = await Task.WhenAll(
-            Enumerable.Range(0, 8).Select(_ => To(channel).UnaryAsync(Payloads.Of("6")).ResponseAsync)).Bounded();
-
-        Assert.That(answers.Select(answer => answer.Text()), Is.All.EqualTo("0++++++"));
-    }
-
-    // Each method calls the other side with a number less, and adds a character to the answer.
-    private static Script ChainOf(Func<ServerCallContext, ScriptClient> next, bool isBlocking) => new()
-    {
-        Unary = async (request, context) =>
-        {
-            int left = int.Parse(request.Text(), CultureInfo.InvariantCulture);
-            if (left == 0)
-            {
-                return request;
-            }
-
-            Payload rest = Payloads.Of((left - 1).ToString(CultureInfo.InvariantCulture));
-            Payload answer = isBlocking ? next(context).Unary(rest) : await next(context).UnaryAsync(rest);
-            return Payloads.Of(answer.Text() + "+");
-        },
-    };
 }

@@ -63,9 +63,9 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
         {
             Unary = (request, context) =>
             {
-                IDictionary<object, object?> items = context.GetShmSession().Items;
-                items["calls"] = items.TryGetValue("calls", out object? calls) ? (int)calls! + 1 : 1;
-                return Task.FromResult(Payloads.Of($"{items["calls"]}"));
+                ConcurrentDictionary<object, object?> items = context.GetShmSession().Items;
+                object? calls = items.AddOrUpdate("calls", 1, (_, before) => (int)before! + 1);
+                return Task.FromResult(Payloads.Of($"{calls}"));
             },
         });
 
@@ -75,27 +75,66 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
     }
 
     [Test]
-    public async Task Events_OfASession_AreItsBeginBeforeTheFirstCall_AndItsEnd()
+    public async Task Events_OfASession_AreItsStart_AndThenItsEnd()
     {
+        using var mayEnd = new ManualResetEventSlim();
         var told = new ConcurrentQueue<string>();
         var hasEnded = new TaskCompletionSource<bool>();
-        ShmRig rig = await StartShmAsync(new Script
+        ShmRig rig = await StartShmAsync(Noting);
+        rig.Server.SessionStarted += (server, session) =>
         {
-            Unary = (request, context) =>
-            {
-                told.Enqueue($"call of {context.GetShmSession().Id}");
-                return Task.FromResult(request);
-            },
-        });
-        rig.Server.SessionBegun += (server, session) => told.Enqueue($"begun {session.Id} {server == rig.Server}");
-        rig.Server.SessionEnded += (_, session) => hasEnded.SetResult(session.Closed.IsCancellationRequested);
+            mayEnd.Wait(Timeouts.Wait);
+            told.Enqueue($"started {session.Id} {server == rig.Server}");
+        };
+        rig.Server.SessionEnded += (_, session) =>
+        {
+            told.Enqueue($"ended {session.Id}");
+            hasEnded.SetResult(session.Closed.IsCancellationRequested);
+        };
 
         rig.Client.Unary(Payloads.Empty);
         await rig.ShmChannel.ShutdownAsync().Bounded();
+        mayEnd.Set();
 
         Assert.That(await hasEnded.Task.Bounded(), Is.True);
-        Assert.That(told, Is.EqualTo(new[] { "begun 1 True", "call of 1" }));
-        Assert.That(_seen, Is.Empty);
+        Assert.That(told, Is.EqualTo(new[] { "started 1 True", "ended 1" }));
+    }
+
+    [Test]
+    public async Task Stop_OfAServer_WaitsForTheHandlersOfSessions_AndAKillDoesNot([Values] bool isKilled)
+    {
+        using var mayEnd = new ManualResetEventSlim();
+        bool hasEnded = false;
+        ShmRig rig = await StartShmAsync(Noting);
+        rig.Server.SessionEnded += (_, _) =>
+        {
+            mayEnd.Wait(Timeouts.Wait);
+            hasEnded = true;
+        };
+        rig.Client.Unary(Payloads.Empty);
+
+        Task stopping = isKilled ? rig.Server.KillAsync() : rig.Server.ShutdownAsync();
+        if (isKilled)
+        {
+            await stopping.Bounded();
+        }
+
+        bool wasStopped = stopping.IsCompleted;
+        mayEnd.Set();
+        await stopping.Bounded();
+
+        Assert.That(wasStopped, Is.EqualTo(isKilled));
+        Assert.That(hasEnded || isKilled, Is.True);
+    }
+
+    [Test]
+    public async Task Context_ThatWrapsAnother_HasItsSession()
+    {
+        ShmRig rig = await StartShmAsync(Noting, new RigOptions { OptionInterceptors = [new WrappingInterceptor()] });
+
+        rig.Client.Unary(Payloads.Empty);
+
+        Assert.That(_seen.Single().Id, Is.EqualTo(1));
     }
 
     [Test]
@@ -104,7 +143,7 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
         var hasEnded = new TaskCompletionSource();
         ShmRig rig = await StartShmAsync(Noting);
         rig.Log.Expect(SessionHandlerThrew, SessionHandlerThrew, SessionHandlerThrew);
-        rig.Server.SessionBegun += (_, _) => throw new InvalidOperationException("begun");
+        rig.Server.SessionStarted += (_, _) => throw new InvalidOperationException("begun");
         rig.Server.SessionEnded += (_, _) =>
         {
             hasEnded.SetResult();
@@ -200,10 +239,48 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
     public void MaxCallbackDepth_BelowOne_IsRefusedWithItsName(int depth)
     {
         Assert.That(
-            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { MaxCallbackDepth = depth }),
+            () => ShmChannel.ForAddress("shm://x", new ShmChannelOptions { Callbacks = { MaxCallbackDepth = depth } }),
             Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
         Assert.That(
             () => new ShmServer("shm://x", new ShmServerOptions { MaxCallbackDepth = depth }),
             Throws.TypeOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxCallbackDepth is 1 or more."));
+    }
+
+    private sealed class WrappingInterceptor : Grpc.Core.Interceptors.Interceptor
+    {
+        public override Task<TResponse> UnaryServerHandler<TRequest, TResponse>(
+            TRequest request, ServerCallContext context, UnaryServerMethod<TRequest, TResponse> continuation) =>
+            continuation(request, new WrappingContext(context));
+    }
+
+    private sealed class WrappingContext(ServerCallContext inner) : ServerCallContext
+    {
+        protected override string MethodCore => inner.Method;
+
+        protected override string HostCore => inner.Host;
+
+        protected override string PeerCore => inner.Peer;
+
+        protected override DateTime DeadlineCore => inner.Deadline;
+
+        protected override Metadata RequestHeadersCore => inner.RequestHeaders;
+
+        protected override CancellationToken CancellationTokenCore => inner.CancellationToken;
+
+        protected override Metadata ResponseTrailersCore => inner.ResponseTrailers;
+
+        protected override Status StatusCore { get; set; }
+
+        protected override WriteOptions? WriteOptionsCore { get; set; }
+
+        protected override AuthContext AuthContextCore => inner.AuthContext;
+
+        protected override IDictionary<object, object> UserStateCore => inner.UserState;
+
+        protected override ContextPropagationToken CreatePropagationTokenCore(ContextPropagationOptions? options) =>
+            inner.CreatePropagationToken(options);
+
+        protected override Task WriteResponseHeadersAsyncCore(Metadata responseHeaders) =>
+            inner.WriteResponseHeadersAsync(responseHeaders);
     }
 }

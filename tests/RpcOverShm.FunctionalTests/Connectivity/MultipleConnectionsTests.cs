@@ -1,6 +1,7 @@
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
@@ -92,13 +93,15 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
     public async Task ExtraConnection_WithALivingStream_OutlivesTheSilence()
     {
         var release = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        Script script = AnsweringWithPeer();
+        Script script = AnsweringWithConnection();
         script.ServerStream = (_, _, _) => release.Task;
         ShmRig rig = await StartShmAsync(script);
         var silence = TimeSpan.FromMilliseconds(200);
         using ShmChannel channel = OpenFor16Processors(rig, silence);
         var client = new ScriptClient(channel.CreateCallInvoker());
         await channel.ConnectAsync().Bounded();
+        await Timeouts.Eventually(() => rig.Served.Count == 1);
+        string main = $"{rig.OnlyConnection.Id}";
         AsyncServerStreamingCall<Payload>[] backlog =
         [
             .. Enumerable.Range(0, ConnectionPool.AwaitedBacklog + 1).Select(_ => client.ServerStream(Payloads.Empty)),
@@ -106,22 +109,22 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         await using var load = new BlockingLoad(channel, Callers);
 
         AsyncDuplexStreamingCall<Payload, Payload> stream = client.Duplex();
-        string peer = await AskPeerAsync(stream);
-        while (peer.EndsWith("connection=1", StringComparison.Ordinal))
+        string connection = await AskConnectionAsync(stream);
+        while (connection == main)
         {
             stream.Dispose();
             stream = client.Duplex();
-            peer = await AskPeerAsync(stream);
+            connection = await AskConnectionAsync(stream);
         }
 
         await load.EndAsync();
         await Timeouts.Eventually(() => rig.Served.Count == 2, "the other extra connections are closed");
-        Assert.That(await AskPeerAsync(stream), Is.EqualTo(peer));
+        Assert.That(await AskConnectionAsync(stream), Is.EqualTo(connection));
 
         // No event announces that a connection stays. It also goes on taking calls.
         await Task.Delay(3 * silence);
         AsyncDuplexStreamingCall<Payload, Payload> second = client.Duplex();
-        Assert.That(await AskPeerAsync(second), Is.EqualTo(peer));
+        Assert.That(await AskConnectionAsync(second), Is.EqualTo(connection));
         second.Dispose();
         stream.Dispose();
         await Timeouts.Eventually(() => rig.Served.Count == 1);
@@ -213,23 +216,24 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
     [Test]
     public async Task AwaitedCallsAndStreams_StayOnTheFirst_BesideBlockingCallers()
     {
-        var peers = new HashSet<string>();
-        ShmRig rig = await StartShmAsync(AnsweringWithPeer());
+        var used = new HashSet<string>();
+        ShmRig rig = await StartShmAsync(AnsweringWithConnection());
         using ShmChannel channel = OpenFor16Processors(rig, s_noSilence);
         var client = new ScriptClient(channel.CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> stream = client.Duplex();
+        string main = await AskConnectionAsync(stream);
         await using var load = new BlockingLoad(channel, Callers);
         await Timeouts.Eventually(() => rig.Served.Count == 4);
 
         for (int i = 0; i < 50; i++)
         {
-            peers.Add(await AskPeerAsync(stream));
+            used.Add(await AskConnectionAsync(stream));
             using AsyncClientStreamingCall<Payload, Payload> call = client.ClientStream();
-            peers.Add((await call.ResponseAsync.Bounded()).Text());
+            used.Add((await call.ResponseAsync.Bounded()).Text());
         }
 
         await load.EndAsync();
-        Assert.That(peers, Has.Count.EqualTo(1).And.All.EndsWith("connection=1"));
+        Assert.That(used, Is.EquivalentTo(new[] { main }));
     }
 
     /// <summary>The bytes that this thread allocates for a thousand blocking calls, once all code has run.</summary>
@@ -252,19 +256,19 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
     }
 
     /// <summary>Methods whose streams answer with the connection of their call.</summary>
-    private static Script AnsweringWithPeer() => new()
+    private static Script AnsweringWithConnection() => new()
     {
         Duplex = async (requests, responses, context) =>
         {
             while (await requests.MoveNext(CancellationToken.None))
             {
-                await responses.WriteAsync(Payloads.Of(context.Peer));
+                await responses.WriteAsync(Payloads.Of($"{((ShmServerCallContext)context).ConnectionId}"));
             }
         },
-        ClientStream = (_, context) => Task.FromResult(Payloads.Of(context.Peer)),
+        ClientStream = (_, context) => Task.FromResult(Payloads.Of($"{((ShmServerCallContext)context).ConnectionId}")),
     };
 
-    private static async Task<string> AskPeerAsync(AsyncDuplexStreamingCall<Payload, Payload> stream)
+    private static async Task<string> AskConnectionAsync(AsyncDuplexStreamingCall<Payload, Payload> stream)
     {
         await stream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
         Assert.That(await stream.ResponseStream.MoveNext(CancellationToken.None).Bounded());

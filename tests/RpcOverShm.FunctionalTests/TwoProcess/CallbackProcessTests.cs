@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
-/// <summary>Callbacks between processes: both ways at once, without a thread of the pool, and to a dead client.</summary>
+/// <summary>Callbacks between processes: both ways at once, without a free pool thread, to a dead client.</summary>
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
@@ -88,7 +88,7 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
     private async Task<ShmServer> ServeCallingBackAsync()
     {
         ShmServer server = await ServeAsync(CallingBack, options => options.Scheduling = mode);
-        server.SessionBegun += (_, session) => _sessions.Add(session);
+        server.SessionStarted += (_, session) => _sessions.Add(session);
         return server;
     }
 

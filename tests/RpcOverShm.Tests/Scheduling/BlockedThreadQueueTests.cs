@@ -6,55 +6,52 @@ namespace RpcOverShm.Tests.Scheduling;
 internal sealed class BlockedThreadQueueTests
 {
     private readonly BlockedThreadQueue _queue = new();
+    private readonly object _owner = new();
     private readonly List<string> _ran = [];
 
     [OneTimeSetUp]
     public static void KeepCleanContext() => TestThread.Start("clean", AmbientContext.CaptureClean).Join();
 
     [Test]
-    public void RunAll_OfSomeItems_RunsThemInOrder_AlsoThoseThatComeMeanwhile()
+    public void RunOne_AgainAndAgain_RunsAllInOrder_AlsoWhatComesMeanwhile()
     {
-        Assert.That(_queue.TryAdd(Item("a", () => _queue.TryAdd(Item("c")))), Is.True);
-        Assert.That(_queue.TryAdd(Item("b")), Is.True);
-        bool hadAny = _queue.HasAny;
+        Assert.That(Add("a", () => Add("c")), Is.True);
+        Assert.That(Add("b"), Is.True);
 
-        _queue.RunAll(exception => throw exception);
+        RunAll();
 
-        Assert.That(hadAny, Is.True);
         Assert.That(_queue.HasAny, Is.False);
         Assert.That(_ran, Is.EqualTo(new[] { "a", "b", "c" }));
     }
 
     [Test]
-    public void RunAll_OfAnItemThatThrows_ReportsItAndGoesOn()
+    public void RunOne_OfAnItemThatThrows_ReportsIt()
     {
         var failed = new List<Exception>();
         var failure = new InvalidOperationException();
-        _queue.TryAdd(Item("a", () => throw failure));
-        _queue.TryAdd(Item("b"));
+        Add("a", () => throw failure);
 
-        _queue.RunAll(failed.Add);
+        _queue.RunOne(failed.Add);
 
         Assert.That(failed, Is.EqualTo(new[] { failure }));
-        Assert.That(_ran, Is.EqualTo(new[] { "a", "b" }));
     }
 
     [Test]
-    public void RunAll_OnAThreadThatSuppressesTheFlow_KeepsItsContexts()
+    public void RunOne_OnAThreadThatSuppressesTheFlow_KeepsItsContexts()
     {
         var local = new AsyncLocal<string> { Value = "own" };
         var own = new SynchronizationContext();
         string? seen = "unset";
-        _queue.TryAdd(Item("a", () =>
+        Add("a", () =>
         {
             seen = local.Value;
             local.Value = "of the item";
-        }));
+        });
         SynchronizationContext? before = SynchronizationContext.Current;
         SynchronizationContext.SetSynchronizationContext(own);
         using (ExecutionContext.SuppressFlow())
         {
-            _queue.RunAll(exception => throw exception);
+            RunAll();
             Assert.That(ExecutionContext.IsFlowSuppressed(), Is.True);
         }
 
@@ -64,51 +61,122 @@ internal sealed class BlockedThreadQueueTests
     }
 
     [Test]
-    public void TryAdd_ToAThreadInManyItems_IsRefused_UntilItReturns()
+    public async Task RunOne_InATaskOfAnotherScheduler_LeavesThatScheduler()
     {
+        TaskScheduler? seen = null;
+        Add("a", () => seen = TaskScheduler.Current);
+
+        await Task.Factory.StartNew(
+            RunAll,
+            CancellationToken.None,
+            TaskCreationOptions.None,
+            new ConcurrentExclusiveSchedulerPair().ExclusiveScheduler).Bounded();
+
+        Assert.That(seen, Is.SameAs(TaskScheduler.Default));
+    }
+
+    // All are added before the first one runs, so the limit must hold for those that are taken too.
+    [Test]
+    public async Task Items_ThatRunInsideOfEachOther_AreFew_AndTheOthersGoToThePool()
+    {
+        const int Items = 100;
         int depth = 0;
-        bool isTaken = true;
-        void Deeper()
+        int deepest = 0;
+        using var all = new CountdownEvent(Items);
+        using var mayReturn = new ManualResetEventSlim();
+        var me = Thread.CurrentThread;
+        void Nest()
         {
-            if (isTaken)
+            if (Thread.CurrentThread == me)
             {
-                depth++;
-                isTaken = _queue.TryAdd(Item("deeper", Deeper));
-                _queue.RunAll(exception => throw exception);
+                deepest = Math.Max(deepest, ++depth);
+                while (_queue.HasAny)
+                {
+                    _queue.RunOne(exception => throw exception);
+                }
+
+                // The deepest one waits for the others, which this thread does not take any more.
+                all.Signal();
+                if (depth == deepest)
+                {
+                    mayReturn.Wait();
+                }
+
+                depth--;
+                return;
+            }
+
+            all.Signal();
+            if (all.CurrentCount <= 16)
+            {
+                mayReturn.Set();
             }
         }
 
-        _queue.TryAdd(Item("first", Deeper));
-        _queue.RunAll(exception => throw exception);
+        for (int i = 0; i < Items; i++)
+        {
+            _queue.TryAdd(_owner, new Item(Nest));
+        }
 
-        Assert.That(depth, Is.EqualTo(16));
-        Assert.That(_queue.TryAdd(Item("later")), Is.True);
+        RunAll();
+
+        await Timeouts.Eventually(() => all.IsSet);
+        Assert.That(deepest, Is.EqualTo(16));
+        Assert.That(Add("later"), Is.True);
     }
 
     [Test]
-    public async Task MoveToPool_OfWhatIsLeft_RunsItThere()
+    public async Task Item_BehindOneThatWaitsForIt_GoesToThePool()
     {
-        var thread = new TaskCompletionSource<bool>();
-        RecordedItem taken = Item("taken back");
-        _queue.TryAdd(Item("a", () => thread.SetResult(Thread.CurrentThread.IsThreadPoolThread)));
-        _queue.TryAdd(taken);
+        using var hasRun = new ManualResetEventSlim();
+        bool isOnPool = false;
+        Add("a", () => hasRun.Wait(Timeouts.Wait));
+        Add("b", () =>
+        {
+            isOnPool = Thread.CurrentThread.IsThreadPoolThread;
+            hasRun.Set();
+        });
 
-        Assert.That(_queue.TryTakeBack(taken), Is.True);
-        Assert.That(_queue.HasAny, Is.True);
-        _queue.MoveToPool();
+        await Timeouts.OnThread(() => _queue.RunOne(exception => throw exception)).Bounded();
 
-        Assert.That(await thread.Task.Bounded(), Is.True);
-        Assert.That(_queue.TryTakeBack(taken), Is.False);
-        Assert.That(_ran, Is.EqualTo(new[] { "a" }));
+        Assert.That((hasRun.IsSet, isOnPool), Is.EqualTo((true, true)));
     }
 
-    private RecordedItem Item(string name, Action? act = null) => new(() =>
+    [Test]
+    public async Task MoveToPool_OfACall_LeavesTheWorkOfOthers()
+    {
+        var thread = new TaskCompletionSource<bool>();
+        object other = new();
+        var taken = new Item(() => { });
+        Add("a", () => thread.SetResult(Thread.CurrentThread.IsThreadPoolThread));
+        _queue.TryAdd(other, new Item(() => _ran.Add("of the other")));
+        _queue.TryAdd(_owner, taken);
+
+        Assert.That(_queue.TryTakeBack(_owner, taken), Is.True);
+        _queue.MoveToPool(_owner);
+
+        Assert.That(await thread.Task.Bounded(), Is.True);
+        Assert.That(_queue.TryTakeBack(_owner, taken), Is.False);
+        Assert.That(_queue.HasAny, Is.True);
+        RunAll();
+        Assert.That(_ran, Is.EqualTo(new[] { "a", "of the other" }));
+    }
+
+    private bool Add(string name, Action? act = null) => _queue.TryAdd(_owner, new Item(() =>
     {
         _ran.Add(name);
         act?.Invoke();
-    });
+    }));
 
-    private sealed class RecordedItem(Action run) : IThreadPoolWorkItem
+    private void RunAll()
+    {
+        while (_queue.HasAny)
+        {
+            _queue.RunOne(exception => throw exception);
+        }
+    }
+
+    private sealed class Item(Action run) : IThreadPoolWorkItem
     {
         public void Execute() => run();
     }

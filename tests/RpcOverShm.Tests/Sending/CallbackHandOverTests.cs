@@ -8,6 +8,9 @@ internal sealed class CallbackHandOverTests
 {
     private int _ran;
 
+    [OneTimeSetUp]
+    public static void KeepCleanContext() => TestThread.Start("clean", AmbientContext.CaptureClean).Join();
+
     [Test]
     public void TryRunHere_OfACallThatNobodyBlocksFor_OrThatIsDone_IsRefused()
     {
@@ -23,12 +26,14 @@ internal sealed class CallbackHandOverTests
     {
         int alarms = 0;
         var caller = new RecordingCall(waiter: new AutoResetLatch { Alarm = () => alarms++ });
+        Assert.That(caller.TryRunHere(Due()), Is.False, "It does not wait yet.");
+        caller.EnterCallbacks();
 
         Assert.That(caller.TryRunHere(Due()), Is.True);
 
         Assert.That(alarms, Is.EqualTo(1));
         Assert.That((caller.Waiter!.IsSignalled, caller.Waiter.HasWork, caller.IsDue), Is.EqualTo((true, true, true)));
-        caller.Waiter.Queue.RunAll(exception => throw exception);
+        caller.Waiter.Queue.RunOne(exception => throw exception);
         Assert.That((_ran, caller.IsDue), Is.EqualTo((1, false)));
     }
 
@@ -43,6 +48,7 @@ internal sealed class CallbackHandOverTests
             Prepare = () =>
             {
                 caller = new RecordingCall(waiter: new AutoResetLatch());
+                caller.EnterCallbacks();
                 callback = Due();
             },
             Left = () =>
@@ -70,6 +76,7 @@ internal sealed class CallbackHandOverTests
     public async Task Callback_OfAThreadThatWasInterrupted_GoesToThePool()
     {
         var caller = new RecordingCall(waiter: new AutoResetLatch());
+        caller.EnterCallbacks();
         Assert.That(caller.TryRunHere(Due()), Is.True);
 
         caller.LeaveCallbacks();

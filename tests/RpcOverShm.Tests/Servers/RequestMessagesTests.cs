@@ -30,6 +30,7 @@ public class RequestMessagesTests
         MaxSendMessageBytes = null,
         CallWindow = PeerLimits.SmallestCallWindow,
         Limits = ServedRig.Limits,
+        MaxCallbackDepth = 16,
         MaxMetadataBytes = 0,
         HasDetailedErrors = false,
         AllowInPlaceParsing = false,

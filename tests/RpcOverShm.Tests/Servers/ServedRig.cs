@@ -54,6 +54,7 @@ internal sealed class ServedRig : IDisposable
         MaxSendMessageBytes = null,
         CallWindow = 64 << 10,
         Limits = Limits,
+        MaxCallbackDepth = 16,
         MaxMetadataBytes = 1000,
         HasDetailedErrors = false,
         AllowInPlaceParsing = false,
