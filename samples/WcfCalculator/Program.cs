@@ -35,9 +35,9 @@ string[] expected =
 [
     "Result(100)",
     "Result(50)",
-    "Result(882.5)",
-    "Result(441.25)",
-    "Equation(0 + 100 - 50 * 17.65 / 2 = 441.25)",
+    "Result(882.4999999999999)",
+    "Result(441.24999999999994)",
+    "Equation(0 + 100 - 50 * 17.65 / 2 = 441.24999999999994)",
 ];
 return seen.SequenceEqual(expected) && isOnThread && server.ExitCode == 0 ? 0 : 1;
 

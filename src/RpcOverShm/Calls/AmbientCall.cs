@@ -16,7 +16,7 @@ internal sealed class AmbientCall(ParentCall name, int depth)
 
     private volatile bool _hasEnded;
 
-    /// <summary>The call whose method runs in this context; null if none is known, or if the method has ended.</summary>
+    /// <summary>The call whose method runs in this context; null if none is known or the method has ended.</summary>
     public static AmbientCall? Current =>
         s_isUsed && s_current.Value is { _hasEnded: false } current ? current : null;
 

@@ -78,11 +78,12 @@ internal sealed class CallCancellation(ClientCall call)
     {
         if (_timer is null && Remaining is { } remaining)
         {
-            _timer = new CallDeadline(remaining > TimeSpan.Zero ? remaining : TimeSpan.Zero, call.OnDeadline);
-            Interlocked.MemoryBarrier();
+            var timer = new CallDeadline(remaining > TimeSpan.Zero ? remaining : TimeSpan.Zero, call.OnDeadline);
+            _timer = timer;
+            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees the timer, or this one the end.
             if (call.IsFinished)
             {
-                _timer.Dispose();
+                timer.Dispose();
             }
         }
     }

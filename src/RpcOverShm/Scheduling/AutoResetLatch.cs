@@ -30,8 +30,8 @@ internal sealed class AutoResetLatch
         ?? _queue!;
 
     /// <summary>
-    /// The way to wake the thread while it sleeps elsewhere than on the latch; null while it does not. The thread sets it
-    /// and then checks for work; a thread that adds work calls <see cref="Wake"/> afterwards.
+    /// The way to wake the thread while it sleeps elsewhere than on the latch; null while it does not. The thread sets
+    /// it and then checks for work; a thread that adds work calls <see cref="Wake"/> afterwards.
     /// </summary>
     public Action? Alarm
     {

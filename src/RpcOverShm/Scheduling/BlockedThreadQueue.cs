@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
 
 namespace RpcOverShm.Scheduling;
@@ -7,6 +8,8 @@ namespace RpcOverShm.Scheduling;
 /// Any thread adds; only the blocked one takes. Work that the thread does not take soon, because it runs a long item,
 /// goes to the thread pool. Thread-safe.
 /// </summary>
+[SuppressMessage(
+    "Design", "CA1001", Justification = "A timer that is not due holds nothing, and the thread has no end that is told.")]
 internal sealed class BlockedThreadQueue
 {
     // Each item that runs inside of another one takes stack, so a thread in so many takes no more.

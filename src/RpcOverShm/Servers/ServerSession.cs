@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
@@ -6,6 +7,8 @@ namespace RpcOverShm.Servers;
 /// A client's channel as the server sees it: its connections, from the first to the end of the last. Thread-safe; the
 /// server adds and removes connections.
 /// </summary>
+[SuppressMessage(
+    "Design", "CA1001", Justification = "A source without a timer holds nothing, and users keep its token.")]
 internal sealed class ServerSession
 {
     private readonly CancellationTokenSource _closed = new();
