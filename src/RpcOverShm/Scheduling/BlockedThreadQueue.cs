@@ -9,7 +9,7 @@ namespace RpcOverShm.Scheduling;
 /// goes to the thread pool. Thread-safe.
 /// </summary>
 [SuppressMessage(
-    "Design", "CA1001", Justification = "A timer that is not due holds nothing, and the thread has no end that is told.")]
+    "Design", "CA1001", Justification = "A timer that is not due holds nothing. The end of the thread is not told.")]
 internal sealed class BlockedThreadQueue
 {
     // Each item that runs inside of another one takes stack, so a thread in so many takes no more.
