@@ -241,9 +241,10 @@ public sealed class ShmChannelOptions
     /// <para>
     /// While a thread blocks in a generated synchronous call, it runs the methods of the callbacks that are made for
     /// this call, so locks that it holds are held by the same thread. A method continues elsewhere after it has awaited
-    /// something else than its requests and responses. The call returns when its answer is there and a method that runs
-    /// on its thread has returned; neither a deadline nor a token ends such a run. Other callbacks, also those for
-    /// awaited calls and for calls with call credentials or a retry policy, run where methods of a server run.
+    /// something else than its requests and responses. A method that waits for 20 ms while another one runs there goes
+    /// to the thread pool. The call returns when its answer is there and a method that runs on its thread has returned;
+    /// neither a deadline nor a token ends such a run. Other callbacks, also those for awaited calls and for calls with
+    /// call credentials or a retry policy, run where methods of a server run.
     /// </para>
     /// <para>Each call of a channel that offers services costs slightly more.</para>
     /// </remarks>

@@ -90,7 +90,7 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
         }
         finally
         {
-            // Also if the old one has died meanwhile: the next one has the address, so no other can replace the old one.
+            // Also if the old one has died meanwhile: the next one has the address, so no other one can take it.
             await serving;
             Server = next;
             await old.KillAsync(isStopped);
