@@ -59,31 +59,23 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     /// </summary>
     public void WaitUntilDone(ConnectionCall call, ref CallerLease lease)
     {
-        try
+        bool hasDeadline = call.Remaining is not null;
+        while (!call.IsDone)
         {
-            call.EnterCallbacks();
-            bool hasDeadline = call.Remaining is not null;
-            while (!call.IsDone)
+            if (call.Waiter!.HasWork)
             {
-                if (call.Waiter!.HasWork)
-                {
-                    RunCallback(call, ref lease);
-                }
-                else if (lease.HasRole)
-                {
-                    ReadUntilDue(call, hasDeadline);
-                    GiveUpRole(ref lease);
-                }
-                else if (!TryTakeRole(ref lease))
-                {
-                    WaitForSignal(call);
-                    EndIfExpired(call, hasDeadline);
-                }
+                RunCallback(call, ref lease);
             }
-        }
-        finally
-        {
-            call.LeaveCallbacks();
+            else if (lease.HasRole)
+            {
+                ReadUntilDue(call, hasDeadline);
+                GiveUpRole(ref lease);
+            }
+            else if (!TryTakeRole(ref lease))
+            {
+                WaitForSignal(call);
+                EndIfExpired(call, hasDeadline);
+            }
         }
     }
 

@@ -177,6 +177,7 @@ internal sealed class Connection
         }
 
         CallerLease lease = default;
+        call.EnterCallbacks();
         try
         {
             _callers.Enter(ref lease);
@@ -191,6 +192,7 @@ internal sealed class Connection
         finally
         {
             _callers.Leave(ref lease);
+            call.LeaveCallbacks();
         }
     }
 
@@ -200,17 +202,19 @@ internal sealed class Connection
     /// </summary>
     public void FinishCall(ConnectionCall call, PooledBufferWriter rest)
     {
-        // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
-        SendRequest(call, rest);
         CallerLease lease = default;
+        call.EnterCallbacks();
         try
         {
+            // Sent before the caller may take the reader role: while it copies a large message, nobody would read.
+            SendRequest(call, rest);
             _callers.Enter(ref lease);
             _callers.WaitUntilDone(call, ref lease);
         }
         finally
         {
             _callers.Leave(ref lease);
+            call.LeaveCallbacks();
         }
     }
 

@@ -45,10 +45,10 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
     /// </summary>
     public static void RunClean(IThreadPoolWorkItem work)
     {
-        if (s_clean._execution is not { } clean)
+        // While no thread of the library has kept the clean state yet, this thread's own context has to do.
+        if ((s_clean._execution ?? ExecutionContext.Capture()) is not { } clean)
         {
-            // No thread of the library has kept it yet.
-            ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
+            work.Execute();
             return;
         }
 

@@ -10,12 +10,13 @@ namespace RpcOverShm.Scheduling;
 /// </summary>
 [SuppressMessage(
     "Design", "CA1001", Justification = "A timer that is not due holds nothing. The end of the thread is not told.")]
-internal sealed class BlockedThreadQueue
+internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 {
     // Each item that runs inside of another one takes stack, so a thread in so many takes no more.
     private const int MostNested = 16;
 
-    // An item may wait for another one that is behind it in the queue, or block its thread elsewhere.
+    // An item may wait for another one that is behind it in the queue, or block its thread elsewhere. Then threads of
+    // the pool help, if there are any.
     private static readonly TimeSpan s_patience = TimeSpan.FromMilliseconds(20);
 
     private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new(); // also the lock
@@ -123,22 +124,45 @@ internal sealed class BlockedThreadQueue
         }
     }
 
+    /// <summary>Helps the blocked thread with one item, on the thread pool.</summary>
+    void IThreadPoolWorkItem.Execute()
+    {
+        IThreadPoolWorkItem? item;
+        lock (_items)
+        {
+            item = TakeFirst();
+        }
+
+        item?.Execute();
+    }
+
     private IThreadPoolWorkItem? TryTake()
     {
         lock (_items)
         {
-            if (_items.First is not { } first)
+            if (TakeFirst() is not { } item)
             {
                 return null;
             }
 
-            _items.RemoveFirst();
-            _hasAny = _items.Count > 0;
             _nested++;
             _runs++;
             SetTimerIfBusy();
-            return first.Value.Item;
+            return item;
         }
+    }
+
+    // Under the lock.
+    private IThreadPoolWorkItem? TakeFirst()
+    {
+        if (_items.First is not { } first)
+        {
+            return null;
+        }
+
+        _items.RemoveFirst();
+        _hasAny = _items.Count > 0;
+        return first.Value.Item;
     }
 
     // Under the lock.
@@ -154,17 +178,19 @@ internal sealed class BlockedThreadQueue
 
     private void OnTimer()
     {
-        bool isStuck;
         lock (_items)
         {
             _isTimed = false;
-            isStuck = _runs == _timedRun && _nested > 0;
-            SetTimerIfBusy();
-        }
+            if (_runs != _timedRun || _nested == 0)
+            {
+                SetTimerIfBusy();
+                return;
+            }
 
-        if (isStuck)
-        {
-            MoveToPool(owner: null);
+            for (int i = 0; i < _items.Count; i++)
+            {
+                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            }
         }
     }
 }

@@ -173,7 +173,10 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
         return true;
     }
 
-    /// <summary>Has the thread that blocks for this call run callbacks. That thread calls it before it waits.</summary>
+    /// <summary>
+    /// Has the thread that blocks for this call run callbacks. That thread calls it before the request is sent: the
+    /// first callback may come before the thread waits.
+    /// </summary>
     public void EnterCallbacks() => _isAwaited = true;
 
     /// <summary>Moves the callbacks of this call to the thread pool: its thread waits for it no longer.</summary>
@@ -181,12 +184,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
         if (!IsDone)
         {
-            // The thread was interrupted.
+            // The call was not sent, or the thread was interrupted.
             _isAwaited = false;
-            Interlocked.MemoryBarrier();
         }
 
-        Waiter!.LeaveWork(this);
+        // The peer makes no callback after its End, so a call without one before pays no fence.
+        if (IsCalledBack || !IsEndedByPeer)
+        {
+            Interlocked.MemoryBarrier(); // StoreLoad: the end of the wait is stored before the queue is read.
+            Waiter!.LeaveWork(this);
+        }
     }
 
     /// <summary>
