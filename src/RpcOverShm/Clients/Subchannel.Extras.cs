@@ -25,7 +25,8 @@ internal sealed partial class Subchannel
     /// </summary>
     public Connection? OfRunningCallback()
     {
-        if (AmbientCall.Current is not { } ambient)
+        // A call that the client of this process has started is no callback: a nested call may go to another server.
+        if (AmbientCall.Current is not { Name.Call.IsFromAcceptor: true } ambient)
         {
             return null;
         }

@@ -39,6 +39,39 @@ internal sealed class NestedCallTests() : RigFixture(RigKind.Shm)
         await AssertFreeAsync(rig);
     }
 
+    // A stream of requests is not sent again by itself, unlike a call with one request.
+    [Test]
+    public async Task Call_OfAMethodWhoseServerStops_GoesToTheNextServer()
+    {
+        var hasBegun = new TaskCompletionSource();
+        var mayCall = new TaskCompletionSource();
+        ShmRig? rig = null;
+        rig = await StartShmAsync(new Script
+        {
+            Unary = async (_, _) =>
+            {
+                hasBegun.SetResult();
+                await mayCall.Task;
+                using AsyncClientStreamingCall<Payload, Payload> nested = rig!.Client.ClientStream();
+                await nested.RequestStream.CompleteAsync();
+                return await nested;
+            },
+        });
+        ShmServer first = rig.Server;
+        Task<Payload> outer = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        await hasBegun.Task.Bounded();
+
+        Task stopping = first.ShutdownAsync();
+        await Timeouts.Eventually(() => rig.FileNames.Length == 0, "The address is free.");
+        var next = new Script { ClientStream = (_, _) => Task.FromResult(Payloads.Of("of the next")) };
+        await rig.StartServerAsync(next.Build());
+        await Timeouts.Eventually(() => rig.ShmChannel.State != ConnectivityState.Ready);
+        mayCall.SetResult();
+
+        Assert.That((await outer.Bounded()).Text(), Is.EqualTo("of the next"));
+        await stopping.Bounded();
+    }
+
     [Test]
     public async Task SeveralAtOnce_TakeTheirCallersPlaceOneAtATime([Values] bool isOfServer)
     {
