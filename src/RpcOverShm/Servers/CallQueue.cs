@@ -104,7 +104,8 @@ internal sealed partial class CallQueue
         CallTurn turn = call.Turn ??= new CallTurn(call);
         lock (_lock)
         {
-            if (_isStopping)
+            // A running method waits for a call of its chain.
+            if (_isStopping && turn.Caller is null)
             {
                 refusal = StatusMapping.ServerStopping;
                 return false;

@@ -123,12 +123,12 @@ internal sealed class CallbackChainTests(ShmSchedulingMode mode) : CallbackFixtu
     }
 
     [Test]
-    public async Task Chain_DuringAStop_GoesOnToItsEnd([Values] bool isBlocking)
+    public async Task Chain_DuringAStop_GoesOnToItsEnd([Values] bool isBlocking, [Values] bool isLimited)
     {
         ShmChannel? channel = null;
         ShmRig? rig = null;
         Task? stopping = null;
-        (rig, channel) = await StartAsync(ChainOf(context => Back(context), isBlocking), new Script
+        var callbacks = new Script
         {
             Unary = async (request, _) =>
             {
@@ -137,7 +137,11 @@ internal sealed class CallbackChainTests(ShmSchedulingMode mode) : CallbackFixtu
                 ScriptClient client = To(channel!);
                 return isBlocking ? client.Unary(Payloads.Of("0")) : await client.UnaryAsync(Payloads.Of("0"));
             },
-        });
+        };
+        (rig, channel) = await StartAsync(
+            ChainOf(context => Back(context), isBlocking),
+            callbacks,
+            options: new RigOptions { Server = options => options.MaxConcurrentCalls = isLimited ? 1 : null });
 
         string text = await Timeouts.OnThread(() => To(channel).Unary(Payloads.Of("1")).Text()).Bounded();
 
