@@ -56,6 +56,19 @@ internal sealed class ClientCallTests
         AssertFailed(Settle(call), Planned);
     }
 
+    // Its thread ends a blocking call at the deadline, but not while that runs a callback.
+    [Test]
+    public async Task Deadline_OfABlockingCallWhoseThreadRunsCallbacks_EndsIt()
+    {
+        SingleResponseCall<string> call = Unary(isBlocking: true);
+        Assert.That(call.TryArm(new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(50))), Is.True);
+
+        call.WatchDeadline();
+
+        await Timeouts.Eventually(() => call.IsFinished);
+        Assert.That(call.Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+    }
+
     [Test]
     public void Outcome_OfAServersEndAndACancelAtOnce_IsOneOfThem([Values] bool isBlocking)
     {

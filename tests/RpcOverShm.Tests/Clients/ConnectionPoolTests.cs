@@ -227,6 +227,38 @@ internal sealed class ConnectionPoolTests
         Assert.That(rig.Subchannel.Open, Is.Empty);
     }
 
+    [Test]
+    public async Task Extra_WhoseSessionEndsDuringItsHandshake_IsNotUsed()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        _ = rig.TakeServer();
+        Connection current = await rig.GetAsync().Bounded();
+        rig.OnLink = () =>
+        {
+            current.Close(new CloseReason(CloseKind.PeerLost, "The current one is lost."));
+            Assert.That(() => rig.Subchannel.Open, Is.Empty.After(20_000, 1));
+        };
+
+        Assert.That(await rig.Subchannel.AddExtraAsync(CancellationToken.None).Bounded(), Is.Null);
+
+        Assert.That(rig.Subchannel.Open, Is.Empty);
+        Assert.That(rig.TakeServer().Receive().Kind, Is.EqualTo(FrameKind.GoAway));
+    }
+
+    [Test]
+    public async Task Extra_OfAChannelThatIsShutDownMeanwhile_IsNotUsed()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        _ = rig.TakeServer();
+        rig.OnLink = () => rig.Subchannel.ShutDown();
+
+        Assert.That(
+            async () => await rig.Subchannel.AddExtraAsync(CancellationToken.None).Bounded(),
+            Throws.TypeOf<ConnectException>().With.Message.Contains("is not connected to that process"));
+
+        Assert.That(rig.TakeServer().Receive().Kind, Is.EqualTo(FrameKind.GoAway));
+    }
+
     private static async Task<SubchannelRig> ConnectAsync(uint maxCalls = 10)
     {
         var rig = new SubchannelRig();

@@ -30,12 +30,19 @@ internal sealed class SubchannelRig : IAsyncDisposable
             typeof(ShmChannel),
             _address,
             LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits with { MaxCalls = 0 }),
-            static (link, onGoAway) => new Connection(link, SchedulingMode.Adaptive, accept: null, onGoAway),
+            (link, onGoAway) =>
+            {
+                OnLink?.Invoke();
+                return new Connection(link, SchedulingMode.Adaptive, accept: null, onGoAway);
+            },
             new ReconnectBackoff(pause, pause),
             static (failure, _) => failure);
     }
 
     public Subchannel Subchannel { get; }
+
+    /// <summary>Runs after each handshake, before the connection is taken into use.</summary>
+    public Action? OnLink { get; set; }
 
     public Task<Connection> GetAsync(bool isWaitForReady = false) => Subchannel.GetAsync(isWaitForReady).AsTask();
 
