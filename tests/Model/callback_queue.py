@@ -8,9 +8,7 @@ fence; other stores of T stay in its store buffer until a fence, or until the bu
 Every final state is checked: T has returned, the call is done, and each callback has run exactly once, on T or on the
 thread pool. Then the model leaves out each rule in turn and shows a loss. Run: python3 callback_queue.py
 """
-import sys
-
-from search import Search
+from search import Search, report
 
 CASES = {
     "1 callback, end read by T": dict(adders="D", reads_end=True),
@@ -195,19 +193,5 @@ class Model(Search):
         return next((f"callback {one} has not run" for one in self.adders if s["ran", one] != 1), None)
 
 
-def main():
-    failed = False
-    for name, one in CASES.items():
-        result = Model(**one).run()
-        failed |= not result.startswith("ok")
-        print(f"{name:34} {result}", flush=True)
-    print()
-    for rule, name in RULES.items():
-        result = Model(rules_off=(rule,), **CASES[name]).run()
-        failed |= not result.startswith("LOST") or result.endswith("not all")
-        print(f"without {rule:23} {name + ':':36} {result.splitlines()[0]}", flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    report(Model, CASES, RULES)

@@ -18,10 +18,8 @@ loop, quick user code keeps it, no frame is deferred for too long, and none is v
 
 Then the model leaves out each rule in turn and shows a loss. Run: python3 reader_role.py
 """
-import gc
-import sys
-
 from role_model import Link, Model
+from search import report
 
 
 def case(*links, **others):
@@ -163,20 +161,5 @@ RULES = {
 }
 
 
-def main():
-    gc.disable()                                                # there is no garbage but the states
-    failed = False
-    for name, one in CASES.items():
-        result = Model(**one).run()
-        failed |= not result.startswith("ok")
-        print(f"{name:38} {result}", flush=True)
-    print()
-    for rule, name in RULES.items():
-        result = Model(rules_off=(rule,), **CASES[name]).run()
-        failed |= not result.startswith("LOST") or result.endswith("not all")
-        print(f"without {rule:23} {name + ':':38} {result.splitlines()[0]}", flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    report(Model, CASES, RULES)

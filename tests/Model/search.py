@@ -1,5 +1,24 @@
-"""The search through the states of the model of reader_role.py."""
+"""The search through the states of a model, and the report on its cases and rules."""
+import gc
+import sys
 from collections import deque
+
+
+def report(model, cases, rules):
+    """Searches all cases, and for each rule its case without that rule, which must then lose something. Ends the
+    program."""
+    gc.disable()                                                # there is no garbage but the states
+    failed = False
+    for name, one in cases.items():
+        result = model(**one).run()
+        failed |= not result.startswith("ok")
+        print(f"{name:38} {result}", flush=True)
+    print()
+    for rule, name in rules.items():
+        result = model(rules_off=(rule,), **cases[name]).run()
+        failed |= not result.startswith("LOST") or result.endswith("not all")
+        print(f"without {rule:23} {name + ':':38} {result.splitlines()[0]}", flush=True)
+    sys.exit(1 if failed else 0)
 
 
 class Search:
