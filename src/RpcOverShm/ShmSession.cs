@@ -28,6 +28,9 @@ public sealed class ShmSession
     private readonly Lazy<CallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
 
+    // Made when it is used: an empty dictionary has a lock for each processor.
+    private readonly Lazy<ConcurrentDictionary<object, object?>> _items = new(() => new());
+
     internal ShmSession(ServerSession session, ClientSettings settings)
     {
         _session = session;
@@ -63,7 +66,7 @@ public sealed class ShmSession
 
     /// <summary>Gets the items that the application keeps for the session.</summary>
     /// <remarks>Empty at first. The server neither reads nor disposes them.</remarks>
-    public ConcurrentDictionary<object, object?> Items { get; } = new();
+    public ConcurrentDictionary<object, object?> Items => _items.Value;
 
     /// <summary>Gets a token that is cancelled after the session has ended.</summary>
     /// <remarks>Its callbacks run on the thread pool. It needs no disposal.</remarks>

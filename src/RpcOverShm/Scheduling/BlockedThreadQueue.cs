@@ -5,8 +5,8 @@ namespace RpcOverShm.Scheduling;
 
 /// <summary>
 /// Work for a thread that blocks in calls: the thread runs it while it waits. Each item belongs to one of the calls.
-/// Any thread adds; only the blocked one takes. Work that the thread does not take soon, because it runs a long item,
-/// goes to the thread pool. Thread-safe.
+/// Any thread adds. If the blocked thread makes no progress, because it runs a long item, threads of the pool help.
+/// Thread-safe.
 /// </summary>
 [SuppressMessage(
     "Design", "CA1001", Justification = "A timer that is not due holds nothing. The end of the thread is not told.")]

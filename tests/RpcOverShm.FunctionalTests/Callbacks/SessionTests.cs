@@ -24,6 +24,15 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
         },
     };
 
+    private Script NotingAndCallingBack => new()
+    {
+        Unary = async (request, context) =>
+        {
+            _seen.Enqueue(context.GetShmSession());
+            return await Back(context).UnaryAsync(request);
+        },
+    };
+
     [Test]
     public async Task Session_OfAChannel_IsTheSameInEachCall_AndAnotherOneOfAnotherChannel()
     {
@@ -162,14 +171,7 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
     public async Task Session_AfterAReconnect_IsANewOne_AndCallbacksAreOfferedAgain()
     {
         (ShmRig rig, ShmChannel channel) = await StartAsync(
-            new Script
-            {
-                Unary = async (request, context) =>
-                {
-                    _seen.Enqueue(context.GetShmSession());
-                    return await Back(context).UnaryAsync(request);
-                },
-            },
+            NotingAndCallingBack,
             new Script { Unary = (request, _) => Task.FromResult(Payloads.Of($"back {request.Text()}")) });
         rig.Log.Expect(PeerLost);
         To(channel).Unary(Payloads.Empty);
@@ -189,14 +191,7 @@ internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptiv
     public async Task Session_OfAChannelWithSeveralConnections_IsOne()
     {
         (ShmRig rig, ShmChannel channel) = await StartAsync(
-            new Script
-            {
-                Unary = async (request, context) =>
-                {
-                    _seen.Enqueue(context.GetShmSession());
-                    return await Back(context).UnaryAsync(request);
-                },
-            },
+            NotingAndCallingBack,
             new Script(),
             options =>
             {
