@@ -229,6 +229,7 @@ internal sealed class Faults(
             if (!target.Peer.Exited.IsCompleted)
             {
                 lift();
+                await target.CheckPoolAsync();
             }
         });
     }
@@ -255,7 +256,8 @@ internal sealed class Faults(
             if (process.WasStarved && IsEndByRuntime(process.Peer.Errors))
             {
                 EndedByLack++;
-                TestContext.Progress.WriteLine($"{process} ended by lack: {FirstLines(process.Peer.Errors)}");
+                string why = process.HasLostPool ? "its thread pool has no thread" : FirstLines(process.Peer.Errors);
+                TestContext.Progress.WriteLine($"{process} ended by lack: {why}");
             }
             else
             {

@@ -5,6 +5,10 @@ internal sealed class SoakProcess : IAsyncDisposable
 {
     // Small enough for frequent collections, and twice what the messages of all workers need.
     private const string SmallHeap = "0x6000000";
+    private const string PoolThread = ".NET TP Worker";
+    private const int MostChecksWithoutPool = 10;
+
+    private static readonly TimeSpan s_poolCheck = TimeSpan.FromSeconds(1);
 
     private readonly ThreadQuota? _quota;
     private volatile bool _isGone;
@@ -68,6 +72,9 @@ internal sealed class SoakProcess : IAsyncDisposable
 
     public bool HasSmallHeap { get; private init; }
 
+    /// <summary>Whether the process was killed because its thread pool had no thread and made none.</summary>
+    public bool HasLostPool { get; private set; }
+
     public static async Task<SoakProcess> StartAsync(
         string directory, int instance, bool isServer, bool hasSmallHeap = false)
     {
@@ -80,6 +87,28 @@ internal sealed class SoakProcess : IAsyncDisposable
     }
 
     public Task<string> DoAsync(string command) => Peer.DoAsync("soak " + command);
+
+    /// <summary>
+    /// Waits until the thread pool of the process has run something after a lack, or kills the process. A pool that
+    /// could make no thread when it had none does not try again (.NET 10): its requests count as made.
+    /// </summary>
+    public async Task CheckPoolAsync()
+    {
+        Task<string> answer = DoAsync("pool");
+        for (int without = 0; without < MostChecksWithoutPool; without = HasPoolThread() ? 0 : without + 1)
+        {
+            if (await Task.WhenAny(answer, Task.Delay(s_poolCheck)) == answer)
+            {
+                await answer;
+                return;
+            }
+        }
+
+        HasLostPool = true;
+        Peer.Kill();
+        await Peer.Exited.Bounded();
+        await ((Task)answer).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+    }
 
     /// <summary>Kills the process and waits until it is gone.</summary>
     /// <param name="isIdle">Whether all its calls and methods have ended before, so that none may be missing.</param>
@@ -97,4 +126,18 @@ internal sealed class SoakProcess : IAsyncDisposable
     public override string ToString() => string.Create(
         CultureInfo.InvariantCulture,
         $"{(IsServer ? "server" : "client")} {Instance} (process {Peer.Id}; {string.Join(", ", History)})");
+
+    private bool HasPoolThread()
+    {
+        try
+        {
+            return Directory.EnumerateDirectories($"/proc/{Peer.Id}/task")
+                .Any(thread => File.ReadAllText(Path.Combine(thread, "comm")).TrimEnd() == PoolThread);
+        }
+        catch (IOException)
+        {
+            // A thread has ended meanwhile, and others may be the pool's.
+            return true;
+        }
+    }
 }

@@ -72,6 +72,9 @@ internal sealed class SoakCommands : IAsyncDisposable
             case "spin":
                 Spin(Number(words[1]), Milliseconds(words[2]));
                 return "";
+            case "pool":
+                await Task.Run(() => { });
+                return "";
             case "heap":
                 return Heap();
             default:
