@@ -27,6 +27,21 @@ public class RingPieces
         _reader = new RingReader(consumer, producer);
     }
 
+    /// <summary>Moves to the larger ring, as a connection does when a message needs more than one record.</summary>
+    [GlobalSetup(Target = nameof(LargeRecord))]
+    public void SetUpGrown()
+    {
+        SetUp();
+        _writer.WantGrowth();
+        if (_segments[0].TryAllocateSecond() is { } problem)
+        {
+            throw new InvalidOperationException(problem);
+        }
+
+        _writer.AllowMove();
+        WriteAndRead(_payload);
+    }
+
     [GlobalCleanup]
     public void CleanUp() => Array.ForEach(_segments, segment => segment.Dispose());
 

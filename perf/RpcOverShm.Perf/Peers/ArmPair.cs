@@ -16,10 +16,11 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     private static readonly TimeSpan s_deadline = TimeSpan.FromSeconds(30);
     private static readonly TimeSpan s_wideningDeadline = TimeSpan.FromMinutes(3);
 
+    private static int s_starts; // of all pairs: two with one label, such as a scenario's beside the fleet's, may run
+
     private PeerProcess? _server;
     private List<PeerProcess> _clients = [];
     private readonly HashSet<(LoadShape, CallerKind)> _warmed = [];
-    private int _starts;
     private ResourceSample _samplingUsed;
 
     /// <summary>The name in every table: the arm's, or another name for the second pair of an arm.</summary>
@@ -35,7 +36,7 @@ internal sealed class ArmPair(string label, IArm arm, string directory, int clie
     /// <summary>Starts all processes and the server; connects when the first load needs it.</summary>
     public async Task StartAsync()
     {
-        string place = Path.Combine(directory, $"{label}.{_starts++}");
+        string place = Path.Combine(directory, $"{label}.{Interlocked.Increment(ref s_starts)}");
         try
         {
             _server = await PeerProcess.StartAsync($"server of {label}", arm.Program);
