@@ -17,6 +17,8 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
 
     private readonly ConcurrentDictionary<int, int> _logged = new();
     private readonly ConcurrentDictionary<int, string> _samples = new();
+    private readonly List<(int ProcessId, long Begin, long End)> _stalls = [];
+    private readonly List<(SoakProcess Process, SoakJournalLine Line)> _lateWakes = [];
 
     /// <summary>The number of log entries with each id.</summary>
     public IReadOnlyDictionary<int, int> Logged => _logged;
@@ -36,7 +38,14 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
     {
         foreach (SoakJournalLine line in SoakJournalLine.Read(process.JournalPath))
         {
-            if (!line.IsViolation)
+            bool isViolation = line.Kind == SoakJournalLine.Violation;
+            if (line.Kind == SoakJournalLine.Stall)
+            {
+                _stalls.Add((process.Peer.Id, line.Time - (line.EventId * (Stopwatch.Frequency / 1000)), line.Time));
+                continue;
+            }
+
+            if (!isViolation)
             {
                 _logged.AddOrUpdate(line.EventId, 1, (_, count) => count + 1);
                 _samples.TryAdd(line.EventId, line.Text);
@@ -47,10 +56,25 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
             {
                 OutOfMemory++;
             }
-            else if (line.IsViolation || IsWrong(process, line))
+            else if (line.EventId == LogGuard.LostWakeup && !isViolation)
             {
-                findings.Add(
-                    line.IsViolation ? "violation" : $"log event {line.EventId}", $"{process}: {line.Text}");
+                _lateWakes.Add((process, line));
+            }
+            else if (isViolation || IsWrong(process, line))
+            {
+                findings.Add(isViolation ? "violation" : $"log event {line.EventId}", $"{process}: {line.Text}");
+            }
+        }
+    }
+
+    /// <summary>Judges what needs the journals of all processes.</summary>
+    public void Close()
+    {
+        foreach ((SoakProcess process, SoakJournalLine line) in _lateWakes)
+        {
+            if (!HadPeerAFault(line))
+            {
+                findings.Add($"log event {line.EventId}", $"{process}: {line.Text}");
             }
         }
     }
@@ -58,17 +82,18 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
     private bool IsWrong(SoakProcess process, SoakJournalLine line) => line.EventId switch
     {
         PeerViolation or PeerComplained => true,
-        LogGuard.LostWakeup => !HadPeerAFault(line),
         ConnectionFailed or UserCodeFailed => !IsLacking(process, line),
         _ => false,
     };
 
-    // A peer that is stopped or starved after it has published, and before it wakes, has not forgotten the wake.
-    private bool HadPeerAFault(SoakJournalLine line) => faults.Explains(
-        int.Parse(PeerProcess().Match(line.Text).Groups[1].ValueSpan, CultureInfo.InvariantCulture),
-        line.Time,
-        line.Time,
-        s_longestSleep);
+    // A peer that is stopped or has no processor after it has published, and before it wakes, has not forgotten the wake.
+    private bool HadPeerAFault(SoakJournalLine line)
+    {
+        int peer = int.Parse(PeerProcess().Match(line.Text).Groups[1].ValueSpan, CultureInfo.InvariantCulture);
+        long since = line.Time - (long)(s_longestSleep.TotalSeconds * Stopwatch.Frequency);
+        return faults.Explains(peer, line.Time, line.Time, s_longestSleep)
+            || _stalls.Exists(stall => stall.ProcessId == peer && stall.Begin < line.Time && stall.End > since);
+    }
 
     [GeneratedRegex(@" with process (\d+), ")]
     private static partial Regex PeerProcess();

@@ -60,6 +60,7 @@ internal sealed class SoakRun : IAsyncDisposable
         await _fleet.StopServerAsync(s_grace);
         _reader.End();
         HashSet<int> alive = [.. _fleet.Clients.Select(process => process.Instance)];
+        _journals.Close();
         _book.Close(id => !alive.Contains(id), process => process != _fleet.Server && process.WasKilled);
     }
 

@@ -54,7 +54,7 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         SoakPlan plan, SoakShape shape, SoakChannel channel, Func<SoakShape, Task> call)
     {
         ledger.Append(LedgerEvent.Asked, plan.CallId, shape);
-        string problem = "";
+        Exception? problem = null; // its text is made when it is needed: there may be no memory for it
         StatusCode status;
         try
         {
@@ -64,7 +64,7 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         catch (Exception exception)
         {
             status = StatusOf(exception, plan, channel);
-            problem = exception.ToString();
+            problem = exception;
         }
 
         if (!Allows(plan, shape, channel, status))

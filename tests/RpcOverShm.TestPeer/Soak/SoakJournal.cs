@@ -7,11 +7,15 @@ using RpcOverShm.Testing.Soak;
 namespace RpcOverShm.TestPeer.Soak;
 
 /// <summary>
-/// The text that one process of a soak leaves for the supervisor: violations, and the library's warnings and errors.
+/// The text that one process of a soak leaves for the supervisor: violations, the library's warnings and errors, and
+/// the times in which a thread that was due to run had no processor.
 /// Its file is opened first, because later the process may have no descriptor for it. Any thread writes.
 /// </summary>
 internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
 {
+    private static readonly TimeSpan s_look = TimeSpan.FromMilliseconds(200);
+    private static readonly TimeSpan s_stall = TimeSpan.FromMilliseconds(300);
+
     private readonly FileStream _file;
     private readonly Lock _gate = new();
 
@@ -19,6 +23,7 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
     {
         _file = new FileStream(path, FileMode.Create, FileAccess.Write, FileShare.Read, bufferSize: 0);
         TaskScheduler.UnobservedTaskException += OnUnobserved;
+        new Thread(WatchStalls) { IsBackground = true, Name = "Soak stalls" }.Start();
     }
 
     /// <summary>Writes that the library has broken a promise, which fails the soak.</summary>
@@ -56,6 +61,20 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
 
     private void OnUnobserved(object? sender, UnobservedTaskExceptionEventArgs arguments) =>
         Violation($"A task's exception was not observed: {arguments.Exception}");
+
+    private void WatchStalls()
+    {
+        while (true)
+        {
+            long begin = Stopwatch.GetTimestamp();
+            Thread.Sleep(s_look);
+            TimeSpan late = Stopwatch.GetElapsedTime(begin) - s_look;
+            if (late > s_stall)
+            {
+                Write(SoakJournalLine.Stall, (int)late.TotalMilliseconds, "");
+            }
+        }
+    }
 
     private void Write(string kind, int id, string text)
     {

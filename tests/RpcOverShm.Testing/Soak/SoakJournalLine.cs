@@ -3,14 +3,15 @@ using System.Globalization;
 namespace RpcOverShm.Testing.Soak;
 
 /// <summary>One line of the text that a process of a soak leaves for the supervisor.</summary>
-/// <param name="IsViolation">Whether the library broke a promise; otherwise the line is a log entry.</param>
-/// <param name="Time">The time, from the system's monotonic clock.</param>
-/// <param name="EventId">The id of the log entry.</param>
+/// <param name="Kind">Whether the library broke a promise, or logged something, or the process had no processor.</param>
+/// <param name="Time">The time, from the system's monotonic clock; of a stall, its end.</param>
+/// <param name="EventId">The id of the log entry, or the milliseconds of the stall.</param>
 /// <param name="Text">The text.</param>
-public sealed record SoakJournalLine(bool IsViolation, long Time, int EventId, string Text)
+public sealed record SoakJournalLine(string Kind, long Time, int EventId, string Text)
 {
     public const string Violation = "V";
     public const string Log = "L";
+    public const string Stall = "S";
 
     private const int Fields = 4;
 
@@ -27,7 +28,7 @@ public sealed record SoakJournalLine(bool IsViolation, long Time, int EventId, s
         {
             string[] fields = line.Split('\t', Fields);
             yield return new SoakJournalLine(
-                fields[0] == Violation,
+                fields[0],
                 long.Parse(fields[1], CultureInfo.InvariantCulture),
                 int.Parse(fields[2], CultureInfo.InvariantCulture),
                 fields[3]);
