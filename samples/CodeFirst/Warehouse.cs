@@ -20,7 +20,8 @@ internal sealed class Warehouse : IWarehouse
     {
         // WCF: OperationContext.Current, its headers, and GetCallbackChannel<IWarehouseCallback>().
         ServerCallContext call = context.ServerCallContext!;
-        await call.WriteResponseHeadersAsync(new Metadata { { "buyer", call.RequestHeaders.GetValue("buyer") ?? "-" } });
+        string buyer = call.RequestHeaders.GetValue("buyer") ?? "nobody";
+        await call.WriteResponseHeadersAsync(new Metadata { { "buyer", buyer } });
         if (order.Quantity > Stock)
         {
             // WCF: a FaultException.

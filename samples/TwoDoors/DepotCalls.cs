@@ -20,7 +20,7 @@ internal sealed class DepotCalls(ChannelBase channel)
         ("server stream", ListAsync, true),
         ("client stream", DeliverAsync, true),
         ("duplex stream", CompareAsync, true),
-        ("error", () => FailAsync(async () => await _client.TakeAsync(new Parts { Name = "nut", Quantity = 1000 })), true),
+        ("error", TakeTooManyAsync, true),
         ("no such method", CallUnknownAsync, true),
         ("deadline", MissDeadlineAsync, false),
         ("cancellation", CancelAsync, false),
@@ -81,6 +81,9 @@ internal sealed class DepotCalls(ChannelBase channel)
             call.GetTrailers(),
             await call.ResponseHeadersAsync);
     }
+
+    private Task<string> TakeTooManyAsync() =>
+        FailAsync(async () => await _client.TakeAsync(new Parts { Name = "nut", Quantity = 1000 }, Options));
 
     private Task<string> CallUnknownAsync()
     {

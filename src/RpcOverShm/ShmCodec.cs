@@ -25,8 +25,8 @@ public abstract class ShmCodec
     /// <summary>Creates the marshaller of a message type.</summary>
     /// <typeparam name="T">The message type.</typeparam>
     /// <param name="generated">
-    /// The marshaller that was generated with the service; the codec may use it. That of a <see cref="ShmMethod"/> throws
-    /// <see cref="InvalidOperationException"/> for each message.
+    /// The marshaller that was generated with the service; the codec may use it. That of a <see cref="ShmMethod"/>
+    /// throws <see cref="InvalidOperationException"/> for each message.
     /// </param>
     /// <returns>
     /// The marshaller; null if the codec does not support the type. A server then does not offer the codec for methods

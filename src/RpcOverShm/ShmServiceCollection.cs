@@ -13,10 +13,9 @@ namespace RpcOverShm;
 /// <para>
 /// The collection is a <see cref="ServiceBinderBase"/>: what binds methods to one adds them here. Such are the
 /// generated <c>BindService(binder, service)</c> and the binder of protobuf-net.Grpc, which serves interfaces without a
-/// <c>.proto</c> file: <c>server.Services.AddCodeFirst(new Calculator())</c>. Its <c>AddCodeFirst</c> returns the number
-/// of methods that it has bound; it leaves out those that it cannot bind, and also reports the exceptions of
-/// <see cref="AddMethod{TRequest, TResponse}(Method{TRequest, TResponse}, UnaryServerMethod{TRequest, TResponse})"/>
-/// through its log only.
+/// <c>.proto</c> file: <c>server.Services.AddCodeFirst(new Calculator())</c>. That returns the number of methods that
+/// it has bound. It leaves out those that it does not know, and all of them if the server was already started, and
+/// tells that to its log only.
 /// </para>
 /// </remarks>
 public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollection<ServerServiceDefinition>
@@ -26,7 +25,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
 
     internal ShmServiceCollection(ShmServer? server = null) => _server = server;
 
-    /// <summary>Gets the number of definitions: those that were added, and one for each method that was bound.</summary>
+    /// <summary>Gets the number of services that were added, plus that of methods that a binder added.</summary>
     public int Count => _definitions.Count;
 
     /// <summary>Adds a service: the result of the generated <c>BindService</c>, or any other definition.</summary>

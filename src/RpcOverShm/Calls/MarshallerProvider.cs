@@ -15,7 +15,7 @@ internal abstract class MarshallerProvider
     public abstract Marshaller<T>? TryReplace<T>(Marshaller<T> generated)
         where T : class;
 
-    /// <summary>Returns the marshaller of a channel's messages: the codec's, without a codec the generated one.</summary>
+    /// <summary>Returns the marshaller of a channel: the codec's, or the generated one without a codec.</summary>
     /// <exception cref="InvalidOperationException">There is none for this type.</exception>
     public static Marshaller<T> Choose<T>(MarshallerProvider? codec, Marshaller<T> generated)
         where T : class =>

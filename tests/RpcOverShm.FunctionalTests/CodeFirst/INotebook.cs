@@ -4,7 +4,9 @@ using ProtoBuf.Grpc.Configuration;
 
 namespace RpcOverShm.FunctionalTests.CodeFirst;
 
-/// <summary>A contract without a .proto file. Public, because protobuf-net.Grpc implements it in another assembly.</summary>
+/// <summary>
+/// A contract without a .proto file. It is public, because protobuf-net.Grpc implements it in another assembly.
+/// </summary>
 [Service("test.Notebook")]
 public interface INotebook
 {

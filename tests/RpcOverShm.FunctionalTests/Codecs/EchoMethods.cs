@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>A service that echoes messages of one type in every shape; without a marshaller, it needs a codec.</summary>
+/// <summary>A service that echoes messages of one type in every shape. Without a marshaller it needs a codec.</summary>
 internal sealed class EchoMethods<T>(string service, Marshaller<T>? marshaller = null)
     where T : class
 {
