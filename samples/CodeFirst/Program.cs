@@ -32,7 +32,8 @@ var context = new CallContext(
     CallContextFlags.CaptureMetadata);
 Price paid = await warehouse.BuyAsync(new Order { Article = "nut", Quantity = 8 }, context);
 // end snippet
-Show($"bought: {paid.Total:F2}, buyer {context.ResponseHeaders().GetValue("buyer")}, "
+Metadata headers = await context.ResponseHeadersAsync();
+Show($"bought: {paid.Total:F2}, buyer {headers.GetValue("buyer")}, "
     + $"left {context.ResponseTrailers().GetValue(Warehouse.LeftKey)}");
 
 try

@@ -67,29 +67,29 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// </remarks>
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler) =>
-        Add(method, builder => builder.AddMethod(method, handler!));
+        Bind(method, builder => builder.AddMethod(method, handler!));
 
     /// <inheritdoc/>
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler) =>
-        Add(method, builder => builder.AddMethod(method, handler!));
+        Bind(method, builder => builder.AddMethod(method, handler!));
 
     /// <inheritdoc/>
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler) =>
-        Add(method, builder => builder.AddMethod(method, handler!));
+        Bind(method, builder => builder.AddMethod(method, handler!));
 
     /// <inheritdoc/>
     public override void AddMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
-        Add(method, builder => builder.AddMethod(method, handler!));
+        Bind(method, builder => builder.AddMethod(method, handler!));
 
     /// <inheritdoc/>
     public IEnumerator<ServerServiceDefinition> GetEnumerator() => _definitions.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    private void Add(IMethod method, Action<ServerServiceDefinition.Builder> bind)
+    private void Bind(IMethod method, Action<ServerServiceDefinition.Builder> bind)
     {
         ArgumentNullException.ThrowIfNull(method);
         CheckNotStarted();

@@ -6,27 +6,16 @@ namespace RpcOverShm.FunctionalTests.CodeFirst;
 /// <summary>The server's services as a binder: generated code and others add methods to it.</summary>
 internal sealed class BinderTests() : RigFixture(RigKind.Shm)
 {
-    [Test]
-    public async Task Method_BoundTwice_IsRefusedAtTheStart([Values] bool isBoundFirst, [Values] bool isCodeFirst)
+    [TestCase("code-first", "code-first", "'/test.Notebook/Write'")]
+    [TestCase("bound", "bound", "'/rpcovershm.testing.Conformance/Echo'")]
+    [TestCase("bound", "added", "'/rpcovershm.testing.Conformance/Echo'")]
+    public async Task Method_OfTwoServices_IsRefusedAtTheStart(string first, string second, string name)
     {
         await using var server = new ShmServer($"shm://{UniqueName.Next()}");
-        Action<ServiceBinderBase> bind = isCodeFirst
-            ? services => services.AddCodeFirst<INotebook>(new Notebook())
-            : services => ConformanceContract.BindService(services, new ConformanceService());
+        Add(server.Services, first);
+        Add(server.Services, second);
 
-        bind(server.Services);
-        if (isBoundFirst || isCodeFirst)
-        {
-            bind(server.Services);
-        }
-        else
-        {
-            server.Services.Add(ConformanceContract.BindService(new ConformanceService()));
-        }
-
-        Assert.That(
-            () => server.StartAsync(),
-            Throws.ArgumentException.With.Message.Contains(isCodeFirst ? "/test.Notebook/" : "Conformance/Echo"));
+        Assert.That(() => server.StartAsync(), Throws.ArgumentException.With.Message.Contains(name));
     }
 
     [Test]
@@ -86,5 +75,21 @@ internal sealed class BinderTests() : RigFixture(RigKind.Shm)
 
         Assert.That(answer, Is.EqualTo("A"));
         Assert.That(seen, Is.EqualTo(new[] { "all /test.Reader/Ask", "one /test.Reader/Ask" }));
+    }
+
+    private static void Add(ShmServiceCollection services, string how)
+    {
+        switch (how)
+        {
+            case "code-first":
+                services.AddCodeFirst<INotebook>(new Notebook());
+                break;
+            case "bound":
+                ConformanceContract.BindService(services, new ConformanceService());
+                break;
+            default:
+                services.Add(ConformanceContract.BindService(new ConformanceService()));
+                break;
+        }
     }
 }

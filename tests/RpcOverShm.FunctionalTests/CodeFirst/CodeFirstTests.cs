@@ -48,7 +48,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
 
         await ClientOf(rig).CallAsync(operation, context).Bounded();
 
-        Assert.That(context.ResponseHeaders().GetValue("header"), Is.EqualTo("value"));
+        Assert.That((await context.ResponseHeadersAsync()).GetValue("header"), Is.EqualTo("value"));
         Assert.That(context.ResponseTrailers().GetValueBytes("trailer-bin"), Is.EqualTo(new byte[] { 1, 2 }));
         Assert.That(context.ResponseStatus().StatusCode, Is.EqualTo(StatusCode.OK));
     }
