@@ -206,6 +206,12 @@ public sealed class ShmChannelOptions
     /// <remarks>Defaults to null.</remarks>
     public ShmCodec? Codec { get; set; }
 
+    /// <summary>Gets the hooks that see the bytes of each message, in this order.</summary>
+    /// <remarks>
+    /// Empty by default. See <see cref="ShmMessageInspector"/>. They also see the callbacks that the client serves.
+    /// </remarks>
+    public IList<ShmMessageInspector> MessageInspectors { get; } = [];
+
     /// <summary>
     /// Gets or sets whether a small response is parsed in the shared memory to which the server wrote it, without a
     /// copy.

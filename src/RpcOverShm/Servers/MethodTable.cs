@@ -15,9 +15,12 @@ internal sealed class MethodTable
     private readonly FrozenSet<string> _services;
 
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
-    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
+    public MethodTable(
+        IEnumerable<ServerServiceDefinition> definitions,
+        IReadOnlyList<MarshallerProvider> codecs,
+        MessageObserver? observer = null)
     {
-        var collector = new Collector(codecs);
+        var collector = new Collector(codecs, observer);
         foreach (ServerServiceDefinition definition in definitions)
         {
             definition.BindService(collector);
@@ -56,7 +59,8 @@ internal sealed class MethodTable
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
-    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs) : ServiceBinderBase
+    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs, MessageObserver? observer)
+        : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
 
@@ -83,7 +87,7 @@ internal sealed class MethodTable
             // Generated code binds methods without handlers for discovery. Such a method is not served.
             if (handler is not null
                 && !Handlers.TryAdd(
-                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)))
+                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer)))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }
