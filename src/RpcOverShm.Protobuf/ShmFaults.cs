@@ -1,8 +1,8 @@
 using System.Collections.Frozen;
 using Google.Protobuf;
-using Google.Protobuf.WellKnownTypes;
 using Grpc.Core;
 using RpcOverShm.Protobuf.Faults;
+using Any = Google.Protobuf.WellKnownTypes.Any;
 using RpcStatus = Google.Rpc.Status;
 using Status = Grpc.Core.Status;
 
