@@ -15,8 +15,8 @@ namespace RpcOverShm.Protobuf;
 /// with a malformed one, is the <see cref="RpcException"/> itself.
 /// </para>
 /// <para>
-/// Works with the channels and sessions of this library (<c>channel.Intercept(interceptor)</c>), and with any other gRPC
-/// channel. Thread-safe. Nothing to dispose.
+/// Works with the channels and sessions of this library (<c>channel.Intercept(interceptor)</c>), and with any other
+/// gRPC channel. Thread-safe. Nothing to dispose.
 /// </para>
 /// </remarks>
 public sealed class ShmFaultClientInterceptor : Interceptor

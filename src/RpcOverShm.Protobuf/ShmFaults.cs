@@ -96,7 +96,9 @@ public sealed class ShmFaults
         return null;
     }
 
-    /// <summary>Returns the entry of the most derived type that the exception has; null if it goes on unchanged.</summary>
+    /// <summary>
+    /// Returns the entry of the most derived type that the exception has; null if it goes on unchanged.
+    /// </summary>
     private Fault? Find(Exception exception, ServerCallContext context)
     {
         Type? type = exception.GetType();

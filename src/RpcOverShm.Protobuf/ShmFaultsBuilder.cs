@@ -45,8 +45,8 @@ public sealed class ShmFaultsBuilder
     /// (<see cref="ShmFaults.FactoryFailureKey"/>).
     /// </para>
     /// <para>
-    /// A <see cref="RpcException"/>, and an <see cref="OperationCanceledException"/> after the call was cancelled or its
-    /// deadline exceeded, are covered only by entries for these types and for types derived from them.
+    /// A <see cref="RpcException"/>, and an <see cref="OperationCanceledException"/> after the call was cancelled or
+    /// its deadline exceeded, are covered only by entries for these types and for types derived from them.
     /// </para>
     /// </remarks>
     public ShmFaultsBuilder Add<TException, TDetail>(

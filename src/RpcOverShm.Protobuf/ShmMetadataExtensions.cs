@@ -4,7 +4,9 @@ using Grpc.Core;
 
 namespace RpcOverShm.Protobuf;
 
-/// <summary>Typed metadata: Protobuf messages in binary entries, for headers and trailers of any gRPC transport.</summary>
+/// <summary>
+/// Typed metadata: Protobuf messages in binary entries, for headers and trailers of any gRPC transport.
+/// </summary>
 /// <remarks>As thread-safe as <see cref="Metadata"/>, which is not.</remarks>
 public static class ShmMetadataExtensions
 {

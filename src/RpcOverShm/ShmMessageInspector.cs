@@ -1,4 +1,3 @@
-using System.Buffers;
 using Grpc.Core;
 
 namespace RpcOverShm;
@@ -14,12 +13,12 @@ namespace RpcOverShm;
 /// </para>
 /// <para>
 /// An inspector that throws fails that call only. On the server the exception is that of the method, or of the read or
-/// write of a stream, which a method may catch; the message is lost. On a channel the call ends with the status of a
+/// write of a stream, which a method may catch; the message is lost. On a channel the call ends with the status of the
 /// <see cref="RpcException"/>, without its trailers; any other exception is <see cref="StatusCode.Internal"/>.
 /// </para>
 /// <para>
-/// A request that is sent again by itself, because the server left before it saw the request, is shown again. Retries by
-/// a policy show it once.
+/// A request that is sent again by itself, because the server left before it saw the request, is shown again. Retries
+/// by a policy show it once.
 /// </para>
 /// <para>
 /// Inspectors run on the thread that serialises or parses the message, so they should be quick. Each message costs a
@@ -40,27 +39,4 @@ public abstract class ShmMessageInspector
     public virtual void OnResponse(in ShmInspectedMessage message)
     {
     }
-}
-
-/// <summary>A message as a <see cref="ShmMessageInspector"/> sees it.</summary>
-/// <remarks>Valid only during the inspector's call, which copies what it keeps.</remarks>
-public readonly ref struct ShmInspectedMessage
-{
-    /// <summary>Gets the full name of the method, with the leading slash: <c>/package.Service/Method</c>.</summary>
-    public required string Method { get; init; }
-
-    /// <summary>Gets the metadata of the call's request, which must not be changed.</summary>
-    /// <remarks>
-    /// On a channel it is that of the call's options, without what call credentials add. Empty if there is none.
-    /// </remarks>
-    public required Metadata RequestHeaders { get; init; }
-
-    /// <summary>Gets whether this process receives the message, or else sends it.</summary>
-    public required bool IsReceived { get; init; }
-
-    /// <summary>Gets the number of messages before it in the same direction of the same call.</summary>
-    public required int Index { get; init; }
-
-    /// <summary>Gets the bytes, in one or more segments; the memory is used again after the inspector's call.</summary>
-    public required ReadOnlySequence<byte> Payload { get; init; }
 }

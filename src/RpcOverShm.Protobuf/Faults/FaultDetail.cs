@@ -38,7 +38,7 @@ internal sealed class FaultDetail(
             return null;
         }
 
-        return factory(detail, failure)
-            ?? throw new InvalidOperationException($"The factory of the exception for {descriptor.FullName} gave null.");
+        return factory(detail, failure) ?? throw new InvalidOperationException(
+            $"The factory of the exception for {descriptor.FullName} returned null.");
     }
 }

@@ -160,12 +160,15 @@ internal sealed class InspectorTests : InspectorFixture
         (_, ShmChannel channel) = await StartInspectedAsync(new Script());
         using ShmCallBatch batch = channel.CreateBatch();
         var client = new ScriptClient(batch.CallInvoker);
-        Task<Payload>[] calls = [.. Enumerable.Range(0, 5).Select(i => client.UnaryAsync(Payloads.Of($"{i}")).ResponseAsync)];
+        Task<Payload>[] calls =
+            [.. Enumerable.Range(0, 5).Select(i => client.UnaryAsync(Payloads.Of($"{i}")).ResponseAsync)];
 
         await batch.SendAsync().Bounded();
         await Task.WhenAll(calls).Bounded();
 
-        Assert.That(AtClient.All.Where(seen => seen.IsRequest).Select(seen => seen.Text), Is.EqualTo("01234".Select(c => $"{c}")));
+        Assert.That(
+            AtClient.All.Where(seen => seen.IsRequest).Select(seen => seen.Text),
+            Is.EqualTo("01234".Select(c => $"{c}")));
         Assert.That(AtServer.All, Has.Count.EqualTo(10));
     }
 
@@ -227,7 +230,9 @@ internal sealed class InspectorTests : InspectorFixture
         var server = new ShmServerOptions { MessageInspectors = { null! } };
         var channel = new ShmChannelOptions { MessageInspectors = { null! } };
 
-        Assert.That(() => new ShmServer("shm://x", server), Throws.ArgumentException.With.Message.Contains("MessageInspectors"));
+        Assert.That(
+            () => new ShmServer("shm://x", server),
+            Throws.ArgumentException.With.Message.Contains("MessageInspectors"));
         Assert.That(
             () => ShmChannel.ForAddress("shm://x", channel),
             Throws.ArgumentException.With.Message.Contains("MessageInspectors"));

@@ -176,7 +176,8 @@ public class FaultMapTests
         var builder = new ShmFaultsBuilder();
 
         Assert.That(() => builder.Add<FormatException>(), Throws.ArgumentException.With.Message.Contains("[ShmFault]"));
-        Assert.That(() => builder.Add<NoDetail>(), Throws.ArgumentException.With.Message.Contains("0 public properties"));
+        Assert.That(
+            () => builder.Add<NoDetail>(), Throws.ArgumentException.With.Message.Contains("0 public properties"));
         Assert.That(() => builder.Add<NoConstructor>(), Throws.ArgumentException.With.Message.Contains("constructor"));
         Assert.That(() => builder.Add<NoMessage>(), Throws.ArgumentException.With.Message.Contains("Protobuf message"));
     }
