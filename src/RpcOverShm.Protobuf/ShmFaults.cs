@@ -130,8 +130,16 @@ public sealed class ShmFaults
         Metadata trailers = [];
         trailers.SetRpcStatus(status);
 
-        // As ToRpcException of the status, but with the cause, which is not sent: it belongs in the server's log.
-        return new RpcException(new Status(code, status.Message, exception), trailers);
+        try
+        {
+            // As ToRpcException of the status, but with the cause, which is not sent: it belongs in the server's log.
+            return new RpcException(new Status(code, status.Message, exception), trailers);
+        }
+        catch (Exception)
+        {
+            // The text of the cause is a part of the exception's message, and its ToString threw.
+            return new RpcException(new Status(code, status.Message), trailers);
+        }
     }
 
     private static InvalidOperationException Unmade(Exception exception, Exception failure) => new(

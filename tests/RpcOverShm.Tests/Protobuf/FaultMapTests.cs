@@ -40,6 +40,14 @@ public class FaultMapTests
     }
 
     [Test]
+    public void Exception_WhoseTextCannotBeMade_IsSentAllTheSame()
+    {
+        var failure = (RpcException)s_everything.ToFailure(new Unspeakable(), new CallOf())!;
+
+        Assert.That(failure.GetRpcStatus()!.GetDetail<ErrorInfo>()!.Reason, Is.EqualTo("message"));
+    }
+
+    [Test]
     public void StatusThatTheMethodChose_IsCoveredOnlyByAnEntryOfItsOwn()
     {
         var chosen = new RpcException(new Status(StatusCode.NotFound, "chosen"));
@@ -190,6 +198,11 @@ public class FaultMapTests
         Metadata trailers = [];
         trailers.SetRpcStatus(new Google.Rpc.Status { Details = { Any.Pack(new ErrorInfo()) } });
         return new RpcException(new Status(code, ""), trailers);
+    }
+
+    private sealed class Unspeakable() : Exception("message")
+    {
+        public override string ToString() => throw new FormatException();
     }
 
     [ShmFault(StatusCode.Aborted, typeof(ErrorInfo))]
