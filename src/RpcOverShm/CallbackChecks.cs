@@ -24,6 +24,7 @@ internal static class CallbackChecks
             return null;
         }
 
+        Inspectors? observer = Inspectors.Of(options.MessageInspectors);
         MarshallerProvider[] codecs = OptionChecks.Codec(options.Codec) is { } codec ? [codec] : [];
         return new ServerSettings
         {
@@ -34,9 +35,9 @@ internal static class CallbackChecks
             MaxCallbackDepth = depth,
             MaxMetadataBytes = (uint)options.MaxMetadataSize,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            AllowInPlaceParsing = options.AllowInPlaceParsing,
+            AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             HasDetailedErrors = options.Callbacks.EnableDetailedErrors,
-            Methods = new MethodTable(options.CallbackServices, codecs),
+            Methods = new MethodTable(options.CallbackServices, codecs, observer),
             Logger = logger,
         };
     }

@@ -45,6 +45,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),
         };
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
+        Inspectors? observer = Inspectors.Of(options.MessageInspectors);
         ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
         _connections = new Subchannel(
             typeof(ShmChannel),
@@ -58,8 +59,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
             CallWindow = connection.Limits.CallWindow,
-            Codec = OptionChecks.Codec(options.Codec),
-            AllowInPlaceParsing = options.AllowInPlaceParsing,
+            Codec = InspectedCalls.CodecOf(OptionChecks.Codec(options.Codec), observer),
+            Observer = observer,
+            AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             ThrowsOperationCanceled = options.ThrowOperationCanceledOnCancellation,
             Credentials = ChannelAuthInterceptors.Of(options.Credentials),
             Authority = address.Text,
@@ -71,9 +73,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
                 : null,
         };
         _direct = new ShmCallInvoker(_connections, _settings);
-        _invoker = RetryChecks.Settings(options) is { } retries
+        CallInvoker invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
+        _invoker = InspectedCalls.Around(invoker, _settings);
     }
 
     /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>
@@ -146,7 +149,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         var batch = new CallBatch();
-        return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
+        return new ShmCallBatch(
+            batch, InspectedCalls.Around(new BatchCallInvoker(_direct, batch), _settings));
     }
 
     /// <summary>

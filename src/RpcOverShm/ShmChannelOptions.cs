@@ -49,7 +49,9 @@ public sealed class ShmChannelOptions
     /// </summary>
     /// <remarks>
     /// Defaults to 64 KiB. Each entry counts its key, its value and 32 bytes, as in gRPC. If a block is larger, its
-    /// call fails with <see cref="StatusCode.ResourceExhausted"/>.
+    /// call fails with <see cref="StatusCode.ResourceExhausted"/>. But if a failure has details
+    /// (<c>grpc-status-details-bin</c>) without which its trailers are not too large, only the details are left out,
+    /// and the text of the status says so.
     /// </remarks>
     public int MaxMetadataSize { get; set; } = ShmDefaults.MaxMetadataSize;
 
@@ -205,6 +207,12 @@ public sealed class ShmChannelOptions
     /// </summary>
     /// <remarks>Defaults to null.</remarks>
     public ShmCodec? Codec { get; set; }
+
+    /// <summary>Gets the hooks that see the bytes of each message, in this order.</summary>
+    /// <remarks>
+    /// Empty by default. See <see cref="ShmMessageInspector"/>. They also see the callbacks that the client serves.
+    /// </remarks>
+    public IList<ShmMessageInspector> MessageInspectors { get; } = [];
 
     /// <summary>
     /// Gets or sets whether a small response is parsed in the shared memory to which the server wrote it, without a

@@ -35,6 +35,7 @@ public sealed class ShmServer : IAsyncDisposable
     private readonly ServerSettings _settings;
     private readonly IReadOnlyList<MarshallerProvider> _codecs;
     private readonly Interceptor[] _interceptors;
+    private readonly Inspectors? _observer;
     private readonly ILogger _logger;
     private readonly Lock _gate = new();
     private readonly CancellationTokenSource _hurry = new();
@@ -59,6 +60,7 @@ public sealed class ShmServer : IAsyncDisposable
         _address = RendezvousAddress.Parse(address, options.RuntimeDirectory);
         _logger = OptionChecks.Logger<ShmServer>(options.LoggerFactory);
         ServerLimits limits = LimitChecks.Of(options);
+        _observer = Inspectors.Of(options.MessageInspectors);
         _connectionSettings = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
@@ -81,7 +83,7 @@ public sealed class ShmServer : IAsyncDisposable
             Limits = limits,
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
-            AllowInPlaceParsing = options.AllowInPlaceParsing,
+            AllowInPlaceParsing = options.AllowInPlaceParsing && _observer is null,
             MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
@@ -259,7 +261,7 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs) };
+            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs, _observer) };
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
@@ -313,6 +315,7 @@ public sealed class ShmServer : IAsyncDisposable
         MaxSendMessageBytes = _settings.MaxSendMessageBytes,
         CallWindow = _settings.CallWindow,
         Codec = null,
+        Observer = _observer,
         AllowInPlaceParsing = _settings.AllowInPlaceParsing,
         ThrowsOperationCanceled = false,
         Credentials = [],

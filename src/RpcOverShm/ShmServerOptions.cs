@@ -334,6 +334,12 @@ public sealed class ShmServerOptions
     /// </remarks>
     public IList<Interceptor> Interceptors { get; } = [];
 
+    /// <summary>Gets the hooks that see the bytes of each message, in this order.</summary>
+    /// <remarks>
+    /// Empty by default. See <see cref="ShmMessageInspector"/>. They also see the callbacks that the server makes.
+    /// </remarks>
+    public IList<ShmMessageInspector> MessageInspectors { get; } = [];
+
     /// <summary>Gets the codecs that the server offers besides the generated marshallers.</summary>
     /// <remarks>
     /// Empty by default; the generated marshallers are always offered, but a <see cref="ShmMethod"/> has none. Each

@@ -93,9 +93,18 @@ internal static class StatusMapping
     }
 
     /// <summary>Maps the failure to serialise a request.</summary>
-    public static Status FromRequestFailure(Exception exception) => exception is MessageTooLargeException
-        ? new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception)
-        : FromUnexpected(exception);
+    public static Status FromRequestFailure(Exception exception) => exception switch
+    {
+        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception),
+        InspectionException refused => refused.Status,
+        _ => FromUnexpected(exception),
+    };
+
+    /// <summary>Maps the exception of a message inspector in an outgoing call.</summary>
+    public static Status FromInspector(Exception exception) =>
+        exception is RpcException { StatusCode: not StatusCode.OK } rpc
+        ? rpc.Status
+        : Because(exception, StatusCode.Internal, $"A message inspector failed. {Describe(exception)}");
 
     /// <summary>Maps an unexpected failure to start a call.</summary>
     public static Status FromUnexpected(Exception exception) =>
@@ -113,9 +122,12 @@ internal static class StatusMapping
     };
 
     /// <summary>Maps the failure to deserialise a response.</summary>
-    public static Status FromUnreadableResponse(Exception exception) => exception is MessageEncodingException encoding
-        ? encoding.Status
-        : Because(exception, StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}");
+    public static Status FromUnreadableResponse(Exception exception) => exception switch
+    {
+        MessageEncodingException encoding => encoding.Status,
+        InspectionException refused => refused.Status,
+        _ => Because(exception, StatusCode.Internal, $"{ResponseUnreadableDetail} {Describe(exception)}"),
+    };
 
     /// <summary>Returns the status for a message that does not match its encoding.</summary>
     public static Status BadEncoding(string what) => new(StatusCode.Internal, what);
@@ -169,6 +181,12 @@ internal static class StatusMapping
     public static Status MetadataTooLarge(string what, long limitBytes) => new(
         StatusCode.ResourceExhausted,
         $"{what} is larger than the {limitBytes} bytes that are allowed ({MetadataOption}).");
+
+    /// <summary>Returns the status of a failure whose details are left out, because they exceed the limit.</summary>
+    public static Status WithoutDetails(in Status status, long limitBytes) => new(
+        status.StatusCode,
+        $"{status.Detail} (Without its details: the response's metadata would be larger than the {limitBytes} bytes "
+        + $"that are allowed ({MetadataOption}).)");
 
     /// <summary>Maps the exception of a handler to the status that its client sees.</summary>
     public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch

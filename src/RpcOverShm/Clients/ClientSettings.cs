@@ -20,6 +20,9 @@ internal sealed record ClientSettings
     /// <summary>The codec; null for the generated marshallers.</summary>
     public required MarshallerProvider? Codec { get; init; }
 
+    /// <summary>Sees the messages; null for nobody. The codec is then an <see cref="AppliedCodec"/>.</summary>
+    public MessageObserver? Observer { get; init; }
+
     /// <summary>Whether in-place parsing of responses is allowed.</summary>
     public required bool AllowInPlaceParsing { get; init; }
 

@@ -71,4 +71,11 @@ internal static class CallAdmission
         StatusMapping.MetadataOption,
         owner.Settings.MaxMetadataBytes,
         $"{owner.PeerName}: a call with more metadata was refused.");
+
+    /// <summary>Counts and logs that the details of a failure were left out, because of the client's limit.</summary>
+    public static void ReportDetails(ServerConnection owner, string method) => LimitEvents.Reached(
+        owner.Settings.Logger,
+        StatusMapping.MetadataOption,
+        owner.Connection.PeerLimits.MaxMetadataBytes,
+        $"{owner.PeerName}: {method} failed, and the client gets the status without its details.");
 }

@@ -17,9 +17,12 @@ internal sealed class MethodTable
     /// <exception cref="ArgumentException">
     /// Two services have a method of the same name, or no codec serialises the messages of a method.
     /// </exception>
-    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
+    public MethodTable(
+        IEnumerable<ServerServiceDefinition> definitions,
+        IReadOnlyList<MarshallerProvider> codecs,
+        MessageObserver? observer = null)
     {
-        var collector = new Collector(codecs);
+        var collector = new Collector(codecs, observer);
         foreach (ServerServiceDefinition definition in definitions)
         {
             definition.BindService(collector);
@@ -58,7 +61,8 @@ internal sealed class MethodTable
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
-    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs) : ServiceBinderBase
+    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs, MessageObserver? observer)
+        : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
 
@@ -85,7 +89,7 @@ internal sealed class MethodTable
             // Generated code binds methods without handlers for discovery. Such a method is not served.
             if (handler is not null
                 && !Handlers.TryAdd(
-                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)))
+                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer)))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }

@@ -10,6 +10,9 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class ResponseFrames
 {
+    // The entry with the details of a failure: google.rpc.Status.
+    private const string DetailsKey = "grpc-status-details-bin";
+
     // A detail of a status is not for bulk data: a longer one is cut, and says so.
     private const int MaxDetailChars = 16 << 10;
 
@@ -49,29 +52,53 @@ internal static class ResponseFrames
     }
 
     /// <summary>
-    /// Encodes the head of the last frame. Invalid trailers replace the status of this call and affect no other call.
+    /// Encodes the head of the last frame. Invalid trailers replace the status of this call and affect no other call;
+    /// only the details of a failure are left out if they are too large, because its status matters more.
     /// </summary>
+    /// <param name="trailer">The end of the call.</param>
+    /// <param name="limitBytes">The client's limit of metadata.</param>
+    /// <param name="isWithoutDetails">Whether the details were left out.</param>
     /// <exception cref="Exception">The method changed its trailers meanwhile.</exception>
-    public static PooledBufferWriter EncodeEnd(in StatusTrailer trailer, long limitBytes)
+    public static PooledBufferWriter EncodeEnd(in StatusTrailer trailer, long limitBytes, out bool isWithoutDetails)
     {
-        StatusTrailer end = trailer;
+        StatusTrailer end = trailer with { Status = CutDetail(trailer.Status) };
+        isWithoutDetails = false;
         if (trailer.Metadata is { Count: > 0 } live)
         {
             // Copied once: the checked copy is sent.
             Metadata metadata = [.. live];
-            end = FindProblem(metadata, limitBytes) is { } problem
-                ? new StatusTrailer(problem)
-                : trailer with { Metadata = ReservedMetadata.HideFromClient(metadata) };
+            Status? problem = FindProblem(metadata, limitBytes);
+            if (problem is { StatusCode: StatusCode.ResourceExhausted } && TryLeaveOutDetails(trailer, ref metadata))
+            {
+                end = end with { Status = StatusMapping.WithoutDetails(end.Status, limitBytes) };
+                problem = FindProblem(metadata, limitBytes);
+                isWithoutDetails = problem is null;
+            }
+
+            end = problem is { } status
+                ? new StatusTrailer(status)
+                : end with { Metadata = ReservedMetadata.HideFromClient(metadata) };
         }
 
         PooledBufferWriter head = CleanHead();
-        (end with { Status = CutDetail(end.Status) }).Encode(head);
+        end.Encode(head);
         return head;
     }
 
     /// <summary>Returns the trailers that a method set, with those of the exception that it threw.</summary>
     public static Metadata? TrailersOf(Exception exception, Metadata? trailers) =>
         exception is RpcException { Trailers.Count: > 0 } rpc ? [.. trailers ?? [], .. rpc.Trailers] : trailers;
+
+    private static bool TryLeaveOutDetails(in StatusTrailer trailer, ref Metadata metadata)
+    {
+        if (trailer.Status.StatusCode == StatusCode.OK || metadata.Get(DetailsKey) is null)
+        {
+            return false;
+        }
+
+        metadata = [.. metadata.Where(entry => entry.Key != DetailsKey)];
+        return true;
+    }
 
     private static Status? FindProblem(Metadata metadata, long limitBytes)
     {

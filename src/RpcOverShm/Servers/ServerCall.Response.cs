@@ -131,10 +131,16 @@ internal sealed partial class ServerCall : IMessageChunkSink
     private void TryEnd(in StatusTrailer trailer, FrameSerializationContext? response = null, bool isStop = false)
     {
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
-        PooledBufferWriter head = ResponseFrames.EncodeEnd(trailer, Connection.PeerLimits.MaxMetadataBytes);
+        PooledBufferWriter head = ResponseFrames.EncodeEnd(
+            trailer, Connection.PeerLimits.MaxMetadataBytes, out bool isWithoutDetails);
         if (Interlocked.Exchange(ref _ended, 1) != 0)
         {
             return;
+        }
+
+        if (isWithoutDetails)
+        {
+            CallAdmission.ReportDetails(owner, MethodName);
         }
 
         if (isStop)

@@ -13,13 +13,20 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private readonly Func<ServerCall, ShmServerCallContext, Task> _invoke;
     private readonly Marshallers? _generated; // null if only codecs serialise the messages
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
+    private readonly MessageObserver? _observer; // null if nobody sees the messages
+    private readonly bool _isResponseStream;
 
     /// <summary>Takes the user's code as a delegate of one of the four shapes.</summary>
     /// <exception cref="ArgumentException">The method has no marshallers, and no codec has any for it.</exception>
     public TypedMethodHandler(
-        Method<TRequest, TResponse> method, IReadOnlyList<MarshallerProvider> codecs, Delegate handler)
+        Method<TRequest, TResponse> method,
+        IReadOnlyList<MarshallerProvider> codecs,
+        Delegate handler,
+        MessageObserver? observer = null)
         : base(method, PayloadAccessHint.Of<TRequest>())
     {
+        _observer = observer;
+        _isResponseStream = method.Type is MethodType.ServerStreaming or MethodType.DuplexStreaming;
         _invoke = handler switch
         {
             UnaryServerMethod<TRequest, TResponse> unary => (call, context) => InvokeAsync(unary, call, context),
@@ -150,7 +157,22 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         call.RequestEncoding == MessageEncoding.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
-    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
+    private Marshallers Of(ServerCall call)
+    {
+        Marshallers own = call.Codec is null ? _generated! : _byCodec[call.Codec];
+        return _observer is null ? own : Inspected(call, own, _observer);
+    }
+
+    // Each call has its own: they know its metadata, and count its messages.
+    private Marshallers Inspected(ServerCall call, Marshallers own, MessageObserver observer)
+    {
+        var request = new MessageOrigin(FullName, call.RequestHeaders, IsRequest: true, IsReceived: true);
+        MessageOrigin response = request with { IsRequest = false, IsReceived = false };
+        return new Marshallers(
+            MessageInspection.Receiving(own.Request, observer, request, IsRequestStream),
+            MessageInspection.Sending(
+                own.Response, observer, response, _isResponseStream, call.Settings.MaxSendMessageBytes));
+    }
 
     private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);
 }

@@ -1,4 +1,5 @@
 using RpcOverShm.MessagePack;
+using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.Tests.House;
 
@@ -14,6 +15,7 @@ public class PublicApiTests
             "RpcOverShm.MessagePack",
             typeof(ShmMessagePackCodec).Assembly.GetTypes(),
             "PublicApi.MessagePack.approved.txt"),
+        new("RpcOverShm.Protobuf", typeof(ShmFaults).Assembly.GetTypes(), "PublicApi.Protobuf.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]
