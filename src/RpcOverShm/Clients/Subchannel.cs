@@ -24,7 +24,7 @@ namespace RpcOverShm.Clients;
 ///    |         TransientFailure                 |
 ///    |                                          |
 ///    +------------------------------------------+
-///    last connection lost, or the server leaves
+///    last connection lost, or the server leaves, or no call for the idle timeout
 /// </code>
 /// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
 /// Shutdown, for good. A connection that the server leaves drains on its own.
@@ -104,7 +104,11 @@ internal sealed partial class Subchannel(
         return live;
     }
 
-    public void Dispose() => _shutdown.Dispose();
+    public void Dispose()
+    {
+        _shutdown.Dispose();
+        _idleTimer?.Dispose();
+    }
 
     private Task<Connection> Connect(bool isWaitForReady)
     {
@@ -279,7 +283,13 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Closed as if by the server: a call that came too late to be drained fails with Unavailable, not Cancelled.
+        // Callbacks could make calls here until now. A call that chose the connection before the GoAway came may have
+        // started meanwhile; a later one finds the connection closed, and starts on another one.
+        connection.Retire();
+        await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
+        await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
+
+        // Closed as if by the server: a call of a callback that came too late is Unavailable, not Cancelled.
         connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
     }
 
@@ -306,6 +316,7 @@ internal sealed partial class Subchannel(
         if (_state != state && _state != ConnectivityState.Shutdown)
         {
             _state = state;
+            SetIdleTimer(isReady: state == ConnectivityState.Ready);
             _change?.SetResult();
             _change = null;
         }

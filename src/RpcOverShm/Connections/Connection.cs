@@ -22,6 +22,7 @@ internal sealed class Connection
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
+    private long _callsAtLastLook = -1;
 
     /// <summary>
     /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any. The
@@ -228,6 +229,19 @@ internal sealed class Connection
         && _sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
             ? caller
             : null;
+
+    /// <summary>
+    /// Whether no call of either side lives, and none has started since the last look; false at the first look. One
+    /// thread at a time looks.
+    /// </summary>
+    public bool IsQuietSinceLastLook()
+    {
+        // Counted first: a call that starts and ends after this is found by the next look.
+        long calls = _sender.Outgoing.Living.Total + _sender.Incoming.Living.Total;
+        bool isQuiet = calls == _callsAtLastLook && OutgoingCount == 0 && IncomingCount == 0;
+        _callsAtLastLook = calls;
+        return isQuiet;
+    }
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
     public void WakeReaders() => _link.RaiseLocalEvent();

@@ -1,0 +1,34 @@
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Looks for connections without a call twice in an idle timeout, so that no call needs a time stamp: who finds them
+/// quiet in two looks in a row knows that they had no call for the timeout. At most the time between two looks is added.
+/// </summary>
+internal sealed class IdleTimer : IDisposable
+{
+    /// <summary>The number of quiet looks in a row after which connections are idle.</summary>
+    public const int QuietLooks = 2;
+
+    private readonly TimeSpan _pause;
+    private readonly Timer _timer;
+
+    /// <summary>Begins to look after <see cref="Start"/>, on the thread pool.</summary>
+    public IdleTimer(TimeSpan timeout, Action look)
+    {
+        _pause = timeout / QuietLooks;
+
+        // The timer belongs to all calls, so the ExecutionContext of its creator must not flow into it.
+        using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
+        {
+            _timer = new Timer(
+                static state => ((Action)state!).Invoke(), look, Timeout.Infinite, Timeout.Infinite);
+        }
+    }
+
+    public void Start() => _timer.Change(_pause, _pause);
+
+    /// <summary>Stops looking, until the next start. A look that is under way may still end.</summary>
+    public void Stop() => _timer.Change(Timeout.Infinite, Timeout.Infinite);
+
+    public void Dispose() => _timer.Dispose();
+}
