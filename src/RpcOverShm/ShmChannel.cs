@@ -164,9 +164,12 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public void Dispose()
     {
         Task shutdown = Shutdown();
+        if (!shutdown.IsCompleted)
+        {
+            // In a method that runs inline, this thread has the event loop that closes the connections.
+            LoopThread.LeaveLoopBeforeSleep();
+        }
 
-        // In a method that runs inline, this thread has the event loop that closes the connections.
-        LoopThread.LeaveLoopBeforeSleep();
         shutdown.GetAwaiter().GetResult();
     }
 

@@ -152,8 +152,8 @@ public sealed class ShmChannelOptions
     /// <remarks>
     /// Defaults to null: an idle connection costs memory only. The connections close after 1 to 1.5 times this time
     /// without a running call, and <see cref="ShmChannel.State"/> becomes <see cref="ConnectivityState.Idle"/>. No call
-    /// fails for that: the next one connects again, which takes about a millisecond. The server's session ends, with its
-    /// items; the next one is new.
+    /// fails for that: the next one connects again, which takes about a millisecond. The session ends, with its items;
+    /// the next call begins another.
     /// </remarks>
     public TimeSpan? IdleTimeout { get; set; }
 

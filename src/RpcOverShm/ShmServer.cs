@@ -254,9 +254,12 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
     public void Dispose()
     {
         Task killed = KillAsync();
+        if (!killed.IsCompleted)
+        {
+            // In a method that runs inline, this thread has the event loop that closes the connections.
+            LoopThread.LeaveLoopBeforeSleep();
+        }
 
-        // In a method that runs inline, this thread has the event loop that closes the connections.
-        LoopThread.LeaveLoopBeforeSleep();
         killed.GetAwaiter().GetResult();
     }
 

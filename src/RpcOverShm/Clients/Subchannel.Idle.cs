@@ -42,13 +42,15 @@ internal sealed partial class Subchannel
             Enter(ConnectivityState.Idle);
         }
 
+        // Of the same kind as the close of an extra connection: a call that meets it is Unavailable, not Cancelled.
+        var reason = new CloseReason(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
         foreach (Connection one in leaving)
         {
-            _ = RetireAsync(one, new CloseReason(CloseKind.PeerClosed, "The channel had no call for IdleTimeout."));
+            _ = RetireAsync(one, reason);
         }
     }
 
-    /// <summary>Lets no more calls start on a connection that is not open any more; closes it after its calls.</summary>
+    /// <summary>Lets no more calls start on a connection, which is open no more; closes it after its calls.</summary>
     private static async Task RetireAsync(Connection connection, CloseReason reason)
     {
         // A call that has chosen this connection and not started finds it closed, and starts on another one.

@@ -283,14 +283,10 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Callbacks could make calls here until now. A call that chose the connection before the GoAway came may have
-        // started meanwhile; a later one finds the connection closed, and starts on another one.
-        connection.Retire();
-        await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
-        await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
-
-        // Closed as if by the server: a call of a callback that came too late is Unavailable, not Cancelled.
-        connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
+        // Callbacks could make calls here until now. Closed as if by the server: a call of a callback that came too
+        // late is Unavailable, not Cancelled.
+        var reason = new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended.");
+        await RetireAsync(connection, reason).ConfigureAwait(false);
     }
 
     private async Task ForgetWhenClosedAsync(Connection connection)

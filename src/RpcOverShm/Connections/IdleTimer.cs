@@ -1,8 +1,8 @@
 namespace RpcOverShm.Connections;
 
 /// <summary>
-/// Looks for connections without a call twice in an idle timeout, so that no call needs a time stamp: who finds them
-/// quiet in two looks in a row knows that they had no call for the timeout. At most the time between two looks is added.
+/// Has its owner look for connections without a call twice in an idle timeout, so that no call needs a time stamp:
+/// connections that were quiet in two looks in a row had no call for the timeout, or up to half of it longer.
 /// </summary>
 internal sealed class IdleTimer : IDisposable
 {
