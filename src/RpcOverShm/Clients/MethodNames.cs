@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 
 namespace RpcOverShm.Clients;
@@ -12,7 +13,8 @@ internal static class MethodNames
     /// Finds the value of a method. That of its own name precedes that of its service, which precedes that of all
     /// methods.
     /// </summary>
-    public static bool TryFind<T>(IReadOnlyDictionary<string, T> values, IMethod method, out T? value) =>
+    public static bool TryFind<T>(
+        IReadOnlyDictionary<string, T> values, IMethod method, [MaybeNullWhen(false)] out T value) =>
         values.TryGetValue($"{method.ServiceName}/{method.Name}", out value)
         || values.TryGetValue($"{method.ServiceName}/", out value)
         || values.TryGetValue("/", out value);

@@ -104,11 +104,7 @@ internal sealed partial class Subchannel(
         return live;
     }
 
-    public void Dispose()
-    {
-        _shutdown.Dispose();
-        _idleTimer?.Dispose();
-    }
+    public void Dispose() => _shutdown.Dispose();
 
     private Task<Connection> Connect(bool isWaitForReady)
     {

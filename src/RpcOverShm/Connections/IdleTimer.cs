@@ -1,10 +1,14 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace RpcOverShm.Connections;
 
 /// <summary>
 /// Has its owner look for connections without a call twice in an idle timeout, so that no call needs a time stamp:
 /// connections that were quiet in two looks in a row had no call for the timeout, or up to half of it longer.
 /// </summary>
-internal sealed class IdleTimer : IDisposable
+[SuppressMessage(
+    "Design", "CA1001", Justification = "A timer that is not due holds nothing.")]
+internal sealed class IdleTimer
 {
     /// <summary>The number of quiet looks in a row after which connections are idle.</summary>
     public const int QuietLooks = 2;
@@ -29,6 +33,4 @@ internal sealed class IdleTimer : IDisposable
 
     /// <summary>Stops looking, until the next start. A look that is under way may still end.</summary>
     public void Stop() => _timer.Change(Timeout.Infinite, Timeout.Infinite);
-
-    public void Dispose() => _timer.Dispose();
 }

@@ -138,7 +138,7 @@ internal sealed class ServerCore
         lock (_gate)
         {
             _isStopping = true;
-            _idleTimer?.Dispose();
+            _idleTimer?.Stop();
             return [.. _connections];
         }
     }
