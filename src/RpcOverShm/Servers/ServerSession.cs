@@ -69,8 +69,7 @@ internal sealed class ServerSession
         bool isQuiet = true;
         foreach (ServerConnection one in _connections)
         {
-            // A method that ignores its token runs on after the end of its call.
-            isQuiet &= one.Connection.IsQuietSinceLastLook() && one.Running.Count == 0;
+            isQuiet &= one.IsQuietSinceLastLook();
         }
 
         _quietLooks = isQuiet ? _quietLooks + 1 : 0;

@@ -8,6 +8,8 @@ namespace RpcOverShm.FunctionalTests.Connectivity;
 /// </summary>
 internal sealed class IdleRace
 {
+    private const int Kinds = 4;
+
     private readonly ShmChannel _channel;
     private readonly ScriptClient _client;
     private readonly TwoThreadRace _race;
@@ -16,8 +18,9 @@ internal sealed class IdleRace
 
     /// <param name="channel">The channel, whose first call connects it.</param>
     /// <param name="look">Looks once for idle connections, on the side under test.</param>
+    /// <param name="isQuiet">Whether that side has no call: the caller may see the end of a call before.</param>
     /// <param name="rounds">The number of calls.</param>
-    public IdleRace(ShmChannel channel, Action look, int rounds)
+    public IdleRace(ShmChannel channel, Action look, Func<bool> isQuiet, int rounds)
     {
         _channel = channel;
         _client = new ScriptClient(channel.CreateCallInvoker());
@@ -25,7 +28,9 @@ internal sealed class IdleRace
         {
             Prepare = () =>
             {
+                _round++;
                 Connect();
+                Timeouts.Eventually(isQuiet).GetAwaiter().GetResult();
 
                 // The first look finds the calls of the last round.
                 for (int i = 0; i < IdleTimer.QuietLooks; i++)
@@ -33,23 +38,21 @@ internal sealed class IdleRace
                     look();
                 }
             },
-            Left = () =>
-            {
-                look();
-                return true;
-            },
-            Right = Call,
+            Left = () => IsLookFirst ? Call() : Look(look),
+            Right = () => IsLookFirst ? Look(look) : Call(),
         };
     }
 
     /// <summary>The number of rounds in which the connection was left.</summary>
     public int Closed { get; private set; }
 
+    // The right side begins first if the threads share a processor.
+    private bool IsLookFirst => _round / Kinds % 2 == 0;
+
     public void Run() => _race.Run();
 
     public override string ToString() => $"{_round} rounds, {Closed} connections left.";
 
-    // The calls of the last round have ended on both sides, or the connection has closed.
     private void Connect()
     {
         if (_used is not null && _channel.Connections.Open.FirstOrDefault() != _used)
@@ -59,16 +62,19 @@ internal sealed class IdleRace
 
         _channel.ConnectAsync().Bounded().GetAwaiter().GetResult();
         _client.Unary(Payloads.Empty);
-        Timeouts.Eventually(IsQuiet).GetAwaiter().GetResult();
         _used = _channel.Connections.Open.FirstOrDefault();
     }
 
-    private bool IsQuiet() => _channel.Connections.Open.All(one => one.OutgoingCount == 0);
+    private static bool Look(Action look)
+    {
+        look();
+        return true;
+    }
 
     private bool Call()
     {
         Payload request = Payloads.OfSize(_round % 500);
-        Payload answer = (_round++ % 4) switch
+        Payload answer = (_round % Kinds) switch
         {
             0 => _client.Unary(request),
             1 => _client.UnaryAsync(request).ResponseAsync.Bounded().GetAwaiter().GetResult(),

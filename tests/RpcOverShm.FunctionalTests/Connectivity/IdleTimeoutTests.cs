@@ -107,7 +107,7 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         const int Rounds = 1000;
         ShmRig rig = await StartShmAsync(new Script());
         using ShmChannel channel = Open(rig);
-        var race = new IdleRace(channel, () => channel.Connections.LookForIdle(), Rounds);
+        var race = new IdleRace(channel, channel.Connections.LookForIdle, () => IsQuiet(channel), Rounds);
 
         race.Run();
 
@@ -152,8 +152,9 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     });
 
     /// <summary>Waits until the channel has no call: its user may see the end of a call before.</summary>
-    private static Task QuietAsync(ShmChannel channel) =>
-        Timeouts.Eventually(() => channel.Connections.Open.All(one => one.OutgoingCount == 0));
+    private static Task QuietAsync(ShmChannel channel) => Timeouts.Eventually(() => IsQuiet(channel));
+
+    private static bool IsQuiet(ShmChannel channel) => channel.Connections.Open.All(one => one.OutgoingCount == 0);
 
     private static void Look(ShmChannel channel)
     {

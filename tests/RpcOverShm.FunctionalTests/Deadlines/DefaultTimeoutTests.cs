@@ -56,8 +56,7 @@ internal sealed class DefaultTimeoutTests() : RigFixture(RigKind.Shm)
         {
             foreach (MethodType shape in AnyCall.Shapes)
             {
-                await AnyCall.CallAsync(
-                    channel.CreateCallInvoker(), AnyCall.MethodOf(shape), Payloads.Empty, options).Bounded();
+                await AnyCall.Start(channel.CreateCallInvoker(), shape, options).Outcome.Bounded();
             }
 
             new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Empty, options);

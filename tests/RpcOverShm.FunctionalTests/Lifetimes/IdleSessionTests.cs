@@ -180,7 +180,7 @@ internal sealed class IdleSessionTests() : CallbackFixture(ShmSchedulingMode.Ada
     {
         const int Rounds = 1000;
         ShmRig rig = await StartShmAsync(new Script(), Options);
-        var race = new IdleRace(rig.ShmChannel, () => rig.Server.Running!.LookForIdle(), Rounds);
+        var race = new IdleRace(rig.ShmChannel, rig.Server.Running!.LookForIdle, () => IsQuiet(rig), Rounds);
 
         race.Run();
 
@@ -197,6 +197,8 @@ internal sealed class IdleSessionTests() : CallbackFixture(ShmSchedulingMode.Ada
     }
 
     /// <summary>Waits until the server has no call: the client may see the end of a call before.</summary>
-    private static Task QuietAsync(ShmRig rig) => Timeouts.Eventually(() => rig.Served.All(
-        one => one is { Running.Count: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } }));
+    private static Task QuietAsync(ShmRig rig) => Timeouts.Eventually(() => IsQuiet(rig));
+
+    private static bool IsQuiet(ShmRig rig) => rig.Served.All(
+        one => one is { Running.Count: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } });
 }
