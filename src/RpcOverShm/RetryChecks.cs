@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
+using RpcOverShm.Clients;
 using RpcOverShm.Retries;
 
 namespace RpcOverShm;
@@ -21,14 +22,9 @@ internal static class RetryChecks
 
         CheckSize(options.MaxRetryBufferSize, nameof(ShmChannelOptions.MaxRetryBufferSize));
         CheckSize(options.MaxRetryBufferPerCallSize, nameof(ShmChannelOptions.MaxRetryBufferPerCallSize));
-        var policies = new Dictionary<string, RetryPolicy?>(StringComparer.Ordinal);
-        foreach (ShmMethodConfig? method in options.ServiceConfig?.MethodConfigs ?? [])
-        {
-            ThrowIfNull(method, nameof(ShmServiceConfig.MethodConfigs));
-            RetryPolicy? policy = method.RetryPolicy is { } given ? Policy(given, options.MaxRetryAttempts) : null;
-            Add(policies, method.Names, policy);
-        }
-
+        Dictionary<string, RetryPolicy?> policies = ByName(
+            options.ServiceConfig,
+            method => method.RetryPolicy is { } given ? Policy(given, options.MaxRetryAttempts) : null);
         RetryThrottle? throttle = options.ServiceConfig?.RetryThrottling is { } bucket ? Throttle(bucket) : null;
         return policies.Values.All(policy => policy is null)
             ? null
@@ -40,7 +36,21 @@ internal static class RetryChecks
             };
     }
 
-    private static void Add(Dictionary<string, RetryPolicy?> policies, IList<ShmMethodName> names, RetryPolicy? policy)
+    /// <summary>Returns a value of each method config by its names; see <see cref="MethodNames"/>.</summary>
+    /// <exception cref="ArgumentException">A config is null or its names are not allowed.</exception>
+    public static Dictionary<string, T> ByName<T>(ShmServiceConfig? config, Func<ShmMethodConfig, T> read)
+    {
+        var values = new Dictionary<string, T>(StringComparer.Ordinal);
+        foreach (ShmMethodConfig? method in config?.MethodConfigs ?? [])
+        {
+            ThrowIfNull(method, nameof(ShmServiceConfig.MethodConfigs));
+            Add(values, method.Names, read(method));
+        }
+
+        return values;
+    }
+
+    private static void Add<T>(Dictionary<string, T> values, IList<ShmMethodName> names, T value)
     {
         if (names.Count == 0)
         {
@@ -56,7 +66,7 @@ internal static class RetryChecks
                 throw new ArgumentException($"The method '{name.Method}' of a service config has no service.");
             }
 
-            if (!policies.TryAdd(key, policy))
+            if (!values.TryAdd(key, value))
             {
                 throw new ArgumentException($"The service config names '{key}' twice.");
             }

@@ -71,7 +71,13 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Pool = options.EnableMultipleConnections
                 ? new ConnectionPool(_connections, options.PoolSettings, logger)
                 : null,
+            Timeouts = TimeoutChecks.Calls(options),
         };
+        if (TimeoutChecks.Idle(options) is { } idle)
+        {
+            _connections.CloseWhenIdle(idle);
+        }
+
         _direct = new ShmCallInvoker(_connections, _settings);
         CallInvoker invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
@@ -100,6 +106,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// The state may have changed when the caller reads it; <see cref="WaitForStateChangedAsync"/> reports changes.
     /// </remarks>
     public ConnectivityState State => _connections.State;
+
+    /// <summary>The connections. For tests.</summary>
+    internal Subchannel Connections => _connections;
 
     /// <summary>
     /// Returns the invoker that generated clients call through; all invokers of a channel share its connections.
@@ -156,7 +165,17 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <summary>
     /// Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does, and waits until that is done.
     /// </summary>
-    public void Dispose() => Shutdown().GetAwaiter().GetResult();
+    public void Dispose()
+    {
+        Task shutdown = Shutdown();
+        if (!shutdown.IsCompleted)
+        {
+            // In a method that runs inline, this thread has the event loop that closes the connections.
+            LoopThread.LeaveLoopBeforeSleep();
+        }
+
+        shutdown.GetAwaiter().GetResult();
+    }
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does.</summary>
     public ValueTask DisposeAsync() => new(Shutdown());

@@ -127,6 +127,39 @@ public sealed class ShmChannelOptions
     public TimeSpan MaxReconnectBackoff { get; set; } = ShmDefaults.MaxReconnectBackoff;
 
     /// <summary>
+    /// Gets or sets the time limit of calls that have no deadline; above zero.
+    /// <para>Null means that such a call may last for any time.</para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null, as in gRPC. WCF's SendTimeout is a minute by default. The time begins with the call and covers
+    /// the wait for a connection, all attempts of a retried call, and the whole of a stream, however long it is
+    /// watched. After it, the call fails with <see cref="StatusCode.DeadlineExceeded"/>. The server gets it as the
+    /// call's deadline.
+    /// </para>
+    /// <para>
+    /// A deadline of the call wins, earlier or later, also one that was propagated from a server's call.
+    /// <see cref="DateTime.MaxValue"/> is no deadline, as in gRPC. The <see cref="ShmMethodConfig.Timeout"/> of the
+    /// method wins too. For methods without an end in sight, such as watches, it is
+    /// <see cref="Timeout.InfiniteTimeSpan"/>. Callbacks have no default.
+    /// </para>
+    /// </remarks>
+    public TimeSpan? DefaultTimeout { get; set; }
+
+    /// <summary>
+    /// Gets or sets the time without a call after which the channel closes its connections; 1 second or more and below
+    /// 24 days.
+    /// <para>Null keeps them open. Must be null if the channel offers <see cref="CallbackServices"/>.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null: an idle connection costs memory only. The connections close after 1 to 1.5 times this time
+    /// without a running call, and <see cref="ShmChannel.State"/> becomes <see cref="ConnectivityState.Idle"/>. No call
+    /// fails for that: the next one connects again, which takes about a millisecond. The session ends, with its items;
+    /// the next call begins another.
+    /// </remarks>
+    public TimeSpan? IdleTimeout { get; set; }
+
+    /// <summary>
     /// Gets or sets the channel's credentials.
     /// <para>Null means <see cref="ChannelCredentials.Insecure"/>.</para>
     /// </summary>
@@ -139,8 +172,9 @@ public sealed class ShmChannelOptions
     public ChannelCredentials? Credentials { get; set; }
 
     /// <summary>
-    /// Gets or sets the service config: which failures of which methods the channel retries.
-    /// <para>Null disables retries by policy.</para>
+    /// Gets or sets the service config: which failures of which methods the channel retries, and how long calls may
+    /// last.
+    /// <para>Null disables retries by policy, and timeouts by method.</para>
     /// </summary>
     /// <remarks>
     /// Defaults to null. Calls with one request that a stopping server refused before a method saw them are always sent

@@ -17,4 +17,18 @@ public sealed class ShmMethodConfig
     /// </summary>
     /// <remarks>Defaults to null.</remarks>
     public ShmRetryPolicy? RetryPolicy { get; set; }
+
+    /// <summary>
+    /// Gets or sets the time limit of each call of these methods; above zero.
+    /// <para>
+    /// Null sets no limit here, so <see cref="ShmChannelOptions.DefaultTimeout"/> applies.
+    /// <see cref="System.Threading.Timeout.InfiniteTimeSpan"/> exempts the methods from that as well.
+    /// </para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null. If a call also has a deadline, the earlier end wins, as in gRPC. The time begins with the call
+    /// and covers the wait for a connection, all attempts of a retried call, and the whole of a stream. After it, the
+    /// call fails with <see cref="Grpc.Core.StatusCode.DeadlineExceeded"/>. The server gets it as the call's deadline.
+    /// </remarks>
+    public TimeSpan? Timeout { get; set; }
 }

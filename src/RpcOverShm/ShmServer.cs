@@ -6,6 +6,7 @@ using RpcOverShm.Clients;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 using RpcOverShm.Servers;
 
 namespace RpcOverShm;
@@ -25,7 +26,7 @@ namespace RpcOverShm;
 /// </para>
 /// <para>Thread-safe. The code that creates a server disposes it.</para>
 /// </remarks>
-public sealed class ShmServer : IAsyncDisposable
+public sealed class ShmServer : IDisposable, IAsyncDisposable
 {
     // Timers do not support a longer time.
     private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
@@ -82,6 +83,7 @@ public sealed class ShmServer : IAsyncDisposable
             CallWindow = _connectionSettings.Limits.CallWindow,
             Limits = limits,
             MaxMetadataBytes = _connectionSettings.Limits.MaxMetadataBytes,
+            IdleTimeout = TimeoutChecks.Idle(options.IdleTimeout),
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             AllowInPlaceParsing = options.AllowInPlaceParsing && _observer is null,
             MaxCallbackDepth = LimitChecks.Depth(options.MaxCallbackDepth),
@@ -245,6 +247,24 @@ public sealed class ShmServer : IAsyncDisposable
     {
         _hurry.Cancel();
         return StopAsync(TimeSpan.Zero);
+    }
+
+    /// <summary>Stops the server, as <see cref="KillAsync"/> does, and waits until that is done.</summary>
+    /// <remarks>
+    /// May be called on any thread, also in a method of the server: running methods are cancelled, and it waits for
+    /// none. <see cref="DisposeAsync"/> does the same without blocking; a stop with a grace period is
+    /// <see cref="StopAsync"/>. A second call waits for the same end.
+    /// </remarks>
+    public void Dispose()
+    {
+        Task killed = KillAsync();
+        if (!killed.IsCompleted)
+        {
+            // In a method that runs inline, this thread has the event loop that closes the connections.
+            LoopThread.LeaveLoopBeforeSleep();
+        }
+
+        killed.GetAwaiter().GetResult();
     }
 
     /// <summary>Stops the server, as <see cref="KillAsync"/> does.</summary>

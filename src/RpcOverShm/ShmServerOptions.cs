@@ -89,6 +89,21 @@ public sealed class ShmServerOptions
     public TimeSpan HandshakeTimeout { get; set; } = ShmDefaults.ConnectTimeout;
 
     /// <summary>
+    /// Gets or sets the time without a call or callback after which a session ends; 1 second or more and below 24 days.
+    /// <para>Null lets idle sessions last.</para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null. WCF's ReceiveTimeout is 10 minutes by default. After 1 to 1.5 times this time in which no
+    /// connection of the session had a running call, callback or method, the server asks the client to leave. The
+    /// client closes its connections, and connects again with its next call. No call fails for that, and no connection
+    /// of a session ends because only that one is idle. The server closes nothing itself.
+    /// </para>
+    /// <para>A client that only waits for callbacks has to make a call now and then, or it cannot be called.</para>
+    /// </remarks>
+    public TimeSpan? IdleTimeout { get; set; }
+
+    /// <summary>
     /// Gets or sets the maximum number of calls and callbacks in front of a call in its chain; 1 or more.
     /// </summary>
     /// <remarks>

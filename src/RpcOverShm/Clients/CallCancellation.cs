@@ -39,23 +39,13 @@ internal sealed class CallCancellation(ClientCall call)
     }
 
     /// <summary>Returns the time left; null without a deadline, zero or less if the deadline has passed.</summary>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="limit">The time limit of the method's calls; null for none.</param>
     /// <exception cref="InvalidOperationException">The deadline is neither UTC nor a special value.</exception>
-    public static TimeSpan? TimeoutOf(in CallOptions options)
+    public static TimeSpan? TimeoutOf(in CallOptions options, CallTimeout? limit)
     {
-        if (options.Deadline is not { } deadline || deadline == DateTime.MaxValue)
-        {
-            return null;
-        }
-
-        if (deadline == DateTime.MinValue)
-        {
-            return TimeSpan.Zero;
-        }
-
-        return deadline.Kind == DateTimeKind.Utc
-            ? deadline - TimeProvider.System.GetUtcNow().UtcDateTime
-            : throw new InvalidOperationException(
-                "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
+        TimeSpan? own = TimeoutOf(options);
+        return limit is null ? own : limit.Limit(own);
     }
 
     /// <summary>
@@ -97,6 +87,24 @@ internal sealed class CallCancellation(ClientCall call)
         {
             Fire(ended);
         }
+    }
+
+    private static TimeSpan? TimeoutOf(in CallOptions options)
+    {
+        if (options.Deadline is not { } deadline || deadline == DateTime.MaxValue)
+        {
+            return null;
+        }
+
+        if (deadline == DateTime.MinValue)
+        {
+            return TimeSpan.Zero;
+        }
+
+        return deadline.Kind == DateTimeKind.Utc
+            ? deadline - TimeProvider.System.GetUtcNow().UtcDateTime
+            : throw new InvalidOperationException(
+                "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
     }
 
     // On the thread pool: the callbacks include user code, which must not run on the thread that ends the call.

@@ -143,11 +143,12 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     /// <summary>Arms the deadline and the token. Returns false if the call has ended and must not be started.</summary>
     /// <param name="options">The options of the call.</param>
+    /// <param name="limit">The time limit of the method's calls; null for none.</param>
     /// <param name="isLongBegun">Whether the call may take long to start, and so needs <see cref="Ended"/>.</param>
     /// <exception cref="InvalidOperationException">The deadline is not UTC.</exception>
-    public bool TryArm(in CallOptions options, bool isLongBegun = false)
+    public bool TryArm(in CallOptions options, CallTimeout? limit = null, bool isLongBegun = false)
     {
-        TimeSpan? timeout = CallCancellation.TimeoutOf(options);
+        TimeSpan? timeout = CallCancellation.TimeoutOf(options, limit);
         CancellationToken cancellationToken = options.CancellationToken;
         if (timeout <= TimeSpan.Zero)
         {

@@ -21,7 +21,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         : base(
             settings,
             method.FullName,
-            MarshallerProvider.Choose(settings.Codec, method.ResponseMarshaller))
+            MarshallerProvider.Choose(settings.Codec, method.ResponseMarshaller),
+            settings.Timeouts?.Find(method))
     {
         _method = method;
         _starter = starter;
@@ -136,7 +137,8 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 }
 
 /// <summary>The part of a method that does not depend on the request's type; a call needs only this part.</summary>
-internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, string name, Marshaller<TResponse> responses)
+internal abstract class AnsweredMethod<TResponse>(
+    ClientSettings settings, string name, Marshaller<TResponse> responses, CallTimeout? timeout = null)
     where TResponse : class
 {
     public ClientSettings Settings => settings;
@@ -144,6 +146,9 @@ internal abstract class AnsweredMethod<TResponse>(ClientSettings settings, strin
     public string Name => name;
 
     public Marshaller<TResponse> ResponseMarshaller => responses;
+
+    /// <summary>The time limit of the method's calls by the channel's options; null for none.</summary>
+    public CallTimeout? Timeout => timeout;
 
     /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);

@@ -40,6 +40,9 @@ internal sealed record ClientSettings
 
     public required ILogger Logger { get; init; }
 
+    /// <summary>The time limits of calls by method; null for none.</summary>
+    public CallTimeouts? Timeouts { get; init; }
+
     /// <summary>The provider of connections, which knows why a call found no server; null if there is none.</summary>
     public ConnectionProvider? Connections { get; init; }
 

@@ -23,7 +23,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var target = RequestHeadInputs.Of(bound.FullName, host, options);
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
-        if (call.TryArm(options))
+        if (call.TryArm(options, bound.Timeout))
         {
             bound.Run(call, target, request);
         }
@@ -104,7 +104,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     {
         bool needsCredentials = _credentials.AreNeeded(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
-        if (call.TryArm(options, isLongBegun: needsCredentials))
+        if (call.TryArm(options, method.Timeout, needsCredentials))
         {
             if (!needsCredentials)
             {
@@ -125,7 +125,7 @@ internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSetti
     {
         bool needsCredentials = _credentials.AreNeeded(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
-        Task<Connection?> started = !call.TryArm(options, isLongBegun: needsCredentials)
+        Task<Connection?> started = !call.TryArm(options, method.Timeout, needsCredentials)
             ? CallStarter.None
             : needsCredentials
                 ? StartStreamWithCredentials(call, target, options.Credentials)

@@ -86,12 +86,7 @@ internal sealed partial class Subchannel
             SetOpen(Array.FindAll(_open, other => other != extra));
         }
 
-        // A call that has chosen this connection and not started finds it closed, and starts on another one.
-        extra.Retire();
-        await extra.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
-        extra.SendGoAway();
-        await extra.WhenIncomingCallsEndAsync().ConfigureAwait(false);
-        extra.Close(NotNeeded);
+        await RetireAsync(extra, NotNeeded).ConfigureAwait(false);
     }
 
     // Under the gate, like the next method.

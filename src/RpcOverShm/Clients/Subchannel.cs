@@ -24,7 +24,7 @@ namespace RpcOverShm.Clients;
 ///    |         TransientFailure                 |
 ///    |                                          |
 ///    +------------------------------------------+
-///    last connection lost, or the server leaves
+///    last connection lost, or the server leaves, or no call for the idle timeout
 /// </code>
 /// Ready becomes Connecting if a call finds the connection closed before its loss was handled. Each state can become
 /// Shutdown, for good. A connection that the server leaves drains on its own.
@@ -279,8 +279,10 @@ internal sealed partial class Subchannel(
         await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
         await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
 
-        // Closed as if by the server: a call that came too late to be drained fails with Unavailable, not Cancelled.
-        connection.Close(new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended."));
+        // Callbacks could make calls here until now. Closed as if by the server: a call of a callback that came too
+        // late is Unavailable, not Cancelled.
+        var reason = new CloseReason(CloseKind.PeerClosed, "The server is leaving and all calls have ended.");
+        await RetireAsync(connection, reason).ConfigureAwait(false);
     }
 
     private async Task ForgetWhenClosedAsync(Connection connection)
@@ -306,6 +308,7 @@ internal sealed partial class Subchannel(
         if (_state != state && _state != ConnectivityState.Shutdown)
         {
             _state = state;
+            SetIdleTimer(isReady: state == ConnectivityState.Ready);
             _change?.SetResult();
             _change = null;
         }

@@ -22,6 +22,7 @@ internal sealed class Connection
     private readonly ConnectionReader _reader;
     private readonly TaskCompletionSource _closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Action<Connection>? _onGoAway;
+    private long _changesAtLastLook = -1;
 
     /// <summary>
     /// Takes the link over. <paramref name="accept"/> creates incoming calls, null if the peer may not start any. The
@@ -228,6 +229,19 @@ internal sealed class Connection
         && _sender.Outgoing.TryFind(parent.Call) is { Sending.Phase: not CallSendPhase.New } caller
             ? caller
             : null;
+
+    /// <summary>
+    /// Whether no call of either side lives, and none has begun or ended since the last look; false at the first look.
+    /// One thread at a time looks.
+    /// </summary>
+    public bool IsQuietSinceLastLook()
+    {
+        // Counted first: a call that begins and ends after this is found by the next look.
+        long changes = _sender.Outgoing.Living.Changes + _sender.Incoming.Living.Changes;
+        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && IncomingCount == 0;
+        _changesAtLastLook = changes;
+        return isQuiet;
+    }
 
     /// <summary>Wakes callers that sleep on the ring: another thread has completed one of their calls.</summary>
     public void WakeReaders() => _link.RaiseLocalEvent();

@@ -175,4 +175,7 @@ internal static partial class ShmLog
 
     [LoggerMessage(307, LogLevel.Error, "A handler for the start or the end of session {Peer} threw an exception.")]
     public static partial void SessionHandlerThrew(ILogger logger, string peer, Exception exception);
+
+    [LoggerMessage(315, LogLevel.Debug, "Session {Peer} had no call for IdleTimeout and is asked to leave.")]
+    public static partial void SessionIdle(ILogger logger, string peer);
 }

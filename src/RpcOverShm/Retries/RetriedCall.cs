@@ -42,7 +42,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         _options = options.Headers is { Count: > 0 } headers ? options.WithHeaders([.. headers]) : options;
         try
         {
-            _expiry = CallCancellation.TimeoutOf(options) is { } timeout
+            _expiry = CallCancellation.TimeoutOf(options, method.Timeout) is { } timeout
                 ? new RetryDeadline(timeout, TimeProvider.System)
                 : null;
             if (end is not null)

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Clients;
 
 namespace RpcOverShm.Retries;
 
@@ -6,8 +7,8 @@ namespace RpcOverShm.Retries;
 internal sealed record RetrySettings
 {
     /// <summary>
-    /// The policies by "service/method", "service/" and "/". The policy of a method precedes that of its service, which
-    /// precedes the default. A null entry means no retries, also if a less specific name has a policy.
+    /// The policies by the names of <see cref="MethodNames"/>. A null entry means no retries, also if a less specific
+    /// name has a policy.
     /// </summary>
     public required IReadOnlyDictionary<string, RetryPolicy?> Policies { get; init; }
 
@@ -21,9 +22,5 @@ internal sealed record RetrySettings
 
     /// <summary>Returns the policy of a method; null if its failures are final.</summary>
     public RetryPolicy? Find(IMethod method) =>
-        Policies.TryGetValue($"{method.ServiceName}/{method.Name}", out RetryPolicy? policy)
-        || Policies.TryGetValue($"{method.ServiceName}/", out policy)
-        || Policies.TryGetValue("/", out policy)
-            ? policy
-            : null;
+        MethodNames.TryFind(Policies, method, out RetryPolicy? policy) ? policy : null;
 }

@@ -25,6 +25,9 @@ internal sealed class DrainCounter
     /// <summary>The number of calls so far, without those that were taken back.</summary>
     public long Total => Volatile.Read(ref _added);
 
+    /// <summary>The number of additions and removals so far, which tells whether a call began or ended.</summary>
+    public long Changes => Volatile.Read(ref _added) + Volatile.Read(ref _removed);
+
     /// <summary>Counts one more. Additions are serialised by the caller.</summary>
     public void Add() => Volatile.Write(ref _added, _added + 1);
 

@@ -14,6 +14,7 @@ namespace RpcOverShm.Servers;
 internal sealed class ServerConnection
 {
     private volatile bool _isRefusing;
+    private long _changesAtLastLook;
 
     /// <summary>Takes ownership of the link.</summary>
     public ServerConnection(
@@ -81,6 +82,19 @@ internal sealed class ServerConnection
 
         Running.RemoveByAnyThread();
         return StatusMapping.ServerStopping;
+    }
+
+    /// <summary>
+    /// Whether no call and no method lives, and none has begun or ended since the last look; false at the first look.
+    /// One thread at a time looks.
+    /// </summary>
+    public bool IsQuietSinceLastLook()
+    {
+        // A method that ignores its token runs on after the end of its call.
+        long changes = Running.Changes;
+        bool isQuiet = Connection.IsQuietSinceLastLook() && changes == _changesAtLastLook && Running.Count == 0;
+        _changesAtLastLook = changes;
+        return isQuiet;
     }
 
     /// <summary>

@@ -1,5 +1,7 @@
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Scheduling;
 
@@ -19,6 +21,7 @@ internal sealed class ServerCore
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionObserver _observer;
     private readonly SessionTable _sessions;
+    private readonly IdleTimer? _idleTimer;
     private readonly Listener _listener;
     private bool _isStopping;
 
@@ -34,7 +37,9 @@ internal sealed class ServerCore
         _observer = observer;
         _sessions = new SessionTable(observer);
         _places = new CallPlaces(settings.Limits);
+        _idleTimer = settings.IdleTimeout is { } timeout ? new IdleTimer(timeout, LookForIdle) : null;
         _listener = Listener.Start(address, connectionSettings, OnConnected);
+        _idleTimer?.Start();
     }
 
     /// <summary>The open connections, for tests and diagnosis.</summary>
@@ -51,6 +56,29 @@ internal sealed class ServerCore
 
     /// <summary>The bytes that clients make the server keep.</summary>
     public BufferBudget Budget => _places.Budget;
+
+    /// <summary>
+    /// Looks once for sessions without a call, and asks those to leave that had none for the idle timeout. Their
+    /// clients close the connections when the calls that cross the request have ended; those are served.
+    /// </summary>
+    public void LookForIdle()
+    {
+        ServerSession[] idle;
+        lock (_gate)
+        {
+            ServerSession[] sessions = [.. _connections.Select(connection => connection.Session!).Distinct()];
+            idle = _isStopping ? [] : [.. sessions.Where(session => session.LookForIdle())];
+        }
+
+        foreach (ServerSession session in idle)
+        {
+            ShmLog.SessionIdle(_settings.Logger, session.PeerName);
+            foreach (ServerConnection one in session.Connections)
+            {
+                one.Connection.SendGoAway();
+            }
+        }
+    }
 
     /// <summary>
     /// Stops the server in order: accepts no more clients, refuses new calls, and lets running methods finish. After
@@ -110,6 +138,7 @@ internal sealed class ServerCore
         lock (_gate)
         {
             _isStopping = true;
+            _idleTimer?.Stop();
             return [.. _connections];
         }
     }

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using RpcOverShm.Connections;
 using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
@@ -13,6 +14,7 @@ internal sealed class ServerSession
 {
     private readonly CancellationTokenSource _closed = new();
     private volatile ServerConnection[] _connections = [];
+    private int _quietLooks; // in a row
 
     /// <summary>Starts a session. The number is unique within the server.</summary>
     public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> createView)
@@ -56,6 +58,22 @@ internal sealed class ServerSession
     {
         _connections = [.. _connections.Where(one => one != connection)];
         return _connections.Length == 0;
+    }
+
+    /// <summary>
+    /// Looks once for calls and callbacks. Returns true, once, when no connection had any for the idle timeout. The
+    /// caller serialises the looks, and calls them with changes of the connections.
+    /// </summary>
+    public bool LookForIdle()
+    {
+        bool isQuiet = true;
+        foreach (ServerConnection one in _connections)
+        {
+            isQuiet &= one.IsQuietSinceLastLook();
+        }
+
+        _quietLooks = isQuiet ? _quietLooks + 1 : 0;
+        return _quietLooks == IdleTimer.QuietLooks;
     }
 
     /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>

@@ -41,6 +41,9 @@ internal sealed record ServerSettings
     /// <summary>The scheduling mode, which decides where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 
+    /// <summary>The time without a call after which a session is asked to leave; null for never.</summary>
+    public TimeSpan? IdleTimeout { get; init; }
+
     /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 

@@ -1,0 +1,77 @@
+using Grpc.Core;
+using RpcOverShm.Connections;
+using RpcOverShm.Links;
+
+namespace RpcOverShm.Clients;
+
+/// <content>
+/// The end of connections that no call uses: all of them close together, and the channel is Idle until the next call.
+/// </content>
+internal sealed partial class Subchannel
+{
+    private IdleTimer? _idleTimer;
+    private int _quietLooks; // in a row; guarded by the gate
+
+    /// <summary>
+    /// Closes the connections after this time without a call. Called once, before the channel connects.
+    /// </summary>
+    public void CloseWhenIdle(TimeSpan timeout) => _idleTimer = new IdleTimer(timeout, LookForIdle);
+
+    /// <summary>
+    /// Looks once whether calls use the connections, and closes them if none did since the look before the last one.
+    /// </summary>
+    public void LookForIdle()
+    {
+        Connection[] leaving;
+        lock (_gate)
+        {
+            bool isQuiet = _state == ConnectivityState.Ready;
+            foreach (Connection one in _open)
+            {
+                isQuiet &= one.IsQuietSinceLastLook();
+            }
+
+            _quietLooks = isQuiet ? _quietLooks + 1 : 0;
+            if (_quietLooks < IdleTimer.QuietLooks)
+            {
+                return;
+            }
+
+            leaving = _open;
+            SetOpen([]);
+            Enter(ConnectivityState.Idle);
+        }
+
+        // Of the same kind as the close of an extra connection: a call that meets it is Unavailable, not Cancelled.
+        var reason = new CloseReason(CloseKind.PeerClosed, "The channel had no call for its IdleTimeout.");
+        foreach (Connection one in leaving)
+        {
+            _ = RetireAsync(one, reason);
+        }
+    }
+
+    /// <summary>Lets no more calls start on a connection, which is open no more; closes it after its calls.</summary>
+    private static async Task RetireAsync(Connection connection, CloseReason reason)
+    {
+        // A call that has chosen this connection and not started finds it closed, and starts on another one.
+        connection.Retire();
+        await connection.WhenOutgoingCallsEndAsync().ConfigureAwait(false);
+        connection.SendGoAway();
+        await connection.WhenIncomingCallsEndAsync().ConfigureAwait(false);
+        connection.Close(reason);
+    }
+
+    // Under the gate, when the state has changed.
+    private void SetIdleTimer(bool isReady)
+    {
+        _quietLooks = 0;
+        if (isReady)
+        {
+            _idleTimer?.Start();
+        }
+        else
+        {
+            _idleTimer?.Stop();
+        }
+    }
+}

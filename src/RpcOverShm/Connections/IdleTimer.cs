@@ -1,0 +1,36 @@
+using System.Diagnostics.CodeAnalysis;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// Has its owner look for connections without a call twice in an idle timeout, so that no call needs a time stamp:
+/// connections that were quiet in two looks in a row had no call for the timeout, or up to half of it longer.
+/// </summary>
+[SuppressMessage(
+    "Design", "CA1001", Justification = "A timer that is not due holds nothing.")]
+internal sealed class IdleTimer
+{
+    /// <summary>The number of quiet looks in a row after which connections are idle.</summary>
+    public const int QuietLooks = 2;
+
+    private readonly TimeSpan _pause;
+    private readonly Timer _timer;
+
+    /// <summary>Begins to look after <see cref="Start"/>, on the thread pool.</summary>
+    public IdleTimer(TimeSpan timeout, Action look)
+    {
+        _pause = timeout / QuietLooks;
+
+        // The timer belongs to all calls, so the ExecutionContext of its creator must not flow into it.
+        using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
+        {
+            _timer = new Timer(
+                static state => ((Action)state!).Invoke(), look, Timeout.Infinite, Timeout.Infinite);
+        }
+    }
+
+    public void Start() => _timer.Change(_pause, _pause);
+
+    /// <summary>Stops looking, until the next start. A look that is under way may still end.</summary>
+    public void Stop() => _timer.Change(Timeout.Infinite, Timeout.Infinite);
+}

@@ -1,0 +1,204 @@
+using RpcOverShm.Clients;
+using RpcOverShm.Connections;
+using RpcOverShm.FunctionalTests.Callbacks;
+using RpcOverShm.FunctionalTests.Connectivity;
+
+namespace RpcOverShm.FunctionalTests.Lifetimes;
+
+/// <summary>
+/// The end of idle sessions by their server. The tests make the looks of the timer themselves; it would look only after
+/// half an hour.
+/// </summary>
+internal sealed class IdleSessionTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
+{
+    private const int PeerLost = 102;
+    private const int SessionIdle = 315;
+
+    private static RigOptions Options => new() { Server = options => options.IdleTimeout = TimeSpan.FromHours(1) };
+
+    [Test]
+    public async Task IdleSession_Ends_AndTheNextCallBeginsAnother()
+    {
+        var ended = new TaskCompletionSource<ShmSession>();
+        ShmRig rig = await StartShmAsync(new Script(), Options);
+        rig.Server.SessionEnded += (_, session) => ended.TrySetResult(session);
+        rig.Client.Unary(Payloads.Empty);
+        await QuietAsync(rig);
+
+        Look(rig);
+        ShmSession first = await ended.Task.Bounded();
+
+        await Timeouts.Eventually(() => rig.ShmChannel.State == ConnectivityState.Idle);
+        Assert.That(first.Closed.IsCancellationRequested);
+        Assert.That(rig.Client.Unary(Payloads.Of("on")).Text(), Is.EqualTo("on"));
+        Assert.That(rig.Served.Single().PeerName, Does.EndWith(";session=2"));
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(PeerLost), Is.Empty, "The end is orderly.");
+        Assert.That(rig.Log.Of(SessionIdle).Single().Message, Does.Contain("session=1").And.Contain("IdleTimeout"));
+    }
+
+    [Test]
+    public async Task Timer_OfAServer_MakesTheLooks()
+    {
+        ShmRig rig = await StartShmAsync(
+            new Script(), new RigOptions { Server = options => options.IdleTimeout = TimeSpan.FromSeconds(1) });
+
+        for (int round = 0; round < 2; round++)
+        {
+            rig.Client.Unary(Payloads.Empty);
+            await rig.ShmChannel.WaitForStateChangedAsync(ConnectivityState.Ready).Bounded();
+        }
+    }
+
+    [Test]
+    public async Task SessionWithARunningCall_OrACallBetweenLooks_GoesOn()
+    {
+        var held = new HeldMethods();
+        Script script = held.Script;
+        script.Unary = (request, _) => Task.FromResult(request);
+        ShmRig rig = await StartShmAsync(script, Options);
+        using AsyncServerStreamingCall<Payload> stream = rig.Client.ServerStream(Payloads.Empty);
+        await held.Began.Bounded();
+
+        Look(rig);
+        Look(rig);
+        Assert.That(rig.ShmChannel.State, Is.EqualTo(ConnectivityState.Ready));
+        held.Release();
+        await stream.ResponseStream.ToListAsync().Bounded();
+        for (int i = 0; i < 5; i++)
+        {
+            await QuietAsync(rig);
+            rig.Server.Running!.LookForIdle();
+            rig.Server.Running!.LookForIdle();
+            rig.Client.Unary(Payloads.Empty);
+        }
+
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(SessionIdle), Is.Empty);
+        Assert.That(rig.Served.Single().PeerName, Does.EndWith(";session=1"));
+    }
+
+    [Test]
+    public async Task MethodThatIgnoresItsToken_KeepsTheSession()
+    {
+        var mayEnd = new TaskCompletionSource();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = async (request, _) =>
+                {
+                    await mayEnd.Task;
+                    return request;
+                },
+            },
+            Options);
+        await FailureOf(rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(50))));
+        await Timeouts.Eventually(() => rig.Served.Single() is { Running.Count: 1, Connection.IncomingCount: 0 });
+
+        Look(rig);
+        Look(rig);
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(SessionIdle), Is.Empty);
+
+        mayEnd.SetResult();
+        await QuietAsync(rig);
+        Look(rig);
+        await rig.Log.WaitForAsync(SessionIdle);
+    }
+
+    [Test]
+    public async Task SessionWithSeveralConnections_EndsWhenAllAreIdle()
+    {
+        var held = new HeldMethods();
+        Script script = held.Script;
+        script.Unary = (request, _) => Task.FromResult(request);
+        ShmRig rig = await StartShmAsync(script, Options);
+        using ShmChannel channel = rig.OpenChannel(options =>
+        {
+            options.EnableMultipleConnections = true;
+            options.PoolSettings = ConnectionPoolSettings.For(16) with { Silence = TimeSpan.FromHours(1) };
+        });
+        using AsyncServerStreamingCall<Payload> stream = To(channel).ServerStream(Payloads.Empty);
+        await held.Began.Bounded();
+        await using (var load = new BlockingLoad(channel, callers: 6))
+        {
+            await Timeouts.Eventually(() => rig.Served.Count > 1);
+        }
+
+        int connections = rig.Served.Count;
+        Look(rig);
+        Look(rig);
+        Assert.That((rig.Served.Count, channel.State), Is.EqualTo((connections, ConnectivityState.Ready)));
+
+        held.Release();
+        Assert.That(await stream.ResponseStream.ToListAsync().Bounded(), Is.Empty);
+        await QuietAsync(rig);
+        Look(rig);
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+        Assert.That(To(channel).Unary(Payloads.Of("on")).Text(), Is.EqualTo("on"));
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(PeerLost), Is.Empty, "The end is orderly.");
+        Assert.That(rig.Log.Of(SessionIdle), Has.Count.EqualTo(1));
+    }
+
+    [Test]
+    public async Task RunningCallback_KeepsTheSession()
+    {
+        ShmSession? session = null;
+        var held = new HeldMethods();
+        (ShmRig rig, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = (request, context) =>
+                {
+                    session = context.GetShmSession();
+                    return Task.FromResult(request);
+                },
+            },
+            held.Script,
+            options: Options);
+        To(channel).Unary(Payloads.Empty);
+        AsyncUnaryCall<Payload> callback = new ScriptClient(session!.CreateCallInvoker())
+            .UnaryAsync(Payloads.Of("late"));
+        await held.Began.Bounded();
+
+        Look(rig);
+        Look(rig);
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Ready));
+        held.Release();
+        Assert.That((await callback).Text(), Is.EqualTo("late"));
+
+        await QuietAsync(rig);
+        Look(rig);
+        await Timeouts.Eventually(() => session.Closed.IsCancellationRequested);
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Idle));
+    }
+
+    [Test]
+    public async Task Calls_ThatCrossTheRequestToLeave_AllSucceed()
+    {
+        const int Rounds = 1000;
+        ShmRig rig = await StartShmAsync(new Script(), Options);
+        var race = new IdleRace(rig.ShmChannel, rig.Server.Running!.LookForIdle, () => IsQuiet(rig), Rounds);
+
+        race.Run();
+
+        TestContext.Out.WriteLine(race);
+        Assert.That(race.Closed, Is.GreaterThan(Rounds / 50), "The server has ended the session often.");
+    }
+
+    private static void Look(ShmRig rig)
+    {
+        for (int i = 0; i < 1 + IdleTimer.QuietLooks; i++)
+        {
+            rig.Server.Running!.LookForIdle();
+        }
+    }
+
+    /// <summary>Waits until the server has no call: the client may see the end of a call before.</summary>
+    private static Task QuietAsync(ShmRig rig) => Timeouts.Eventually(() => IsQuiet(rig));
+
+    private static bool IsQuiet(ShmRig rig) => rig.Served.All(
+        one => one is { Running.Count: 0, Connection: { IncomingCount: 0, OutgoingCount: 0 } });
+}

@@ -1,0 +1,130 @@
+using Grpc.Core;
+using RpcOverShm.Connections;
+using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Clients;
+
+/// <summary>A subchannel whose looks for idle connections the test makes, to servers worked by hand.</summary>
+internal sealed class IdleSubchannelTests
+{
+    [Test]
+    public async Task Connections_QuietInTwoLooksAfterTheFirst_CloseInOrder()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        RawPeer server = rig.TakeServer();
+        Connection extra = (await rig.Subchannel.AddExtraAsync(CancellationToken.None))!;
+        RawPeer extraServer = rig.TakeServer();
+        Connection first = rig.Subchannel.Open[0];
+
+        Look(rig, times: IdleTimer.QuietLooks);
+        ConnectivityState before = rig.Subchannel.State;
+        Look(rig);
+
+        Assert.That(
+            (before, rig.Subchannel.State), Is.EqualTo((ConnectivityState.Ready, ConnectivityState.Idle)));
+        Assert.That(rig.Subchannel.Open, Is.Empty);
+        await Task.WhenAll(first.Closed, extra.Closed).Bounded();
+        Assert.That(server.Receive().Kind, Is.EqualTo(FrameKind.GoAway));
+        Assert.That(extraServer.Receive().Kind, Is.EqualTo(FrameKind.GoAway));
+        Assert.That(first.CloseReason!.Text, Does.Contain("IdleTimeout"));
+    }
+
+    [Test]
+    public async Task CallBetweenTwoLooks_EvenOnOneOfTheConnections_KeepsThemAll()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        rig.TakeServer();
+        Connection extra = (await rig.Subchannel.AddExtraAsync(CancellationToken.None))!;
+        RawPeer server = rig.TakeServer();
+
+        for (int i = 0; i < 5; i++)
+        {
+            Look(rig, times: IdleTimer.QuietLooks);
+            await CallAsync(extra, server);
+        }
+
+        Assert.That(rig.Subchannel.Open, Has.Length.EqualTo(2));
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
+    }
+
+    [Test]
+    public async Task RunningCall_KeepsItsConnection()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        RawPeer server = rig.TakeServer();
+        Connection only = rig.Subchannel.Open[0];
+        RecordingCall call = Start(only);
+
+        Look(rig, times: 5);
+
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
+        server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
+        await Timeouts.Eventually(() => call.IsDone && only.OutgoingCount == 0);
+        Look(rig, times: 1 + IdleTimer.QuietLooks);
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Idle));
+    }
+
+    [Test]
+    public async Task NextCall_AfterTheClose_ConnectsAnew_AndLooksBeginAnew()
+    {
+        await using SubchannelRig rig = await ConnectAsync();
+        rig.TakeServer();
+        Connection first = rig.Subchannel.Open[0];
+        Look(rig, times: 1 + IdleTimer.QuietLooks);
+        StartResult late = first.StartCall(new RecordingCall(), FrameFlags.None, "head"u8, default);
+
+        Connection second = await rig.GetAsync().Bounded();
+        Look(rig, times: IdleTimer.QuietLooks);
+
+        Assert.That(late, Is.EqualTo(StartResult.Closed), "A call that had chosen the first one goes on to the second.");
+        Assert.That(second, Is.Not.SameAs(first));
+        Assert.That(second.ChannelId, Is.Not.EqualTo(first.ChannelId));
+        Assert.That(rig.Subchannel.Open, Is.EqualTo(new[] { second }));
+    }
+
+    [Test]
+    public async Task Looks_WithoutAConnection_CountForNothing()
+    {
+        await using var rig = new SubchannelRig();
+        rig.Listen();
+
+        Look(rig, times: 5);
+        await rig.GetAsync().Bounded();
+        Look(rig, times: IdleTimer.QuietLooks);
+
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
+    }
+
+    private static async Task<SubchannelRig> ConnectAsync()
+    {
+        var rig = new SubchannelRig();
+        rig.Listen();
+        await rig.GetAsync().Bounded();
+        return rig;
+    }
+
+    private static void Look(SubchannelRig rig, int times = 1)
+    {
+        for (int i = 0; i < times; i++)
+        {
+            rig.Subchannel.LookForIdle();
+        }
+    }
+
+    private static RecordingCall Start(Connection connection)
+    {
+        var call = new RecordingCall();
+        Assert.That(
+            connection.StartCall(call, FrameFlags.None, "head"u8, default), Is.EqualTo(StartResult.Started));
+        return call;
+    }
+
+    private static async Task CallAsync(Connection connection, RawPeer server)
+    {
+        RecordingCall call = Start(connection);
+        server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
+        await Timeouts.Eventually(() => call.IsDone && connection.OutgoingCount == 0);
+    }
+}
