@@ -1,0 +1,80 @@
+using System.Globalization;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using RpcOverShm.Hosting;
+
+namespace RpcOverShm.Samples;
+
+/// <summary>
+/// Calls a worker from a host of its own, while the worker is stopped as systemd stops it, and while it is killed and
+/// started again.
+/// </summary>
+internal static class Demonstration
+{
+    private const int CallsBefore = 200;
+
+    /// <summary>Returns 0 if every stop and failure is as promised.</summary>
+    public static async Task<int> RunAsync()
+    {
+        string address = $"shm://worker-{Environment.ProcessId}";
+
+        // snippet: client
+        var builder = Host.CreateApplicationBuilder(
+            new HostApplicationBuilderSettings { ContentRootPath = AppContext.BaseDirectory });
+        builder.Services.AddShmClient<Greeter.GreeterClient>(address)
+            .Bind(builder.Configuration.GetSection("Greeter:Client"));
+        builder.Services.AddHealthChecks().AddShmServer(address);
+        // end snippet
+        using IHost host = builder.Build();
+        await host.StartAsync();
+        var client = host.Services.GetRequiredService<Greeter.GreeterClient>();
+
+        bool isFine = await DrainAsync(address, client);
+        isFine &= await KillAsync(address, client);
+        await host.StopAsync();
+        return isFine ? 0 : 1;
+    }
+
+    /// <summary>SIGTERM under load, with the next worker already there: no call may fail.</summary>
+    private static async Task<bool> DrainAsync(string address, Greeter.GreeterClient client)
+    {
+        using WorkerProcess worker = await WorkerProcess.StartAsync(address);
+        var load = new Load(client);
+        await load.UntilAsync(CallsBefore);
+
+        // Calls that the leaving worker refuses wait for the next one, which takes the address over when it is free.
+        Task<(int ExitCode, string Line)> stop = worker.StopAsync();
+        (int exitCode, string line) = await stop;
+        using WorkerProcess next = await WorkerProcess.StartAsync(address);
+        await load.UntilAsync(CallsBefore);
+        await load.StopAsync();
+        (_, string nextLine) = await next.StopAsync();
+
+        int served = int.Parse(line, CultureInfo.InvariantCulture) + int.Parse(nextLine, CultureInfo.InvariantCulture);
+        Console.WriteLine($"SIGTERM: exit code {exitCode}; {served} calls served, {load.Succeeded} succeeded; {Text(load)}");
+        return exitCode == 0 && served == load.Succeeded && HasOnly(load, StatusCode.OK, StatusCode.Unavailable);
+    }
+
+    /// <summary>kill -9 and a restart under load: calls fail with Unavailable in between, and with nothing else.</summary>
+    private static async Task<bool> KillAsync(string address, Greeter.GreeterClient client)
+    {
+        using WorkerProcess worker = await WorkerProcess.StartAsync(address);
+        var load = new Load(client);
+        await load.UntilAsync(CallsBefore);
+        await worker.KillAsync();
+
+        using WorkerProcess next = await WorkerProcess.StartAsync(address);
+        await load.UntilAsync(CallsBefore);
+        await load.StopAsync();
+        (int exitCode, _) = await next.StopAsync();
+
+        Console.WriteLine($"kill -9: {Text(load)}");
+        return exitCode == 0 && HasOnly(load, StatusCode.OK, StatusCode.Unavailable);
+    }
+
+    private static bool HasOnly(Load load, params StatusCode[] allowed) => load.Ends.Keys.All(allowed.Contains);
+
+    private static string Text(Load load) => string.Join(
+        ", ", load.Ends.OrderBy(one => one.Key).Select(one => $"{one.Value} {one.Key}"));
+}
