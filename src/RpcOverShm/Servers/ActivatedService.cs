@@ -29,61 +29,17 @@ internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBindin
             : throw new ArgumentException($"The binding of {typeof(TService)} adds no method.", nameof(bind));
     }
 
-    public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler)
-    {
-        var run = Find<Func<TService, TRequest, ServerCallContext, Task<TResponse>>>(
-            method, typeof(TRequest), typeof(ServerCallContext));
-        ServiceActivation<TService> activation = _activation;
-        _result.AddMethod(method, (request, context) =>
-            activation.RunAsync(context, service => run(service, request, context)));
-    }
-
-    public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        var run = Find<Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>>>(
-            method, typeof(IAsyncStreamReader<TRequest>), typeof(ServerCallContext));
-        ServiceActivation<TService> activation = _activation;
-        _result.AddMethod(method, (requests, context) =>
-            activation.RunAsync(context, service => run(service, requests, context)));
-    }
-
-    public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        var run = Find<Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(
-            method, typeof(TRequest), typeof(IServerStreamWriter<TResponse>), typeof(ServerCallContext));
-        ServiceActivation<TService> activation = _activation;
-        _result.AddMethod(method, (request, responses, context) =>
-            activation.RunAsync(context, service => run(service, request, responses, context)));
-    }
-
-    public override void AddMethod<TRequest, TResponse>(
-        Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler)
-    {
-        var run = Find<
-            Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(
-            method,
-            typeof(IAsyncStreamReader<TRequest>),
-            typeof(IServerStreamWriter<TResponse>),
-            typeof(ServerCallContext));
-        ServiceActivation<TService> activation = _activation;
-        _result.AddMethod(method, (requests, responses, context) =>
-            activation.RunAsync(context, service => run(service, requests, responses, context)));
-    }
-
     /// <summary>
     /// Returns a delegate of the service's method. If a class hides a method of its base class, that of the base is
     /// taken, which the generated code binds too; an override runs because the delegate's call is a virtual one.
     /// </summary>
-    private T Find<T>(IMethod method, params Type[] parameters)
+    public static T Find<T>(string name, string fullName, params Type[] parameters)
         where T : Delegate
     {
         MethodInfo? best = null;
         foreach (MethodInfo one in typeof(TService).GetMethods(BindingFlags.Public | BindingFlags.Instance))
         {
-            if (one.Name == method.Name
+            if (one.Name == name
                 && !one.IsGenericMethod
                 && one.GetParameters().Select(parameter => parameter.ParameterType).SequenceEqual(parameters)
                 && (best is null || IsBaseOf(one, best)))
@@ -95,12 +51,67 @@ internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBindin
         if (best is null || !typeof(T).GetGenericArguments()[^1].IsAssignableFrom(best.ReturnType))
         {
             throw new ArgumentException(
-                $"{typeof(TService)} has no public method for {method.FullName}: a method {method.Name} "
+                $"{typeof(TService)} has no public method for {fullName}: a method {name} "
                 + $"with the parameters {string.Join(", ", parameters.Select(type => type.Name))}.");
         }
 
-        _methods.Add(method.FullName);
         return best.CreateDelegate<T>();
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, UnaryServerMethod<TRequest, TResponse>? handler)
+    {
+        var run = Use<Func<TService, TRequest, ServerCallContext, Task<TResponse>>>(
+            method, typeof(TRequest), typeof(ServerCallContext));
+        ServiceActivation<TService> activation = _activation;
+        UnaryServerMethod<TRequest, TResponse> served = (request, context) =>
+            activation.RunAsync(context, service => run(service, request, context));
+        _result.AddMethod(method, served);
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, ClientStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        var run = Use<Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>>>(
+            method, typeof(IAsyncStreamReader<TRequest>), typeof(ServerCallContext));
+        ServiceActivation<TService> activation = _activation;
+        ClientStreamingServerMethod<TRequest, TResponse> served = (requests, context) =>
+            activation.RunAsync(context, service => run(service, requests, context));
+        _result.AddMethod(method, served);
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, ServerStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        var run = Use<Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(
+            method, typeof(TRequest), typeof(IServerStreamWriter<TResponse>), typeof(ServerCallContext));
+        ServiceActivation<TService> activation = _activation;
+        ServerStreamingServerMethod<TRequest, TResponse> served = (request, responses, context) =>
+            activation.RunAsync(context, service => run(service, request, responses, context));
+        _result.AddMethod(method, served);
+    }
+
+    public override void AddMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler)
+    {
+        var run = Use<
+            Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task>>(
+            method,
+            typeof(IAsyncStreamReader<TRequest>),
+            typeof(IServerStreamWriter<TResponse>),
+            typeof(ServerCallContext));
+        ServiceActivation<TService> activation = _activation;
+        DuplexStreamingServerMethod<TRequest, TResponse> served = (requests, responses, context) =>
+            activation.RunAsync(context, service => run(service, requests, responses, context));
+        _result.AddMethod(method, served);
+    }
+
+    private T Use<T>(IMethod method, params Type[] parameters)
+        where T : Delegate
+    {
+        T run = Find<T>(method.Name, method.FullName, parameters);
+        _methods.Add(method.FullName);
+        return run;
     }
 
     private static bool IsBaseOf(MethodInfo one, MethodInfo other) =>
