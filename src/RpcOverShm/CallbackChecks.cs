@@ -36,7 +36,7 @@ internal static class CallbackChecks
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             AllowInPlaceParsing = options.AllowInPlaceParsing,
             HasDetailedErrors = options.Callbacks.EnableDetailedErrors,
-            Methods = new MethodTable(options.CallbackServices, codecs),
+            Methods = new MethodTable(options.CallbackServices, codecs, options.CallbackServices.OrderedMethods),
             Logger = logger,
         };
     }

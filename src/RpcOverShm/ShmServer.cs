@@ -257,7 +257,7 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs) };
+            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods) };
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
@@ -325,7 +325,8 @@ public sealed class ShmServer : IAsyncDisposable
 
         public override bool HasStartHandlers => server.SessionStarted is not null;
 
-        public override object CreateView(ServerSession session) => new ShmSession(session, _callbacks);
+        public override object CreateView(ServerSession session) =>
+            new ShmSession(session, _callbacks, server.Services.HasInstanceLimits);
 
         public override void OnStarted(ServerSession session) => Raise(server.SessionStarted, session);
 
@@ -341,6 +342,7 @@ public sealed class ShmServer : IAsyncDisposable
             }
 
             Raise(server.SessionEnded, session);
+            session.EndInstances(server._logger);
         }
 
         private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)

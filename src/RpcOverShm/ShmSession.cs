@@ -25,18 +25,20 @@ public sealed class ShmSession
     private readonly ServerSession _session;
     private readonly ClientSettings _settings;
     private readonly SessionConnections _connections;
+    private readonly bool _letsGo;
     private readonly Lazy<CallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
 
     // Made when it is used: an empty dictionary has a lock for each processor.
     private readonly Lazy<ConcurrentDictionary<object, object?>> _items = new(() => new());
 
-    internal ShmSession(ServerSession session, ClientSettings settings)
+    internal ShmSession(ServerSession session, ClientSettings settings, bool hasInstanceLimits = false)
     {
         _session = session;
+        _letsGo = hasInstanceLimits;
         _connections = new SessionConnections(session);
         _settings = settings with { Connections = _connections };
-        _plain = new Lazy<CallInvoker>(() => new ShmCallInvoker(_connections, _settings));
+        _plain = new Lazy<CallInvoker>(() => Invoker(_settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
@@ -106,7 +108,13 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
         ? _plain.Value
-        : new ShmCallInvoker(_connections, _settings with { Codec = OptionChecks.Codec(codec) });
+        : Invoker(_settings with { Codec = OptionChecks.Codec(codec) });
+
+    private CallInvoker Invoker(ClientSettings settings)
+    {
+        var invoker = new ShmCallInvoker(_connections, settings);
+        return _letsGo ? new LettingGoInvoker(invoker) : invoker;
+    }
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

@@ -175,4 +175,10 @@ internal static partial class ShmLog
 
     [LoggerMessage(307, LogLevel.Error, "A handler for the start or the end of session {Peer} threw an exception.")]
     public static partial void SessionHandlerThrew(ILogger logger, string peer, Exception exception);
+
+    [LoggerMessage(320, LogLevel.Error, "An instance of {Service} could not be created for {Method}.")]
+    public static partial void ActivationFailed(ILogger logger, string service, string method, Exception exception);
+
+    [LoggerMessage(321, LogLevel.Error, "The release of an instance of {Service} threw an exception.")]
+    public static partial void ReleaseFailed(ILogger logger, string service, Exception exception);
 }

@@ -14,10 +14,14 @@ internal sealed class MethodTable
     private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
+    /// <summary>Collects the methods of services; those of <paramref name="ordered"/> start in order.</summary>
     /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
-    public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
+    public MethodTable(
+        IEnumerable<ServerServiceDefinition> definitions,
+        IReadOnlyList<MarshallerProvider> codecs,
+        IReadOnlySet<string>? ordered = null)
     {
-        var collector = new Collector(codecs);
+        var collector = new Collector(codecs, ordered);
         foreach (ServerServiceDefinition definition in definitions)
         {
             definition.BindService(collector);
@@ -56,7 +60,8 @@ internal sealed class MethodTable
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
-    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs) : ServiceBinderBase
+    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs, IReadOnlySet<string>? ordered)
+        : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
 
@@ -81,9 +86,16 @@ internal sealed class MethodTable
             where TResponse : class
         {
             // Generated code binds methods without handlers for discovery. Such a method is not served.
-            if (handler is not null
-                && !Handlers.TryAdd(
-                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)))
+            if (handler is null)
+            {
+                return;
+            }
+
+            var typed = new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler)
+            {
+                IsOrdered = ordered?.Contains(method.FullName) == true,
+            };
+            if (!Handlers.TryAdd(method.FullName, typed))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }

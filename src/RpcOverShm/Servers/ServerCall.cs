@@ -221,7 +221,14 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if ((work & PendingUserCode.Start) != 0)
         {
-            MethodInvoker.Begin(this, _handler!);
+            if (Turn?.Order is { } order)
+            {
+                order.Start(Turn);
+            }
+            else
+            {
+                BeginMethod();
+            }
         }
 
         if ((work & PendingUserCode.WakeReader) != 0)
@@ -232,6 +239,9 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     // A callback of a call for which a thread blocks runs on that thread.
     protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
+
+    /// <summary>Runs the method, unless the call has ended. Throws nothing.</summary>
+    public void BeginMethod() => MethodInvoker.Begin(this, _handler!);
 
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()
@@ -322,6 +332,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     // Only the holder of the reader role calls this.
     private void BeginOrWait(int requestBytes)
     {
+        if (_handler!.IsOrdered)
+        {
+            owner.AddInOrder(this, _handler.ServiceName);
+        }
+
         if (owner.Queue.TryBegin(this, requestBytes, out Status? refusal))
         {
             AddUserCode(PendingUserCode.Start);
