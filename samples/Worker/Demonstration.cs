@@ -1,6 +1,7 @@
 using System.Globalization;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Hosting;
 using RpcOverShm.Hosting;
 
@@ -24,36 +25,47 @@ internal static class Demonstration
             new HostApplicationBuilderSettings { ContentRootPath = AppContext.BaseDirectory });
         builder.Services.AddShmClient<Greeter.GreeterClient>(address)
             .Bind(builder.Configuration.GetSection("Greeter:Client"));
+
+        // Calls of this one wait for the next server, where others fail with Unavailable.
+        builder.Services.AddShmClient<Greeter.GreeterClient>("patient", address)
+            .Bind(builder.Configuration.GetSection("Greeter:Client"))
+            .ConfigureCallOptions((options, _) => options.WithWaitForReady());
         builder.Services.AddHealthChecks().AddShmServer(address);
         // end snippet
         using IHost host = builder.Build();
         await host.StartAsync();
-        var client = host.Services.GetRequiredService<Greeter.GreeterClient>();
 
-        bool isFine = await DrainAsync(address, client);
-        isFine &= await KillAsync(address, client);
+        bool isFine = await DrainAsync(
+            address,
+            host.Services.GetRequiredKeyedService<Greeter.GreeterClient>("patient"),
+            host.Services.GetRequiredService<HealthCheckService>());
+        isFine &= await KillAsync(address, host.Services.GetRequiredService<Greeter.GreeterClient>());
         await host.StopAsync();
         return isFine ? 0 : 1;
     }
 
-    /// <summary>SIGTERM under load, with the next worker already there: no call may fail.</summary>
-    private static async Task<bool> DrainAsync(string address, Greeter.GreeterClient client)
+    /// <summary>SIGTERM under load: no call fails, and each one is served once, by one of two workers.</summary>
+    private static async Task<bool> DrainAsync(
+        string address, Greeter.GreeterClient client, HealthCheckService health)
     {
         using WorkerProcess worker = await WorkerProcess.StartAsync(address);
+        HealthReport report = await health.CheckHealthAsync();
         var load = new Load(client);
         await load.UntilAsync(CallsBefore);
 
-        // Calls that the leaving worker refuses wait for the next one, which takes the address over when it is free.
-        Task<(int ExitCode, string Line)> stop = worker.StopAsync();
-        (int exitCode, string line) = await stop;
+        // The worker ends the calls that run. Those that it refuses go to the next worker.
+        (int exitCode, string line) = await worker.StopAsync();
         using WorkerProcess next = await WorkerProcess.StartAsync(address);
         await load.UntilAsync(CallsBefore);
         await load.StopAsync();
         (_, string nextLine) = await next.StopAsync();
 
         int served = int.Parse(line, CultureInfo.InvariantCulture) + int.Parse(nextLine, CultureInfo.InvariantCulture);
-        Console.WriteLine($"SIGTERM: exit code {exitCode}; {served} calls served, {load.Succeeded} succeeded; {Text(load)}");
-        return exitCode == 0 && served == load.Succeeded && HasOnly(load, StatusCode.OK, StatusCode.Unavailable);
+        Console.WriteLine($"{report.Status}; SIGTERM: exit code {exitCode}; {served} calls served; {Text(load)}");
+        return report.Status == HealthStatus.Healthy
+            && exitCode == 0
+            && served == load.Succeeded
+            && HasOnly(load, StatusCode.OK);
     }
 
     /// <summary>kill -9 and a restart under load: calls fail with Unavailable in between, and with nothing else.</summary>

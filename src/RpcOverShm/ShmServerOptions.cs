@@ -248,8 +248,12 @@ public sealed class ShmServerOptions
             ShmDefaults.MaxConnectionsPerProcess, MaxConnections ?? ShmDefaults.MaxConnectionsPerProcess);
         set
         {
-            _maxConnectionsPerProcess = value;
-            _isPerProcessSet = true;
+            // The binding of a configuration sets each option to what it has read from it. That is no choice.
+            if (_isPerProcessSet || value != MaxConnectionsPerProcess)
+            {
+                _maxConnectionsPerProcess = value;
+                _isPerProcessSet = true;
+            }
         }
     }
 

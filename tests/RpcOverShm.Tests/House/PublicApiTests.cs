@@ -1,3 +1,4 @@
+using RpcOverShm.Hosting;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Tests.House;
@@ -14,6 +15,10 @@ public class PublicApiTests
             "RpcOverShm.MessagePack",
             typeof(ShmMessagePackCodec).Assembly.GetTypes(),
             "PublicApi.MessagePack.approved.txt"),
+        new(
+            "RpcOverShm.Hosting",
+            typeof(ShmServerBuilder).Assembly.GetTypes(),
+            "PublicApi.Hosting.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]
