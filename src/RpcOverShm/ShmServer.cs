@@ -234,7 +234,8 @@ public sealed class ShmServer : IAsyncDisposable
 
     /// <summary>Stops the server at once: running calls are cancelled.</summary>
     /// <returns>
-    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token.
+    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token, except
+    /// up to two seconds for the release of instances that they use (<see cref="ShmServiceActivator{TService}"/>).
     /// </returns>
     /// <remarks>Also ends the grace period of a stop that is in progress.</remarks>
     public Task KillAsync()
