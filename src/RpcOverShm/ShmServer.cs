@@ -258,7 +258,8 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods) };
+            var methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods);
+            ServerSettings settings = _settings with { Methods = methods };
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));

@@ -7,7 +7,9 @@ namespace RpcOverShm;
 /// How the instances of a service live and run:
 /// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
 /// </summary>
-/// <remarks>Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.</remarks>
+/// <remarks>
+/// Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.
+/// </remarks>
 public sealed class ShmServiceOptions
 {
     /// <summary>Gets or sets how long an instance serves calls.</summary>

@@ -10,7 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class MethodInvoker
 {
-    /// <summary>Runs the method of a call now, or after those of the calls before it if its service is ordered.</summary>
+    /// <summary>Runs the method of a call now, or after those before it if its service is ordered.</summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
         if (call.Turn is { Order: { } order } turn)
