@@ -234,7 +234,8 @@ public sealed class ShmServer : IAsyncDisposable
 
     /// <summary>Stops the server at once: running calls are cancelled.</summary>
     /// <returns>
-    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token.
+    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token, except
+    /// up to two seconds for the release of instances that they use (<see cref="ShmServiceActivator{TService}"/>).
     /// </returns>
     /// <remarks>Also ends the grace period of a stop that is in progress.</remarks>
     public Task KillAsync()
@@ -257,7 +258,8 @@ public sealed class ShmServer : IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods) };
+            var methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods);
+            ServerSettings settings = _settings with { Methods = methods };
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));

@@ -1,3 +1,5 @@
+using Grpc.Core;
+
 namespace RpcOverShm;
 
 /// <summary>Creates the instances of a service, and releases them.</summary>
@@ -12,8 +14,8 @@ public abstract class ShmServiceActivator<TService>
     /// <param name="context">The call or the session that needs the instance.</param>
     /// <returns>The instance, which is passed to <see cref="ReleaseAsync"/> once.</returns>
     /// <remarks>
-    /// If it throws, that call ends with <see cref="Grpc.Core.StatusCode.Internal"/>, and the server logs the exception.
-    /// The next call tries again.
+    /// If it throws, that call ends with <see cref="StatusCode.Internal"/>, and the server logs the exception. The next
+    /// call tries again.
     /// </remarks>
     public abstract ShmServiceInstance<TService> Create(ShmActivationContext context);
 

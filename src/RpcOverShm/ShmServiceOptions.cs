@@ -1,20 +1,24 @@
 using Grpc.Core;
+using Grpc.Core.Interceptors;
 
 namespace RpcOverShm;
 
 /// <summary>
 /// How the instances of a service live and run:
-/// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Grpc.Core.Interceptors.Interceptor[])"/>.
+/// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
 /// </summary>
-/// <remarks>Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.</remarks>
+/// <remarks>
+/// Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.
+/// </remarks>
 public sealed class ShmServiceOptions
 {
     /// <summary>Gets or sets how long an instance serves calls.</summary>
     /// <remarks>Defaults to <see cref="ShmServiceLifetime.PerCall"/>, as in ASP.NET Core.</remarks>
     public ShmServiceLifetime Lifetime { get; set; } = ShmServiceLifetime.PerCall;
 
-    /// <summary>Gets or sets the maximum number of calls that run on one instance at a time; 1 or more.
-    /// <para>Null means no limit. 1 is what WCF does by default (ConcurrencyMode.Reentrant).</para>
+    /// <summary>
+    /// Gets or sets the maximum number of calls that run on one instance at a time; 1 or more.
+    /// <para>Null means no limit. 1 is WCF's ConcurrencyMode.Reentrant.</para>
     /// </summary>
     /// <remarks>
     /// <para>
@@ -42,9 +46,7 @@ public sealed class ShmServiceOptions
     /// </remarks>
     public int? MaxConcurrentCallsPerInstance { get; set; }
 
-    /// <summary>
-    /// Gets or sets the maximum number of calls that wait for one instance; 0 or more.
-    /// </summary>
+    /// <summary>Gets or sets the maximum number of calls that wait for one instance; 0 or more.</summary>
     /// <remarks>
     /// Defaults to 1,000. Further calls fail with <see cref="StatusCode.ResourceExhausted"/>. No effect without
     /// <see cref="MaxConcurrentCallsPerInstance"/>.

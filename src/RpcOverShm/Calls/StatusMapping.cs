@@ -149,7 +149,7 @@ internal static class StatusMapping
         $"The server runs at most {limit} calls at a time ({option}), "
         + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
 
-    /// <summary>Returns the status of a call that can neither run on its instance nor wait for its turn there.</summary>
+    /// <summary>Returns the status of a call that can neither run on its instance nor wait for that.</summary>
     public static Status TooManyWaitingForInstance(string option, int limit, string queuedOption, int queued) => new(
         StatusCode.ResourceExhausted,
         $"The instance of the service runs at most {limit} calls at a time ({option}), "

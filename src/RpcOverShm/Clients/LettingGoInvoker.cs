@@ -72,7 +72,7 @@ internal sealed class LettingGoInvoker(CallInvoker inner) : CallInvoker
         return Hold is not { } hold
             ? call
             : new AsyncClientStreamingCall<TRequest, TResponse>(
-                new Writer<TRequest>(hold, call.RequestStream),
+                new Writer<TRequest>(hold, call.RequestStream, call.ResponseAsync),
                 ReturnAsync(hold, call.ResponseAsync),
                 static call => ((AsyncClientStreamingCall<TRequest, TResponse>)call).ResponseHeadersAsync,
                 static call => ((AsyncClientStreamingCall<TRequest, TResponse>)call).GetStatus(),
@@ -133,7 +133,7 @@ internal sealed class LettingGoInvoker(CallInvoker inner) : CallInvoker
     }
 
     // After the last request, the method waits for the response.
-    private sealed class Writer<T>(CallHold hold, IClientStreamWriter<T> inner) : IClientStreamWriter<T>
+    private sealed class Writer<T>(CallHold hold, IClientStreamWriter<T> inner, Task response) : IClientStreamWriter<T>
     {
         public WriteOptions? WriteOptions
         {
@@ -150,6 +150,11 @@ internal sealed class LettingGoInvoker(CallInvoker inner) : CallInvoker
         {
             await inner.CompleteAsync().ConfigureAwait(false);
             hold.LetGo();
+            if (response.IsCompleted)
+            {
+                // It may have come before: then its end has taken nothing again.
+                await hold.TakeAgainAsync().ConfigureAwait(false);
+            }
         }
     }
 }

@@ -8,7 +8,8 @@ namespace RpcOverShm.Servers;
 /// Builds a service whose instances are made when calls need them, by binding it to this binder without an instance. A
 /// method is found once, by its name and types, as a delegate that takes the instance.
 /// </summary>
-internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService> : ServiceBinderBase
+internal sealed class ActivatedService<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>
+    : ServiceBinderBase
     where TService : class
 {
     private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();

@@ -70,7 +70,7 @@ internal sealed class CallPlaces(ServerLimits limits)
         }
     }
 
-    /// <summary>Returns the running call of a name, whose place a nested call can take; null if there is none.</summary>
+    /// <summary>Returns the running call of a name, whose place a nested call can take; null if none.</summary>
     public CallTurn? Find(ParentCall name)
     {
         lock (_lock)

@@ -86,7 +86,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
         CallTurn? next = TakeNext(hasBegun: false);
         while (next is not null)
         {
-            next.Call.BeginMethod();
+            MethodInvoker.Begin(next.Call, next.Call.Handler);
             AmbientContext.RestoreClean();
             next = TakeNext(hasBegun: true);
         }

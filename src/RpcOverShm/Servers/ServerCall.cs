@@ -60,6 +60,8 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public ServerConnection Owner => owner;
 
+    public MethodHandler Handler => _handler!;
+
     /// <summary>The encoding of the requests; null for not encoded.</summary>
     public string? RequestEncoding { get; private set; }
 
@@ -221,14 +223,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if ((work & PendingUserCode.Start) != 0)
         {
-            if (Turn?.Order is { } order)
-            {
-                order.Start(Turn);
-            }
-            else
-            {
-                BeginMethod();
-            }
+            MethodInvoker.Start(this, _handler!);
         }
 
         if ((work & PendingUserCode.WakeReader) != 0)
@@ -239,9 +234,6 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     // A callback of a call for which a thread blocks runs on that thread.
     protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
-
-    /// <summary>Runs the method, unless the call has ended. Throws nothing.</summary>
-    public void BeginMethod() => MethodInvoker.Begin(this, _handler!);
 
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()

@@ -44,7 +44,7 @@ internal sealed class ServiceInstances
         ReleaseIfUnused(logger);
     }
 
-    /// <summary>Returns the instance of a service. The first call creates it; if that fails, the next one tries.</summary>
+    /// <summary>Returns the instance of a service. The first call creates it, or else the next one.</summary>
     /// <param name="service">What stands for the service.</param>
     /// <param name="create">Creates an instance. What it throws, the task reports.</param>
     /// <param name="cancellationToken">Ends the wait for another call that creates the instance.</param>

@@ -64,9 +64,9 @@ internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adap
             ShmServiceActivator.FromConstructor<OwnService>(),
             (binder, _) => binder.AddMethod(method, (UnaryServerMethod<Payload, Payload>)null!)));
 
-        Payload answer = await rig.Invoker.AsyncUnaryCall(method, null, default, Payloads.Empty).ResponseAsync.Bounded();
+        AsyncUnaryCall<Payload> call = rig.Invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
 
-        Assert.That(answer.Text(), Is.EqualTo("own"));
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("own"));
     }
 
     [Test]
@@ -77,7 +77,7 @@ internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adap
 
         Assert.That(
             () => services.Add(probe.Activator, new ShmServiceOptions { MaxConcurrentCallsPerInstance = 1 }),
-            Throws.ArgumentException.With.Message.Contains("MaxConcurrentCallsPerInstance is 1 but Lifetime is PerCall"));
+            Throws.ArgumentException.With.Message.Contains("PerInstance is 1 but Lifetime is PerCall"));
         Assert.That(
             () => services.Add(
                 probe.Activator,
@@ -109,7 +109,7 @@ internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adap
                 ShmServiceActivator.FromConstructor<OwnService>(),
                 static (binder, _) => binder.AddMethod(
                     Script.DuplexMethod, (DuplexStreamingServerMethod<Payload, Payload>)null!)),
-            Throws.ArgumentException.With.Message.Contains("has no public method for /rpcovershm.testing.Script/Duplex"));
+            Throws.ArgumentException.With.Message.Contains("no public method for /rpcovershm.testing.Script/Duplex"));
         Assert.That(
             () => services.Add(ShmServiceActivator.FromConstructor<OwnService>(), static (_, _) => { }),
             Throws.ArgumentException.With.Message.Contains("adds no method"));

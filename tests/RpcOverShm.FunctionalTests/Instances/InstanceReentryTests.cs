@@ -63,7 +63,8 @@ internal sealed class InstanceReentryTests(ShmSchedulingMode mode) : InstanceFix
 
         Task<string> call = Timeouts.OnThread(() => To(channel).Echo(Payloads.Of("call")).Text());
         await entered.Task.Bounded();
-        Assert.That((await To(rig.Channel).EchoAsync(Payloads.Of("other")).ResponseAsync.Bounded()).Text(), Is.EqualTo("other"));
+        Payload other = await To(rig.Channel).EchoAsync(Payloads.Of("other")).ResponseAsync.Bounded();
+        Assert.That(other.Text(), Is.EqualTo("other"));
         hasRun.SetResult();
 
         Assert.That(await call.Bounded(), Is.EqualTo("call"));

@@ -91,7 +91,8 @@ internal sealed class OrderedDispatchTests(ShmSchedulingMode mode) : InstanceFix
         // The first method waits for its first request, and holds nobody up.
         await second.RequestStream.WriteAsync(Payloads.Of("2"));
         Assert.That(await second.ResponseStream.MoveNext().Bounded(), Is.True);
-        Assert.That((await To(rig.Channel).EchoAsync(Payloads.Of("3")).ResponseAsync.Bounded()).Text(), Is.EqualTo("3"));
+        Payload third = await To(rig.Channel).EchoAsync(Payloads.Of("3")).ResponseAsync.Bounded();
+        Assert.That(third.Text(), Is.EqualTo("3"));
         await first.RequestStream.WriteAsync(Payloads.Of("1"));
         Assert.That(await first.ResponseStream.MoveNext().Bounded(), Is.True);
         await first.RequestStream.CompleteAsync();

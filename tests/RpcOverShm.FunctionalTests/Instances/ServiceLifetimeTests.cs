@@ -177,8 +177,8 @@ internal sealed class ServiceLifetimeTests(ShmSchedulingMode mode) : InstanceFix
                 MaxConcurrentCallsPerInstance = isSingleton ? 1 : null,
             }));
 
-        string text = string.Join(
-            "", Enumerable.Range(0, 3).Select(_ => new ScriptClient(channel.CreateCallInvoker()).Unary(Payloads.Empty).Text()));
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        string text = string.Join("", Enumerable.Range(0, 3).Select(_ => client.Unary(Payloads.Empty).Text()));
 
         Assert.That(text, Is.EqualTo(isSingleton ? "111" : "123"));
         await channel.ShutdownAsync().Bounded();

@@ -15,7 +15,8 @@ public class InstanceGateTests
         InstanceTurn[] turns = [.. Enumerable.Range(0, 5).Select(_ => new InstanceTurn(gate))];
         Task?[] entered = [.. turns.Select(gate.Enter)];
 
-        Assert.That(entered.Select(task => task?.IsCompleted), Is.EqualTo(new bool?[] { true, true, false, false, null }));
+        bool?[] expected = [true, true, false, false, null];
+        Assert.That(entered.Select(task => task?.IsCompleted), Is.EqualTo(expected));
         turns[1].Exit();
         Assert.That(entered[2]!.IsCompleted, Is.True);
         Assert.That(entered[3]!.IsCompleted, Is.False);

@@ -54,7 +54,9 @@ public class ServiceBindingTests
 
         public Task<Payload> Echo(Payload request) => Of($"overload of {this}: {request}");
 
-        public Task<T> Echo<T>(T request, ServerCallContext context) => Task.FromResult(this is null ? default! : request);
+        public Task<T> Echo<T>(T request, ServerCallContext context) => Of($"{this}") is { } _
+            ? Task.FromResult(request)
+            : throw new InvalidOperationException();
 
         public new Task<Payload> Delay(DelayRequest request, ServerCallContext context) => Of($"new of {this}");
     }
