@@ -68,7 +68,7 @@ internal static class Demonstration
             && HasOnly(load, StatusCode.OK);
     }
 
-    /// <summary>kill -9 and a restart under load: calls fail with Unavailable in between, and with nothing else.</summary>
+    /// <summary>kill -9 and a restart under load: calls fail in between, with Unavailable and nothing else.</summary>
     private static async Task<bool> KillAsync(string address, Greeter.GreeterClient client)
     {
         using WorkerProcess worker = await WorkerProcess.StartAsync(address);

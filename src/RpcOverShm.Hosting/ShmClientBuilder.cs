@@ -138,7 +138,8 @@ public sealed class ShmClientBuilder
     /// Credentials that the call has itself apply, too. Callbacks for a blocking call with credentials do not run on
     /// its thread.
     /// </remarks>
-    public ShmClientBuilder AddCallCredentials(Func<AuthInterceptorContext, Metadata, IServiceProvider, Task> addMetadata)
+    public ShmClientBuilder AddCallCredentials(
+        Func<AuthInterceptorContext, Metadata, IServiceProvider, Task> addMetadata)
     {
         ArgumentNullException.ThrowIfNull(addMetadata);
         return ConfigureCallOptions((options, provider) =>
@@ -158,9 +159,9 @@ public sealed class ShmClientBuilder
     /// <returns>This builder.</returns>
     /// <remarks>
     /// <para>
-    /// A deadline or a token of the call itself counts, too: the earlier deadline, and either token. The method is found
-    /// by its ExecutionContext, if its server was added to the same services (<see cref="ShmServerBuilder"/>). A call
-    /// outside of such a method, or after it has ended, throws <see cref="InvalidOperationException"/>; see
+    /// A deadline or a token of the call itself counts, too: the earlier deadline, and either token. The method is
+    /// found by its ExecutionContext, if its server was added to the same services (<see cref="ShmServerBuilder"/>). A
+    /// call outside of such a method, or after it has ended, throws <see cref="InvalidOperationException"/>; see
     /// <see cref="ShmCallContextPropagationOptions.SuppressContextNotFoundErrors"/>.
     /// </para>
     /// <para>The calls of all servers of the host cost slightly more.</para>

@@ -53,7 +53,9 @@ public static class ShmClientServiceCollectionExtensions
     /// <see cref="AddShmClient{TClient}(IServiceCollection, string, Action{ShmChannelOptions})"/>.
     /// </typeparam>
     /// <param name="services">The services of the host.</param>
-    /// <param name="name">The name, which no client of another type has; also the name of the channel's options.</param>
+    /// <param name="name">
+    /// The name, which no client of another type has; also the name of the channel's options.
+    /// </param>
     /// <param name="address">The address of the server, as for <see cref="ShmChannel.ForAddress"/>.</param>
     /// <param name="configure">Sets options of the channel; null for the defaults.</param>
     /// <returns>A builder for the client.</returns>

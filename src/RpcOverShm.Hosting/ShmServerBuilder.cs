@@ -15,8 +15,8 @@ namespace RpcOverShm.Hosting;
 
 /// <summary>Adds services, interceptors and options to a server of a host.</summary>
 /// <remarks>
-/// Comes from <see cref="ShmServerServiceCollectionExtensions.AddShmServer(IServiceCollection, string,
-/// Action{ShmServerOptions})"/>. Used before the host is built. Not thread-safe. Nothing to dispose.
+/// Comes from <see cref="ShmServerServiceCollectionExtensions"/>. Used before the host is built. Not thread-safe.
+/// Nothing to dispose.
 /// </remarks>
 public sealed class ShmServerBuilder
 {
@@ -175,7 +175,7 @@ public sealed class ShmServerBuilder
         return this;
     }
 
-    /// <summary>Offers the services of the server by reflection (<c>grpc.reflection.v1</c> and <c>v1alpha</c>).</summary>
+    /// <summary>Offers the server's services by reflection (<c>grpc.reflection.v1</c> and <c>v1alpha</c>).</summary>
     /// <param name="descriptors">
     /// The descriptors of services that were added by a definition. Those of generated classes are found.
     /// </param>

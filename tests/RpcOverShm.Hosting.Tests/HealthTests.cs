@@ -164,7 +164,8 @@ public class HealthTests
         await using var other = new TestHost();
         other.Services.AddHealthChecks().AddShmServer(_host.Address, name: "named");
 
-        HealthReport report = await other.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded();
+        HealthReport report = await other.Provider.GetRequiredService<HealthCheckService>()
+            .CheckHealthAsync().Bounded();
 
         Assert.That(report.Entries["named"].Status, Is.EqualTo(HealthStatus.Unhealthy));
         Assert.That(report.Entries["named"].Description, Does.Contain("AddHealth()"));

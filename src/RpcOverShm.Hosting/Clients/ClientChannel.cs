@@ -5,7 +5,7 @@ using Microsoft.Extensions.Options;
 
 namespace RpcOverShm.Hosting.Clients;
 
-/// <summary>The channel that the clients of a registration share, with the interceptors that they share. Thread-safe.</summary>
+/// <summary>The channel and the interceptors that the clients of a registration share. Thread-safe.</summary>
 internal sealed class ClientChannel : IDisposable, IAsyncDisposable
 {
     private readonly ShmChannel _channel;

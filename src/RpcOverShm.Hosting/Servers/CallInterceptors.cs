@@ -9,14 +9,16 @@ namespace RpcOverShm.Hosting.Servers;
 /// instance for each call comes from the same scope. Thread-safe.
 /// </summary>
 /// <param name="scopes">Creates a scope for each call.</param>
-/// <param name="entries">The interceptors, the outermost first. Each is activated when the one before it goes on.</param>
+/// <param name="entries">
+/// The interceptors, the outermost first. Each is activated when the one before it goes on.
+/// </param>
 internal sealed class CallInterceptors(IServiceScopeFactory scopes, IReadOnlyList<InterceptorEntry> entries)
     : Interceptor
 {
     // The key of the scope's provider among the items of a call.
     private static readonly object s_scope = new();
 
-    /// <summary>Returns the provider of the scope that the interceptors of a call have; null if there is none.</summary>
+    /// <summary>Returns the provider of the scope that the interceptors of a call have; null if none.</summary>
     public static IServiceProvider? ScopeOf(ServerCallContext? call) =>
         call is not null && call.UserState.TryGetValue(s_scope, out object? provider)
             ? (IServiceProvider)provider

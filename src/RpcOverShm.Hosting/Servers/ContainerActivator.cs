@@ -84,6 +84,6 @@ internal sealed class ContainerActivator<
         }
     }
 
-    /// <summary>What ends with an instance: its scope, and the instance itself if the container did not make it.</summary>
+    /// <summary>The scope that ends with an instance, and whether the instance is disposed here, too.</summary>
     private sealed record Held(AsyncServiceScope? Scope, bool IsOwned);
 }

@@ -14,7 +14,7 @@ namespace RpcOverShm.Hosting.Servers;
 /// <param name="Add">Adds the service to the server that is being created.</param>
 internal sealed record ServiceEntry(Type? Type, ServiceDescriptor? Descriptor, Action<ServiceTarget> Add)
 {
-    /// <summary>What a trimmed application keeps of a service: its constructors, and its methods to bind them.</summary>
+    /// <summary>The members that a trimmed application keeps of a service: to create and to bind it.</summary>
     public const DynamicallyAccessedMemberTypes Members =
         DynamicallyAccessedMemberTypes.PublicConstructors | DynamicallyAccessedMemberTypes.PublicMethods;
 

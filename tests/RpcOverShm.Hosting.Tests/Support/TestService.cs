@@ -44,7 +44,8 @@ internal static class Answer
     public static Payload Of(string text) => new() { Data = ByteString.CopyFromUtf8(text) };
 
     /// <summary>Calls Echo and returns the text of the answer.</summary>
-    public static async Task<string> AskAsync(this Conformance.ConformanceClient client, CallOptions options = default) =>
+    public static async Task<string> AskAsync(
+        this Conformance.ConformanceClient client, CallOptions options = default) =>
         (await client.EchoAsync(new Payload(), options)).Data.ToStringUtf8();
 
     /// <summary>Calls Echo and returns the text of the answer.</summary>
