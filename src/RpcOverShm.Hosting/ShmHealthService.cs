@@ -19,81 +19,41 @@ namespace RpcOverShm.Hosting;
 /// </remarks>
 public class ShmHealthService : HealthServiceImpl
 {
-    private readonly Lock _gate = new();
-    private readonly Dictionary<string, int> _watched = new(StringComparer.Ordinal);
-    private readonly CancellationTokenSource _stopped = new();
-    private bool _hasStopped;
+    private readonly CancellationToken _stopping;
 
     /// <summary>Creates a service without any status.</summary>
-    /// <param name="stopping">
-    /// The token that ends the watches: <see cref="ShmServer.Stopping"/>. A status that is set later has no effect on
-    /// them.
-    /// </param>
-    public ShmHealthService(CancellationToken stopping) =>
-        stopping.UnsafeRegister(static state => ((ShmHealthService)state!).Stop(), this);
+    /// <param name="stopping">The token that ends the watches: <see cref="ShmServer.Stopping"/>.</param>
+    public ShmHealthService(CancellationToken stopping) => _stopping = stopping;
 
     /// <inheritdoc/>
     public override async Task Watch(
         HealthCheckRequest request, IServerStreamWriter<HealthCheckResponse> responseStream, ServerCallContext context)
     {
-        ArgumentNullException.ThrowIfNull(request);
         ArgumentNullException.ThrowIfNull(context);
-        using var ended = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken, _stopped.Token);
-        Change(request.Service, 1);
+        ArgumentNullException.ThrowIfNull(responseStream);
+        using var ended = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken, _stopping);
+        var statuses = new WatchedStatuses(responseStream);
         try
         {
-            await base.Watch(request, responseStream, new WatchContext(context, ended.Token)).ConfigureAwait(false);
+            await base.Watch(request, statuses, new WatchContext(context, ended.Token)).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (IsStopped(context))
+        {
+            // The watch ended while a status was being written.
         }
         finally
         {
             // The base class forgets a watch when its token is cancelled, also one that failed.
             await ended.CancelAsync().ConfigureAwait(false);
-            Change(request.Service, -1);
         }
-    }
 
-    /// <summary>Sets a status, unless the server stops: then all services are NotServing.</summary>
-    private protected void TrySetStatus(string service, ServingStatus status)
-    {
-        lock (_gate)
+        if (IsStopped(context) && statuses.Last != ServingStatus.NotServing)
         {
-            if (!_hasStopped)
-            {
-                SetStatus(service, status);
-            }
+            await responseStream.WriteAsync(new HealthCheckResponse { Status = ServingStatus.NotServing })
+                .ConfigureAwait(false);
         }
     }
 
-    /// <summary>Counts the watches of a service.</summary>
-    private void Change(string service, int change)
-    {
-        lock (_gate)
-        {
-            _watched[service] = _watched.GetValueOrDefault(service) + change;
-            if (_watched[service] == 0)
-            {
-                _watched.Remove(service);
-            }
-
-            if (_hasStopped && change > 0)
-            {
-                SetStatus(service, ServingStatus.NotServing);
-            }
-        }
-    }
-
-    // The base class queues a status for the watches, and empties the queue after the end.
-    private void Stop()
-    {
-        lock (_gate)
-        {
-            _hasStopped = true;
-            foreach (string service in _watched.Keys)
-            {
-                SetStatus(service, ServingStatus.NotServing);
-            }
-        }
-
-        _stopped.Cancel();
-    }
+    private bool IsStopped(ServerCallContext context) =>
+        _stopping.IsCancellationRequested && !context.CancellationToken.IsCancellationRequested;
 }

@@ -31,8 +31,11 @@ public static class ShmServerServiceCollectionExtensions
     /// </para>
     /// </remarks>
     public static ShmServerBuilder AddShmServer(
-        this IServiceCollection services, string address, Action<ShmServerOptions>? configure = null) =>
-        services.AddShmServer(address, address, configure);
+        this IServiceCollection services, string address, Action<ShmServerOptions>? configure = null)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(address);
+        return services.AddShmServer(address, address, configure);
+    }
 
     /// <summary>Adds a server with a name, which is also the name of its options.</summary>
     /// <param name="services">The services of the host.</param>

@@ -1,6 +1,7 @@
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Options;
 using RpcOverShm.Hosting.Tests.Support;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
@@ -176,8 +177,18 @@ public class ClientTests
         _host.Methods.Echo = (_, _) => Task.FromResult(new string('x', 100));
         _host.Services.AddShmClient<ConformanceClient>(_host.Address, options => options.MaxReceiveMessageSize = 90)
             .ConfigureChannel((provider, options) => options.MaxSendMessageSize = provider.GetHashCode() & 0)
-            .Bind(_host.Section(("MaxRetryAttempts", "2")));
+            .Bind(_host.Section(
+                ("TrustedServerUsers:0", "0"),
+                ("Callbacks:MaxQueuedCalls", "3"),
+                ("ServiceConfig:RetryThrottling:MaxTokens", "7"),
+                ("ServiceConfig:RetryThrottling:TokenRatio", "0.5")));
         await _host.StartAsync();
+        ShmChannelOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>()
+            .Get(typeof(ConformanceClient).FullName);
+        Assert.That(options.TrustedServerUsers, Is.EqualTo(new[] { "0" }));
+        Assert.That(options.Callbacks.MaxQueuedCalls, Is.EqualTo(3));
+        Assert.That(options.ServiceConfig!.RetryThrottling!.MaxTokens, Is.EqualTo(7));
+        Assert.That(options.MaxSendMessageSize, Is.Zero);
 
         RpcException? failure = Assert.CatchAsync<RpcException>(
             () => _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded());

@@ -13,6 +13,9 @@ namespace RpcOverShm.Hosting.Tests;
 /// <summary>The health checks of a host as a health service, and health services as checks of a host.</summary>
 public class HealthTests
 {
+    // The host logs a check that is Unhealthy as an error.
+    private const int CheckFailed = 103;
+
     private static readonly string s_conformance = Conformance.Descriptor.FullName;
 
     private readonly Dictionary<string, HealthStatus> _results = new()
@@ -24,7 +27,7 @@ public class HealthTests
     private TestHost _host = null!;
 
     [SetUp]
-    public void CreateHost() => _host = new TestHost();
+    public void CreateHost() => _host = NewHost();
 
     [TearDown]
     public async Task DisposeHost() => await _host.DisposeAsync();
@@ -119,12 +122,13 @@ public class HealthTests
         using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
             .Watch(new HealthCheckRequest { Service = "one" });
 
-        Assert.That(await NextAsync(watch), Is.EqualTo(ServingStatus.NotServing));
+        ServingStatus last = ServingStatus.Unknown;
         while (await watch.ResponseStream.MoveNext().Bounded())
         {
-            Assert.That(watch.ResponseStream.Current.Status, Is.EqualTo(ServingStatus.NotServing));
+            last = watch.ResponseStream.Current.Status;
         }
 
+        Assert.That(last, Is.EqualTo(ServingStatus.NotServing));
         Assert.That(watch.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
     }
 
@@ -133,7 +137,7 @@ public class HealthTests
     public async Task ServerCheck_OfAServer_IsItsHealth(HealthStatus result, HealthStatus expected)
     {
         _results["disk"] = result;
-        await using var other = new TestHost();
+        await using TestHost other = NewHost();
         AddChecks(other);
         other.Services.AddShmServer(other.Address).AddHealth();
         await other.StartAsync();
@@ -161,7 +165,7 @@ public class HealthTests
         _host.Services.AddShmServer(_host.Address).AddService<TestService>();
         await _host.StartAsync();
         _ = _host.Server;
-        await using var other = new TestHost();
+        await using TestHost other = NewHost();
         other.Services.AddHealthChecks().AddShmServer(_host.Address, name: "named");
 
         HealthReport report = await other.Provider.GetRequiredService<HealthCheckService>()
@@ -199,6 +203,13 @@ public class HealthTests
 
         Assert.That(without.Status, Is.EqualTo(HealthStatus.Unhealthy));
         Assert.That(without.Description, Does.Contain(_host.Address));
+    }
+
+    private static TestHost NewHost()
+    {
+        var host = new TestHost();
+        host.Log.Expect(CheckFailed);
+        return host;
     }
 
     private static async Task<ServingStatus> StatusAsync(ShmChannel channel, string service) =>

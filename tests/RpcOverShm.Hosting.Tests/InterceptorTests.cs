@@ -1,6 +1,7 @@
 using Grpc.Core;
 using Microsoft.Extensions.DependencyInjection;
 using RpcOverShm.Hosting.Tests.Support;
+using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Hosting.Tests;
@@ -111,7 +112,7 @@ public class InterceptorTests
         _host.Services.AddScoped<Part>();
         _host.Services.AddShmServer(_host.Address)
             .AddInterceptor<NotingInterceptor>()
-            .AddService(_ => Conformance.BindService(new Testing.ConformanceService()));
+            .AddService(_ => Conformance.BindService(new ConformanceService()));
         await _host.StartAsync();
         using ShmChannel channel = _host.Open();
 

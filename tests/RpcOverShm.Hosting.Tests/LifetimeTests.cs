@@ -8,7 +8,7 @@ namespace RpcOverShm.Hosting.Tests;
 /// <summary>The instances of services that the container activates, and their scopes.</summary>
 public class LifetimeTests
 {
-    private const int MethodThrew = 301;
+    private const int CreationFailed = 320;
 
     private TestHost _host = null!;
 
@@ -88,7 +88,7 @@ public class LifetimeTests
     [Test]
     public async Task PerCall_WhoseConstructorThrowsOnce_FailsThatCallWithInternalAndIsLogged()
     {
-        _host.Log.Expect(MethodThrew);
+        _host.Log.Expect(CreationFailed);
         _host.Services.AddScoped<Part>();
         _host.Services.AddShmServer(_host.Address).AddService<FailingOnceService>();
         await _host.StartAsync();
@@ -96,7 +96,7 @@ public class LifetimeTests
 
         RpcException? failure = Assert.CatchAsync<RpcException>(() => channel.AskAsync().Bounded());
         Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Internal));
-        LogEntry entry = await _host.Log.WaitForAsync(MethodThrew);
+        LogEntry entry = await _host.Log.WaitForAsync(CreationFailed);
         Assert.That(entry.Exception, Has.Message.EqualTo("The first one fails."));
 
         // Its scope has made a part, which is disposed all the same.

@@ -1,5 +1,6 @@
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Options;
+using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.Tests.Support;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
@@ -28,7 +29,6 @@ public class StartTests
             ("HandshakeTimeout", "00:00:02"),
             ("ResponseCompressionLevel", "SmallestSize"),
             ("Scheduling", "ThreadPool"),
-            ("AllowedUsers:0", "0"),
             ("EnableDetailedErrors", "true")));
 
         ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
@@ -38,7 +38,6 @@ public class StartTests
         Assert.That(options.HandshakeTimeout, Is.EqualTo(TimeSpan.FromSeconds(2)));
         Assert.That(options.ResponseCompressionLevel, Is.EqualTo(System.IO.Compression.CompressionLevel.SmallestSize));
         Assert.That(options.Scheduling, Is.EqualTo(ShmSchedulingMode.ThreadPool));
-        Assert.That(options.AllowedUsers, Is.EqualTo(new[] { "0" }));
         Assert.That(options.EnableDetailedErrors, Is.True);
         Assert.That(options.MaxQueuedCalls, Is.EqualTo(7), "Set in code, and not in the section.");
         Assert.That(options.LoggerFactory, Is.SameAs(_host.Log));
@@ -68,6 +67,27 @@ public class StartTests
         OptionsValidationException? failure = Assert.CatchAsync<OptionsValidationException>(_host.StartAsync);
 
         Assert.That(failure!.Message, Does.Contain(named).And.Contains("'Section'").And.Contains(_host.Address));
+    }
+
+    [TestCase(typeof(ShmServerOptions))]
+    [TestCase(typeof(ShmChannelOptions))]
+    public void Bind_OfEachOption_SetsItOrSaysThatItIsSetInCode(Type options)
+    {
+        IReadOnlyList<string> inCode = options == typeof(ShmServerOptions)
+            ? BoundOptions.OfServersInCode
+            : BoundOptions.OfChannelsInCode;
+
+        // An interface, a delegate, an abstract class or a list of those has no text.
+        IEnumerable<string> without = options.GetProperties()
+            .Where(one => !HasText(one.PropertyType) && !one.PropertyType.GetGenericArguments().Any(HasText))
+            .Select(one => one.Name);
+
+        Assert.That(inCode, Is.EquivalentTo(without));
+
+        static bool HasText(Type type) => type.IsValueType
+            || type == typeof(string)
+            || type == typeof(ShmServiceConfig)
+            || type == typeof(ShmCallbackOptions);
     }
 
     [Test]

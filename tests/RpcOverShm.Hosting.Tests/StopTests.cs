@@ -40,7 +40,7 @@ public class StopTests
         await _called.Task.Bounded();
 
         Task stop = _host.StopAsync();
-        await WhenStopping(_host.Server);
+        await channel.WaitForStateChangedAsync(ConnectivityState.Ready).Bounded();
         RpcException? refused = Assert.CatchAsync<RpcException>(() => channel.AskAsync().Bounded());
         Assert.That(refused!.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(stop.IsCompleted, Is.False);

@@ -4,16 +4,32 @@ using Microsoft.Extensions.Options;
 namespace RpcOverShm.Hosting.Calls;
 
 /// <summary>
-/// Binds sections of the configuration to options; refuses names that are no option. The calls of Bind are replaced by
-/// generated code, which needs their types.
+/// Binds sections of the configuration to options; refuses names that are no option, and options that are set in code
+/// only. The calls of Bind are replaced by generated code, which needs their types.
 /// </summary>
 internal static class BoundOptions
 {
+    /// <summary>The options of a server that no text can stand for. The generated code would pass over them.</summary>
+    public static readonly IReadOnlyList<string> OfServersInCode =
+    [
+        nameof(ShmServerOptions.LoggerFactory), nameof(ShmServerOptions.Interceptors), nameof(ShmServerOptions.Codecs),
+    ];
+
+    /// <summary>The options of a channel that no text can stand for.</summary>
+    public static readonly IReadOnlyList<string> OfChannelsInCode =
+    [
+        nameof(ShmChannelOptions.LoggerFactory),
+        nameof(ShmChannelOptions.Credentials),
+        nameof(ShmChannelOptions.Codec),
+        nameof(ShmChannelOptions.CallbackServices),
+    ];
+
     /// <exception cref="OptionsValidationException">A name is no option, or a value does not fit.</exception>
     public static void Bind(IConfiguration section, ShmServerOptions options, string name)
     {
         try
         {
+            CheckNames(section, OfServersInCode);
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
@@ -27,6 +43,7 @@ internal static class BoundOptions
     {
         try
         {
+            CheckNames(section, OfChannelsInCode);
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
@@ -35,11 +52,24 @@ internal static class BoundOptions
         }
     }
 
+    private static void CheckNames(IConfiguration section, IReadOnlyList<string> inCode)
+    {
+        foreach (IConfigurationSection child in section.GetChildren())
+        {
+            if (inCode.Contains(child.Key, StringComparer.OrdinalIgnoreCase))
+            {
+                throw new InvalidOperationException($"'{child.Key}' cannot be configured; it is set in code.");
+            }
+        }
+    }
+
     private static OptionsValidationException Refused(
         IConfiguration section, Type options, string name, InvalidOperationException exception) =>
         new(
             name,
             options,
-            [$"Section '{(section as IConfigurationSection)?.Path}' of the configuration, for '{name}': "
-                + exception.Message]);
+            [
+                $"Section '{(section as IConfigurationSection)?.Path}' of the configuration, for '{name}': "
+                    + exception.Message,
+            ]);
 }

@@ -43,7 +43,7 @@ internal sealed class HostHealthService(
             {
                 if (StatusOf(mapping) is { } status)
                 {
-                    TrySetStatus(mapping.Service, status);
+                    SetStatus(mapping.Service, status);
                 }
             }
         }
