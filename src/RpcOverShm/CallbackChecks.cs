@@ -37,7 +37,8 @@ internal static class CallbackChecks
             Scheduling = OptionChecks.Scheduling(options.Scheduling),
             AllowInPlaceParsing = options.AllowInPlaceParsing && observer is null,
             HasDetailedErrors = options.Callbacks.EnableDetailedErrors,
-            Methods = new MethodTable(options.CallbackServices, codecs, observer),
+            Methods = new MethodTable(
+                options.CallbackServices, codecs, options.CallbackServices.OrderedMethods, observer),
             Logger = logger,
         };
     }

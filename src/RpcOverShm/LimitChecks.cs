@@ -58,6 +58,32 @@ internal static class LimitChecks
             options.RequestHeadTimeout);
     }
 
+    /// <summary>Checks the options of a service that an activator creates.</summary>
+    /// <exception cref="ArgumentException">An option is not allowed, or contradicts another one.</exception>
+    public static InstanceSettings Of(ShmServiceOptions options, bool isOfServer)
+    {
+        AtLeast(1, options.MaxConcurrentCallsPerInstance ?? 1, nameof(options.MaxConcurrentCallsPerInstance));
+        AtLeast(0, options.MaxQueuedCallsPerInstance, nameof(options.MaxQueuedCallsPerInstance));
+        InstanceLifetime lifetime = options.Lifetime switch
+        {
+            ShmServiceLifetime.Singleton => InstanceLifetime.Server,
+            ShmServiceLifetime.PerCall => InstanceLifetime.Call,
+            ShmServiceLifetime.PerSession when isOfServer => InstanceLifetime.Session,
+            ShmServiceLifetime.PerSession => throw new ArgumentException(
+                $"{nameof(options.Lifetime)} PerSession is only for the services of a server: the calls of "
+                + "ShmChannelOptions.CallbackServices come from one server. Use Singleton or PerCall."),
+            _ => throw new ArgumentOutOfRangeException(
+                nameof(options.Lifetime), options.Lifetime, "Lifetime is Singleton, PerCall or PerSession."),
+        };
+        return lifetime != InstanceLifetime.Call || options.MaxConcurrentCallsPerInstance is null
+            ? new InstanceSettings(
+                lifetime, options.MaxConcurrentCallsPerInstance, options.MaxQueuedCallsPerInstance)
+            : throw new ArgumentException(
+                $"{nameof(options.MaxConcurrentCallsPerInstance)} is {options.MaxConcurrentCallsPerInstance} but "
+                + $"{nameof(options.Lifetime)} is PerCall, so that each call has an instance of its own. Use Singleton "
+                + "or PerSession, or no limit.");
+    }
+
     /// <summary>Checks the maximum depth of callbacks.</summary>
     public static int Depth(int maxCallbackDepth)
     {

@@ -26,6 +26,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     private readonly ClientSettings _settings;
     private readonly ShmCallInvoker _direct;
     private readonly CallInvoker _invoker;
+    private readonly ServerSettings? _callbacks;
     private Task? _shutdown;
 
     private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
@@ -33,6 +34,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
         ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, logger);
+        _callbacks = callbacks;
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
@@ -231,6 +233,25 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         }
 
         _connections.Dispose();
+        if (_callbacks is not null)
+        {
+            await EndInstancesAsync(_callbacks).ConfigureAwait(false);
+        }
+
         done.SetResult();
+    }
+
+    // For a short time: a method that still runs may ignore its token, or may be the one that shuts the channel down.
+    private static async Task EndInstancesAsync(ServerSettings callbacks)
+    {
+        try
+        {
+            await callbacks.Instances.EndAsync(callbacks.Logger).WaitAsync(WaitBounds.SafetyTimeout)
+                .ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+            // They are released when the last method has returned.
+        }
     }
 }

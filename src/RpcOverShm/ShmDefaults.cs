@@ -9,6 +9,7 @@ internal static class ShmDefaults
     public const int MaxConcurrentCallsPerConnection = 10_000;
     public const int MaxQueuedCalls = 10_000;
     public const int MaxConcurrentCallbacks = 1_000;
+    public const int MaxQueuedCallsPerInstance = 1_000;
     public const int MaxCallbackDepth = 16;
     public const long MaxConnectionBufferSize = 128 << 20;
     public const int MaxPendingHandshakes = 64;

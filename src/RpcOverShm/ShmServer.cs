@@ -240,7 +240,8 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
 
     /// <summary>Stops the server at once: running calls are cancelled.</summary>
     /// <returns>
-    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token.
+    /// A task that completes when the server has stopped; it does not wait for methods that ignore their token, except
+    /// up to two seconds for the release of instances that they use (<see cref="ShmServiceActivator{TService}"/>).
     /// </returns>
     /// <remarks>Also ends the grace period of a stop that is in progress.</remarks>
     public Task KillAsync()
@@ -281,7 +282,8 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
                     $"The server at {Address} was started already; a server is started once.");
             }
 
-            ServerSettings settings = _settings with { Methods = new MethodTable(Intercepted(), _codecs, _observer) };
+            var methods = new MethodTable(Intercepted(), _codecs, Services.OrderedMethods, _observer);
+            ServerSettings settings = _settings with { Methods = methods };
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
@@ -350,7 +352,8 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
 
         public override bool HasStartHandlers => server.SessionStarted is not null;
 
-        public override object CreateView(ServerSession session) => new ShmSession(session, _callbacks);
+        public override object CreateView(ServerSession session) =>
+            new ShmSession(session, _callbacks, server.Services.HasInstanceLimits);
 
         public override void OnStarted(ServerSession session) => Raise(server.SessionStarted, session);
 
@@ -366,6 +369,7 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
             }
 
             Raise(server.SessionEnded, session);
+            session.EndInstances(server._logger);
         }
 
         private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)

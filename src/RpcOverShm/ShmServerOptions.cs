@@ -263,8 +263,12 @@ public sealed class ShmServerOptions
             ShmDefaults.MaxConnectionsPerProcess, MaxConnections ?? ShmDefaults.MaxConnectionsPerProcess);
         set
         {
-            _maxConnectionsPerProcess = value;
-            _isPerProcessSet = true;
+            // The binding of a configuration sets each option to what it has read from it. That is no choice.
+            if (_isPerProcessSet || value != MaxConnectionsPerProcess)
+            {
+                _maxConnectionsPerProcess = value;
+                _isPerProcessSet = true;
+            }
         }
     }
 
@@ -344,7 +348,7 @@ public sealed class ShmServerOptions
     /// <summary>Gets the interceptors of all calls; the first is the outermost, as in ASP.NET Core.</summary>
     /// <remarks>
     /// Empty by default. They run outside the interceptors of a single service, which
-    /// <see cref="ShmServiceCollection.Add"/> or Grpc.Core's <c>Intercept</c> adds. Each interceptor serves all calls,
+    /// <see cref="ShmServiceCollection"/> or Grpc.Core's <c>Intercept</c> adds. Each interceptor serves all calls,
     /// so it must be thread-safe.
     /// </remarks>
     public IList<Interceptor> Interceptors { get; } = [];

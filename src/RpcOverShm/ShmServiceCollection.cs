@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Servers;
@@ -22,11 +23,18 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
 {
     private readonly ShmServer? _server; // null for the services of a channel's options
     private readonly List<ServerServiceDefinition> _definitions = [];
+    private readonly HashSet<string> _orderedMethods = new(StringComparer.Ordinal);
 
     internal ShmServiceCollection(ShmServer? server = null) => _server = server;
 
     /// <summary>Gets the number of services that were added, plus that of methods that a binder added.</summary>
     public int Count => _definitions.Count;
+
+    /// <summary>Whether a call may have to wait for others on an instance of its service.</summary>
+    internal bool HasInstanceLimits { get; private set; }
+
+    /// <summary>The full names of the methods whose calls start in order.</summary>
+    internal IReadOnlySet<string> OrderedMethods => _orderedMethods;
 
     /// <summary>Adds a service: the result of the generated <c>BindService</c>, or any other definition.</summary>
     /// <param name="service">The service, which may already contain interceptors.</param>
@@ -44,14 +52,90 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     public void Add(ServerServiceDefinition service, params Interceptor[] interceptors)
     {
         ArgumentNullException.ThrowIfNull(service);
-        ArgumentNullException.ThrowIfNull(interceptors);
-        foreach (Interceptor interceptor in interceptors)
-        {
-            ArgumentNullException.ThrowIfNull(interceptor, nameof(interceptors));
-        }
-
-        CheckNotStarted();
+        ThrowIfNotAddable(interceptors);
         _definitions.Add(InterceptedService.Of(service, interceptors));
+    }
+
+    /// <summary>Adds a service whose instances an activator creates when calls need them.</summary>
+    /// <typeparam name="TService">
+    /// The class of the service. It derives from a generated base class, whose <c>BindService</c> names the methods.
+    /// </typeparam>
+    /// <param name="activator">
+    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
+    /// </param>
+    /// <param name="options">How instances live and run; null for an instance for each call.</param>
+    /// <param name="interceptors">
+    /// The interceptors of this service, as in <see cref="Add(ServerServiceDefinition, Interceptor[])"/>. They run before
+    /// an instance is created, and before a call waits for its instance. An interceptor that replaces the context
+    /// returns the <see cref="ServerCallContext.UserState"/> of the original one.
+    /// </param>
+    /// <exception cref="ArgumentNullException">
+    /// The activator, the array of interceptors or one of them is null.
+    /// </exception>
+    /// <exception cref="ArgumentException">
+    /// The class does not derive from a generated one, or an option is not allowed; the message says what is.
+    /// </exception>
+    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
+        ShmServiceActivator<TService> activator,
+        ShmServiceOptions? options = null,
+        params Interceptor[] interceptors)
+        where TService : class =>
+        Add(activator, ServiceBinding.Generated<TService>(), options, interceptors);
+
+    /// <summary>
+    /// Adds a service whose instances an activator creates when calls need them, and whose methods a function binds.
+    /// </summary>
+    /// <typeparam name="TService">The class of the service.</typeparam>
+    /// <param name="activator">
+    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
+    /// </param>
+    /// <param name="bind">
+    /// Adds the methods to a binder, such as the generated <c>BindService</c>. It is called once, without an instance
+    /// (null). The handlers that it adds are ignored: a method <c>Name</c> runs the public method of that name and
+    /// of the method's types.
+    /// </param>
+    /// <param name="options">How instances live and run; null for an instance for each call.</param>
+    /// <param name="interceptors">
+    /// The interceptors of this service, as in
+    /// <see cref="Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
+    /// </param>
+    /// <exception cref="ArgumentNullException">
+    /// The activator, the function, the array of interceptors or one of them is null.
+    /// </exception>
+    /// <exception cref="ArgumentException">
+    /// The function adds no method, or one that the class does not have, or an option is not allowed; the message says
+    /// what is.
+    /// </exception>
+    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
+        ShmServiceActivator<TService> activator,
+        Action<ServiceBinderBase, TService?> bind,
+        ShmServiceOptions? options = null,
+        params Interceptor[] interceptors)
+        where TService : class
+    {
+        ArgumentNullException.ThrowIfNull(activator);
+        ArgumentNullException.ThrowIfNull(bind);
+        ThrowIfNotAddable(interceptors);
+        options ??= new ShmServiceOptions();
+        InstanceSettings settings = LimitChecks.Of(options, isOfServer: _server is not null);
+        var activation = new ServiceActivation<TService>(
+            settings,
+            (session, context) =>
+            {
+                var created = activator.Create(new ShmActivationContext((ShmSession?)session, context));
+                return (created.Service, created.State);
+            },
+            (service, state) => activator.ReleaseAsync(new ShmServiceInstance<TService>(service, state)));
+        (ServerServiceDefinition service, IReadOnlyList<string> methods) = ActivatedService<TService>.Of(
+            activation, bind);
+        _definitions.Add(InterceptedService.Of(service, interceptors));
+        HasInstanceLimits |= settings.Calls is not null;
+        if (options.EnableOrderedDispatch)
+        {
+            _orderedMethods.UnionWith(methods);
+        }
     }
 
     /// <summary>Adds a method to the services; a binder calls this.</summary>
@@ -88,6 +172,17 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     public IEnumerator<ServerServiceDefinition> GetEnumerator() => _definitions.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    private void ThrowIfNotAddable(Interceptor[] interceptors)
+    {
+        ArgumentNullException.ThrowIfNull(interceptors);
+        foreach (Interceptor interceptor in interceptors)
+        {
+            ArgumentNullException.ThrowIfNull(interceptor, nameof(interceptors));
+        }
+
+        CheckNotStarted();
+    }
 
     private void Bind(IMethod method, Action<ServerServiceDefinition.Builder> bind)
     {

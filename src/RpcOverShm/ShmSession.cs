@@ -25,15 +25,17 @@ public sealed class ShmSession
     private readonly ServerSession _session;
     private readonly ClientSettings _settings;
     private readonly SessionConnections _connections;
+    private readonly bool _letsGo;
     private readonly Lazy<CallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
 
     // Made when it is used: an empty dictionary has a lock for each processor.
     private readonly Lazy<ConcurrentDictionary<object, object?>> _items = new(() => new());
 
-    internal ShmSession(ServerSession session, ClientSettings settings)
+    internal ShmSession(ServerSession session, ClientSettings settings, bool hasInstanceLimits = false)
     {
         _session = session;
+        _letsGo = hasInstanceLimits;
         _connections = new SessionConnections(session);
         _settings = settings with { Connections = _connections };
         _plain = new Lazy<CallInvoker>(() => Invoker(_settings));
@@ -108,8 +110,11 @@ public sealed class ShmSession
         ? _plain.Value
         : Invoker(_settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), _settings.Observer) });
 
-    private CallInvoker Invoker(ClientSettings settings) =>
-        InspectedCalls.Around(new ShmCallInvoker(_connections, settings), settings);
+    private CallInvoker Invoker(ClientSettings settings)
+    {
+        CallInvoker invoker = InspectedCalls.Around(new ShmCallInvoker(_connections, settings), settings);
+        return _letsGo ? new LettingGoInvoker(invoker) : invoker;
+    }
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

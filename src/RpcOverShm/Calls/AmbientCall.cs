@@ -9,7 +9,8 @@ namespace RpcOverShm.Calls;
 /// </summary>
 /// <param name="name">The name of the call.</param>
 /// <param name="depth">The number of calls in front of the call in its chain of calls and callbacks.</param>
-internal sealed class AmbientCall(ParentCall name, int depth)
+/// <param name="parent">The running call of this side that is next in front of the call in its chain.</param>
+internal sealed class AmbientCall(ParentCall name, int depth, AmbientCall? parent = null)
 {
     private static readonly AsyncLocal<AmbientCall?> s_current = new();
     private static volatile bool s_isUsed;
@@ -23,6 +24,11 @@ internal sealed class AmbientCall(ParentCall name, int depth)
     public ParentCall Name => name;
 
     public int Depth => depth;
+
+    public AmbientCall? Parent => parent;
+
+    /// <summary>What the call lets go while its method waits for a callback; null for nothing.</summary>
+    public CallHold? Hold { get; set; }
 
     /// <summary>Makes a call known to the code that this thread runs next, until its context is restored.</summary>
     public static void Set(AmbientCall call)

@@ -21,6 +21,7 @@ internal static class StatusMapping
     public const string MethodUnknownDetail = "Method is unimplemented.";
     public const string ServiceUnknownDetail = "Service is unimplemented.";
     public const string HandlerThrewDetail = "Exception was thrown by handler.";
+    public const string NotActivatedDetail = "The service could not be created.";
     public const string AdditionalMessageDetail = "Additional data after the message received.";
     public const string IncompleteMessageDetail = "Incomplete message.";
     public const string ResponseUnreadableDetail = "Failed to deserialize response message.";
@@ -159,6 +160,16 @@ internal static class StatusMapping
         StatusCode.ResourceExhausted,
         $"The server runs at most {limit} calls at a time ({option}), "
         + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
+
+    /// <summary>Returns the status of a call that can neither run on its instance nor wait for that.</summary>
+    public static Status TooManyWaitingForInstance(string option, int limit, string queuedOption, int queued) => new(
+        StatusCode.ResourceExhausted,
+        $"The instance of the service runs at most {limit} calls at a time ({option}), "
+        + $"and {queued} more may wait ({queuedOption}).");
+
+    /// <summary>Returns the status of a call for which no instance of its service could be created.</summary>
+    public static Status NotActivated(Exception exception, bool isDetailed) => new(
+        StatusCode.Internal, isDetailed ? $"{NotActivatedDetail} {Describe(exception)}" : NotActivatedDetail);
 
     /// <summary>The status of a callback to a client that offers no services.</summary>
     public static Status NoCallbacks => new(

@@ -178,4 +178,10 @@ internal static partial class ShmLog
 
     [LoggerMessage(315, LogLevel.Debug, "Session {Peer} had no call for IdleTimeout and is asked to leave.")]
     public static partial void SessionIdle(ILogger logger, string peer);
+
+    [LoggerMessage(320, LogLevel.Error, "An instance of {Service} could not be created for {Method}.")]
+    public static partial void ActivationFailed(ILogger logger, string service, string method, Exception exception);
+
+    [LoggerMessage(321, LogLevel.Error, "The release of an instance of {Service} threw an exception.")]
+    public static partial void ReleaseFailed(ILogger logger, string service, Exception exception);
 }

@@ -70,12 +70,12 @@ internal sealed class CallPlaces(ServerLimits limits)
         }
     }
 
-    /// <summary>Returns whether a call runs whose place a nested call can take.</summary>
-    public bool Knows(ParentCall name)
+    /// <summary>Returns the running call of a name, whose place a nested call can take; null if none.</summary>
+    public CallTurn? Find(ParentCall name)
     {
         lock (_lock)
         {
-            return _named.ContainsKey(name);
+            return _named.GetValueOrDefault(name);
         }
     }
 

@@ -168,6 +168,7 @@ internal sealed partial class CallQueue
         if (call.Turn is { } turn)
         {
             SetBegun(turn);
+            turn.Order?.Remove(turn);
             _places.OnEnded(turn);
         }
 
@@ -180,6 +181,7 @@ internal sealed partial class CallQueue
         if (call.Turn is { } turn)
         {
             turn.Ambient?.End();
+            turn.Order?.OnStarted(turn);
             _places.OnEnded(turn);
         }
 
@@ -194,7 +196,7 @@ internal sealed partial class CallQueue
     }
 
     /// <summary>Returns whether a nested call can take the place of the call that it names.</summary>
-    public bool Knows(ParentCall parent) => _places.Knows(parent);
+    public bool Knows(ParentCall parent) => _places.Find(parent) is not null;
 
     /// <summary>Counts the calls that run in the place of their parent.</summary>
     public void CountNested(int change) => Interlocked.Add(ref _nested, change);
@@ -202,8 +204,9 @@ internal sealed partial class CallQueue
     /// <summary>Makes a call that is about to run known to the nested calls of its method.</summary>
     public void Name(ServerCall call)
     {
-        var ambient = new AmbientCall(new ParentCall(_owner.Connection.Id, call.Id), call.Depth);
         CallTurn turn = call.Turn ??= new CallTurn(call);
+        AmbientCall? parent = turn.Parent is { } known ? _places.Find(known)?.Ambient : null;
+        var ambient = new AmbientCall(new ParentCall(_owner.Connection.Id, call.Id), call.Depth, parent);
         turn.Ambient = ambient;
         _places.AddName(turn, ambient.Name);
         AmbientCall.Set(ambient);

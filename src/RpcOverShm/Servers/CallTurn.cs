@@ -44,8 +44,20 @@ internal sealed class CallTurn
     /// <summary>The outgoing call for which the peer makes this one, a callback; null for none.</summary>
     public ConnectionCall? Caller { get; init; }
 
+    /// <summary>Whether a running call may wait for this one.</summary>
+    public bool IsOfChain => Parent is not null || Caller is not null;
+
     /// <summary>The call as the code of its method knows it; null if no call of the method names it.</summary>
     public AmbientCall? Ambient { get; set; }
+
+    /// <summary>The calls in whose order the method starts; null if it starts at once.</summary>
+    public OrderedStarts? Order { get; set; }
+
+    /// <summary>The place in that order. Guarded by it.</summary>
+    public LinkedListNode<CallTurn>? OrderNode { get; set; }
+
+    /// <summary>Whether the method may run when it is first in that order. Guarded by it.</summary>
+    public bool IsReady { get; set; }
 
     /// <summary>Whether the call is counted as admitted and not begun.</summary>
     public bool IsUnbegun { get; set; }

@@ -23,6 +23,9 @@ internal abstract class MethodHandler
 
     public bool IsRequestStream { get; }
 
+    /// <summary>Whether the calls of one client to the method's service start in their order.</summary>
+    public bool IsOrdered { get; init; }
+
     /// <summary>Decides whether the method runs inline, from the cost of its earlier runs.</summary>
     public InlineBudget Budget { get; } = new();
 

@@ -10,6 +10,18 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class MethodInvoker
 {
+    /// <summary>Runs the method of a call now, or after those before it if its service is ordered.</summary>
+    public static void Start(ServerCall call, MethodHandler handler)
+    {
+        if (call.Turn is { Order: { } order } turn)
+        {
+            order.Start(turn);
+            return;
+        }
+
+        Begin(call, handler);
+    }
+
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
     public static void Begin(ServerCall call, MethodHandler handler)
     {

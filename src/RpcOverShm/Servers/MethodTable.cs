@@ -14,15 +14,17 @@ internal sealed class MethodTable
     private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
+    /// <summary>Collects the methods of services; those of <paramref name="ordered"/> start in order.</summary>
     /// <exception cref="ArgumentException">
     /// Two services have a method of the same name, or no codec serialises the messages of a method.
     /// </exception>
     public MethodTable(
         IEnumerable<ServerServiceDefinition> definitions,
         IReadOnlyList<MarshallerProvider> codecs,
+        IReadOnlySet<string>? ordered = null,
         MessageObserver? observer = null)
     {
-        var collector = new Collector(codecs, observer);
+        var collector = new Collector(codecs, ordered, observer);
         foreach (ServerServiceDefinition definition in definitions)
         {
             definition.BindService(collector);
@@ -61,7 +63,8 @@ internal sealed class MethodTable
         static string Cut(string text) => text.Length <= LongestTextLogged ? text : text[..LongestTextLogged] + "...";
     }
 
-    private sealed class Collector(IReadOnlyList<MarshallerProvider> codecs, MessageObserver? observer)
+    private sealed class Collector(
+        IReadOnlyList<MarshallerProvider> codecs, IReadOnlySet<string>? ordered, MessageObserver? observer)
         : ServiceBinderBase
     {
         public Dictionary<string, MethodHandler> Handlers { get; } = new(StringComparer.Ordinal);
@@ -87,9 +90,16 @@ internal sealed class MethodTable
             where TResponse : class
         {
             // Generated code binds methods without handlers for discovery. Such a method is not served.
-            if (handler is not null
-                && !Handlers.TryAdd(
-                    method.FullName, new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer)))
+            if (handler is null)
+            {
+                return;
+            }
+
+            var typed = new TypedMethodHandler<TRequest, TResponse>(method, codecs, handler, observer)
+            {
+                IsOrdered = ordered?.Contains(method.FullName) == true,
+            };
+            if (!Handlers.TryAdd(method.FullName, typed))
             {
                 throw new ArgumentException($"Two services have a method '{method.FullName}'.");
             }

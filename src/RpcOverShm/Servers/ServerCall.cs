@@ -60,6 +60,8 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     public ServerConnection Owner => owner;
 
+    public MethodHandler Handler => _handler!;
+
     /// <summary>The encoding of the requests; null for not encoded.</summary>
     public string? RequestEncoding { get; private set; }
 
@@ -221,7 +223,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         if ((work & PendingUserCode.Start) != 0)
         {
-            MethodInvoker.Begin(this, _handler!);
+            MethodInvoker.Start(this, _handler!);
         }
 
         if ((work & PendingUserCode.WakeReader) != 0)
@@ -322,6 +324,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     // Only the holder of the reader role calls this.
     private void BeginOrWait(int requestBytes)
     {
+        if (_handler!.IsOrdered)
+        {
+            owner.AddInOrder(this, _handler.ServiceName);
+        }
+
         if (owner.Queue.TryBegin(this, requestBytes, out Status? refusal))
         {
             AddUserCode(PendingUserCode.Start);

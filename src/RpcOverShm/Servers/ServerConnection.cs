@@ -13,6 +13,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class ServerConnection
 {
+    private Dictionary<string, OrderedStarts>? _orders; // by service
     private volatile bool _isRefusing;
     private long _changesAtLastLook;
 
@@ -95,6 +96,27 @@ internal sealed class ServerConnection
         bool isQuiet = Connection.IsQuietSinceLastLook() && changes == _changesAtLastLook && Running.Count == 0;
         _changesAtLastLook = changes;
         return isQuiet;
+    }
+
+    /// <summary>
+    /// Has the method of a call start after those of the calls to its service that came before. A call that another
+    /// one may wait for starts at once. Only the holder of the reader role calls this.
+    /// </summary>
+    public void AddInOrder(ServerCall call, string serviceName)
+    {
+        if (call.Turn is { IsOfChain: true })
+        {
+            return;
+        }
+
+        _orders ??= new Dictionary<string, OrderedStarts>(StringComparer.Ordinal);
+        if (!_orders.TryGetValue(serviceName, out OrderedStarts? order))
+        {
+            order = new OrderedStarts();
+            _orders.Add(serviceName, order);
+        }
+
+        order.Add(call.Turn ??= new CallTurn(call));
     }
 
     /// <summary>

@@ -109,6 +109,19 @@ internal sealed class ServerCore
 
         // The handlers of the user for the ends of sessions.
         await WaitAsync(Task.WhenAll(connections.Select(one => one.Forgotten)), grace, hurry).ConfigureAwait(false);
+        await ReleaseAsync(connections, grace, hurry).ConfigureAwait(false);
+    }
+
+    // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
+    // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
+    private async Task ReleaseAsync(ServerConnection[] connections, TimeSpan grace, CancellationToken hurry)
+    {
+        Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
+        await WaitAsync(ofSessions, grace, hurry).ConfigureAwait(false);
+        await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
+        Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
+        await WaitAsync(ofServer, grace, hurry).ConfigureAwait(false);
+        await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
     private static async Task CloseAsync(ServerConnection[] connections)

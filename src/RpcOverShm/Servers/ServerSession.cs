@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Microsoft.Extensions.Logging;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
 
@@ -15,6 +16,7 @@ internal sealed class ServerSession
     private readonly CancellationTokenSource _closed = new();
     private volatile ServerConnection[] _connections = [];
     private int _quietLooks; // in a row
+    private ServiceInstances? _instances; // made on first use
 
     /// <summary>Starts a session. The number is unique within the server.</summary>
     public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> createView)
@@ -50,6 +52,14 @@ internal sealed class ServerSession
     /// <summary>The open connections, the oldest first.</summary>
     public IReadOnlyList<ServerConnection> Connections => _connections;
 
+    /// <summary>The instances of services that live as long as the session.</summary>
+    public ServiceInstances Instances => Volatile.Read(ref _instances)
+        ?? Interlocked.CompareExchange(ref _instances, new ServiceInstances(), null)
+        ?? _instances;
+
+    /// <summary>Completes when the session has ended and its instances, if any, were released. Does not fail.</summary>
+    public Task Released => Volatile.Read(ref _instances)?.Released ?? Task.CompletedTask;
+
     /// <summary>Adds a connection. The caller serialises changes, also those of <see cref="Remove"/>.</summary>
     public void Add(ServerConnection connection) => _connections = [.. _connections, connection];
 
@@ -79,4 +89,8 @@ internal sealed class ServerSession
     /// <summary>Cancels the token. Its callbacks run on the thread pool.</summary>
     /// <exception cref="AggregateException">A callback has thrown; the task fails.</exception>
     public Task EndAsync() => _closed.CancelAsync();
+
+    /// <summary>Ends the use of the instances, and has them released when no method uses them.</summary>
+    public void EndInstances(ILogger logger) =>
+        Interlocked.CompareExchange(ref _instances, ServiceInstances.Ended, null)?.EndAsync(logger);
 }

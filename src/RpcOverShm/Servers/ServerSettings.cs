@@ -47,6 +47,9 @@ internal sealed record ServerSettings
     /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 
+    /// <summary>The instances of services that live as long as the server, or the channel that offers them.</summary>
+    public ServiceInstances Instances { get; } = new();
+
     public required ILogger Logger { get; init; }
 
     /// <summary>Returns a marshaller that writes encoded responses.</summary>

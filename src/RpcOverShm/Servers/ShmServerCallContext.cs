@@ -18,16 +18,19 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
     /// <summary>Whether the last request that was read had been compressed. For tests.</summary>
     internal bool IsLastRequestCompressed => call.IsLastRequestCompressed;
 
+    /// <summary>Returns the public object of the session of a call; null if it has none.</summary>
+    public static object? SessionOf(ServerCallContext context) => CallOf(context)?.Owner.Session?.View;
+
     /// <summary>
-    /// Returns the public object of the session of a call; null if it has none. A context that wraps this one passes on
-    /// its user state.
+    /// Returns the call of a context; null for one of another transport. A context that wraps this one passes on its
+    /// user state.
     /// </summary>
-    public static object? SessionOf(ServerCallContext context) =>
-        context is ShmServerCallContext own ? own.Session : (context.UserState as CallItems)?.Session;
+    public static ServerCall? CallOf(ServerCallContext context) =>
+        context is ShmServerCallContext own ? own.Call : (context.UserState as CallItems)?.Call;
 
-    private object? Session => call.Owner.Session?.View;
+    private ServerCall Call => call;
 
-    protected override IDictionary<object, object> UserStateCore => _userState ??= new CallItems(Session);
+    protected override IDictionary<object, object> UserStateCore => _userState ??= new CallItems(call);
 
     /// <summary>The id of the connection on which the call came. For tests.</summary>
     internal Guid ConnectionId => call.Owner.Connection.Id;
@@ -78,8 +81,8 @@ internal sealed class ShmServerCallContext(ServerCall call) : ServerCallContext
             AuthProperty.Create(name, Encoding.ASCII.GetBytes(value.ToString(CultureInfo.InvariantCulture)));
     }
 
-    private sealed class CallItems(object? session) : Dictionary<object, object>
+    private sealed class CallItems(ServerCall call) : Dictionary<object, object>
     {
-        public object? Session => session;
+        public ServerCall Call => call;
     }
 }

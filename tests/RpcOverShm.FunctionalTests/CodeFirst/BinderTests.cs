@@ -22,7 +22,7 @@ internal sealed class BinderTests() : RigFixture(RigKind.Shm)
     public async Task MethodWithoutHandler_IsNotServed()
     {
         ShmRig rig = await StartShmAsync(
-            new Script(), new RigOptions { Bind = services => ConformanceContract.BindService(services, null) });
+            new Script(), new RigOptions { Services = services => ConformanceContract.BindService(services, null) });
 
         RpcException failure = await FailureOf(rig.Conformance.EchoAsync(Payloads.Of("x")));
 
@@ -66,7 +66,7 @@ internal sealed class BinderTests() : RigFixture(RigKind.Shm)
             new RigOptions
             {
                 OptionInterceptors = [AroundInterceptor.Noting("all", seen)],
-                Bind = services =>
+                Services = services =>
                     services.Intercept(AroundInterceptor.Noting("one", seen)).AddCodeFirst<IReader>(new Notebook()),
             });
 

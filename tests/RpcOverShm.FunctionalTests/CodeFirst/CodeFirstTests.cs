@@ -141,7 +141,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         int bound = 0;
         ShmRig rig = await StartShmAsync(
             new Script(),
-            new RigOptions { Bind = services => bound = services.AddCodeFirst<ISeveral>(new SeveralOperations()) });
+            new RigOptions { Services = services => bound = services.AddCodeFirst<ISeveral>(new SeveralOperations()) });
         ISeveral several = rig.Channel.CreateGrpcService<ISeveral>();
 
         Assert.That(bound, Is.EqualTo(1));
@@ -154,7 +154,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         new Script(),
         RigOptions.AnySize with
         {
-            Bind = services =>
+            Services = services =>
             {
                 Assert.That(services.AddCodeFirst<INotebook>(notebook), Is.EqualTo(6));
                 ConformanceContract.BindService(services, new ConformanceService());

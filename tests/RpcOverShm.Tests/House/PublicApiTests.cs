@@ -1,3 +1,4 @@
+using RpcOverShm.Hosting;
 using RpcOverShm.MessagePack;
 using RpcOverShm.Protobuf;
 
@@ -16,6 +17,10 @@ public class PublicApiTests
             typeof(ShmMessagePackCodec).Assembly.GetTypes(),
             "PublicApi.MessagePack.approved.txt"),
         new("RpcOverShm.Protobuf", typeof(ShmFaults).Assembly.GetTypes(), "PublicApi.Protobuf.approved.txt"),
+        new(
+            "RpcOverShm.Hosting",
+            typeof(ShmServerBuilder).Assembly.GetTypes(),
+            "PublicApi.Hosting.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]

@@ -1,0 +1,61 @@
+using System.Diagnostics;
+using System.Runtime.InteropServices;
+
+namespace RpcOverShm.Samples;
+
+/// <summary>A second instance of this program, which serves until it is stopped.</summary>
+internal sealed partial class WorkerProcess : IDisposable
+{
+    private const int SigTerm = 15;
+
+    private readonly Process _process;
+
+    private WorkerProcess(Process process) => _process = process;
+
+    public static async Task<WorkerProcess> StartAsync(string address)
+    {
+        var start = new ProcessStartInfo(Environment.ProcessPath!, ["serve", $"Greeter:Address={address}"])
+        {
+            RedirectStandardOutput = true,
+        };
+        Process process = Process.Start(start) ?? throw new InvalidOperationException("The worker did not start.");
+        string? line = await process.StandardOutput.ReadLineAsync();
+        return line == GreeterWorker.ReadyLine
+            ? new WorkerProcess(process)
+            : throw new InvalidOperationException(
+                $"The worker said '{line}' instead of '{GreeterWorker.ReadyLine}'.");
+    }
+
+    /// <summary>Stops the worker as systemd does, and returns its exit code and its last line.</summary>
+    public async Task<(int ExitCode, string Line)> StopAsync()
+    {
+        if (Kill(_process.Id, SigTerm) != 0)
+        {
+            throw new InvalidOperationException("The worker could not be signalled.");
+        }
+
+        string line = (await _process.StandardOutput.ReadToEndAsync()).Trim();
+        await _process.WaitForExitAsync();
+        return (_process.ExitCode, line);
+    }
+
+    /// <summary>Kills the worker: kill -9.</summary>
+    public async Task KillAsync()
+    {
+        _process.Kill();
+        await _process.WaitForExitAsync();
+    }
+
+    public void Dispose()
+    {
+        if (!_process.HasExited)
+        {
+            _process.Kill();
+        }
+
+        _process.Dispose();
+    }
+
+    [LibraryImport("libc", EntryPoint = "kill")]
+    private static partial int Kill(int process, int signal);
+}

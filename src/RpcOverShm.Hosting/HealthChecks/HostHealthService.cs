@@ -1,0 +1,86 @@
+using Grpc.Core;
+using Grpc.Health.V1;
+using Microsoft.Extensions.Diagnostics.HealthChecks;
+using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
+
+namespace RpcOverShm.Hosting.HealthChecks;
+
+/// <summary>
+/// The health service of a server, whose statuses are those of the host's checks. Keeps the last result of each check:
+/// a report that lacks some of them changes only the services that depend on the others. Thread-safe.
+/// </summary>
+internal sealed class HostHealthService(
+    HealthCheckService checks, IReadOnlyList<HealthMapping> mappings, CancellationToken stopping)
+    : ShmHealthService(stopping)
+{
+    private readonly Lock _lock = new();
+    private readonly Dictionary<string, HealthStatus> _results = new(StringComparer.OrdinalIgnoreCase);
+
+    public override async Task<HealthCheckResponse> Check(HealthCheckRequest request, ServerCallContext context)
+    {
+        await RefreshAsync(request.Service, context.CancellationToken).ConfigureAwait(false);
+        return await base.Check(request, context).ConfigureAwait(false);
+    }
+
+    public override async Task Watch(
+        HealthCheckRequest request, IServerStreamWriter<HealthCheckResponse> responseStream, ServerCallContext context)
+    {
+        await RefreshAsync(request.Service, context.CancellationToken).ConfigureAwait(false);
+        await base.Watch(request, responseStream, context).ConfigureAwait(false);
+    }
+
+    /// <summary>Takes over the results of a report, which may lack some checks.</summary>
+    public void Publish(HealthReport report)
+    {
+        lock (_lock)
+        {
+            foreach ((string name, HealthReportEntry entry) in report.Entries)
+            {
+                _results[name] = entry.Status;
+            }
+
+            foreach (HealthMapping mapping in mappings)
+            {
+                if (StatusOf(mapping) is { } status)
+                {
+                    SetStatus(mapping.Service, status);
+                }
+            }
+        }
+    }
+
+    private async Task RefreshAsync(string service, CancellationToken cancellationToken)
+    {
+        // Of a service without a mapping, the base class says that it is unknown.
+        if (mappings.FirstOrDefault(one => one.Service == service) is { } mapping)
+        {
+            Publish(await checks.CheckHealthAsync(one => mapping.Checks.Contains(one.Name), cancellationToken)
+                .ConfigureAwait(false));
+        }
+    }
+
+    /// <summary>Returns the status of a service; null if no check of it has a result yet.</summary>
+    private ServingStatus? StatusOf(HealthMapping mapping)
+    {
+        if (mapping.Checks.Count == 0)
+        {
+            // A choice that fits no check is a mistake, and nothing is known of the service.
+            return mapping.IsChosen ? ServingStatus.Unknown : ServingStatus.Serving;
+        }
+
+        bool hasResult = false;
+        foreach (string check in mapping.Checks)
+        {
+            if (_results.TryGetValue(check, out HealthStatus result))
+            {
+                hasResult = true;
+                if (result == HealthStatus.Unhealthy)
+                {
+                    return ServingStatus.NotServing;
+                }
+            }
+        }
+
+        return hasResult ? ServingStatus.Serving : null;
+    }
+}

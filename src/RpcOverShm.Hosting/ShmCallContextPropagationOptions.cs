@@ -1,0 +1,13 @@
+namespace RpcOverShm.Hosting;
+
+/// <summary>How a client takes over deadline and cancellation of the current call of a server.</summary>
+/// <remarks>Read when the client is created. Not thread-safe. Nothing to dispose.</remarks>
+public sealed class ShmCallContextPropagationOptions
+{
+    /// <summary>
+    /// Gets or sets whether a call outside of a method of a server is an ordinary call. Otherwise it throws
+    /// <see cref="InvalidOperationException"/>.
+    /// </summary>
+    /// <remarks>Defaults to false, as in Grpc.Net.ClientFactory.</remarks>
+    public bool SuppressContextNotFoundErrors { get; set; }
+}

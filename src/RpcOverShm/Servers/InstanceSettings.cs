@@ -1,0 +1,20 @@
+namespace RpcOverShm.Servers;
+
+/// <summary>How the instances of a service live and run, from checked options.</summary>
+/// <param name="Lifetime">How long an instance serves calls.</param>
+/// <param name="Calls">The calls that run on one instance at a time; null for no limit.</param>
+/// <param name="Queued">The calls that may wait for one instance.</param>
+internal sealed record InstanceSettings(InstanceLifetime Lifetime, int? Calls, int Queued)
+{
+    // The names of the public options, for log entries and details of a status. A test compares them.
+    public const string CallsOption = "MaxConcurrentCallsPerInstance";
+    public const string QueuedOption = "MaxQueuedCallsPerInstance";
+}
+
+/// <summary>How long an instance of a service serves calls.</summary>
+internal enum InstanceLifetime
+{
+    Server,
+    Session,
+    Call,
+}

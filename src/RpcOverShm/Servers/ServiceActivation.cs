@@ -1,0 +1,159 @@
+using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>
+/// Runs the calls of one service on its instances: creates them or finds them, waits for their turn, releases them.
+/// Innermost: interceptors run around it. Thread-safe.
+/// </summary>
+/// <param name="settings">How the instances live and run.</param>
+/// <param name="create">
+/// Creates an instance, with a state, for a session, null for none, and for a call, null if the instance outlives it.
+/// </param>
+/// <param name="release">Releases an instance.</param>
+internal sealed class ServiceActivation<TService>(
+    InstanceSettings settings,
+    Func<object?, ServerCallContext?, (TService Service, object? State)> create,
+    Func<TService, object?, ValueTask> release)
+    where TService : class
+{
+    /// <summary>Runs a method of a call with one response.</summary>
+    public async Task<T> RunAsync<T>(ServerCallContext context, Func<TService, Task<T>> run)
+    {
+        Task<T>? running = null;
+        await RunAsync(context, Begin).ConfigureAwait(false);
+        return await running!.ConfigureAwait(false);
+
+        Task Begin(TService service)
+        {
+            running = run(service);
+            return running;
+        }
+    }
+
+    /// <summary>Runs a method.</summary>
+    public Task RunAsync(ServerCallContext context, Func<TService, Task> run)
+    {
+        ServerCall call = ShmServerCallContext.CallOf(context) ?? throw new InvalidOperationException(
+            "An interceptor passes on a context that has lost its call: a context that wraps another one returns the "
+            + "UserState of that one.");
+        return settings.Lifetime == InstanceLifetime.Call
+            ? RunOnOwnAsync(call, context, run)
+            : RunOnSharedAsync(call, run);
+    }
+
+    private async Task RunOnOwnAsync(ServerCall call, ServerCallContext context, Func<TService, Task> run)
+    {
+        Instance instance = Create(call, context);
+        try
+        {
+            await BeginMethod(call, run, instance.Service).ConfigureAwait(false);
+        }
+        finally
+        {
+            await instance.ReleaseAsync(call.Settings.Logger).ConfigureAwait(false);
+        }
+    }
+
+    private async Task RunOnSharedAsync(ServerCall call, Func<TService, Task> run)
+    {
+        ServiceInstances instances = settings.Lifetime == InstanceLifetime.Session
+            ? call.Owner.Session!.Instances
+            : call.Settings.Instances;
+        if (!instances.TryBeginUse())
+        {
+            throw new RpcException(settings.Lifetime == InstanceLifetime.Session
+                ? StatusMapping.SessionEnded
+                : StatusMapping.ServerStopping);
+        }
+
+        InstanceTurn? turn = null;
+        try
+        {
+            if (settings.Calls is not null && call.Turn?.Ambient is null)
+            {
+                // In this method, so that the method of the user knows it.
+                call.Owner.Queue.Name(call);
+            }
+
+            ServiceInstance instance = await instances
+                .GetAsync(this, () => Create(call, context: null), call.CancellationToken).ConfigureAwait(false);
+            if (instance.Gate is { } gate)
+            {
+                AmbientCall ambient = call.Turn!.Ambient!;
+                turn = new InstanceTurn(gate, InstanceTurn.FindAbove(ambient, gate));
+                ambient.Hold = turn;
+                await EnterAsync(gate, turn, call).ConfigureAwait(false);
+            }
+
+            await BeginMethod(call, run, ((Instance)instance).Service).ConfigureAwait(false);
+        }
+        finally
+        {
+            turn?.Exit();
+            instances.EndUse(call.Settings.Logger);
+        }
+    }
+
+    private async Task EnterAsync(InstanceGate gate, InstanceTurn turn, ServerCall call)
+    {
+        if (gate.Enter(turn) is not { } entered)
+        {
+            LimitEvents.Reached(
+                call.Settings.Logger,
+                InstanceSettings.QueuedOption,
+                settings.Queued,
+                $"{call.Owner.PeerName}: a call of {call.MethodName} was refused.");
+            throw new RpcException(StatusMapping.TooManyWaitingForInstance(
+                InstanceSettings.CallsOption, settings.Calls!.Value, InstanceSettings.QueuedOption, settings.Queued));
+        }
+
+        if (!entered.IsCompleted)
+        {
+            await entered.WaitAsync(call.CancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    private static Task BeginMethod(ServerCall call, Func<TService, Task> run, TService service)
+    {
+        Task running = run(service)
+            ?? throw new InvalidOperationException("The method returned null in place of a task.");
+        if (call.Turn is { Order: { } order } turn)
+        {
+            order.OnStarted(turn);
+        }
+
+        return running;
+    }
+
+    private Instance Create(ServerCall call, ServerCallContext? context)
+    {
+        try
+        {
+            object? session = settings.Lifetime == InstanceLifetime.Server ? null : call.Owner.Session?.View;
+            (TService service, object? state) = create(session, context);
+            InstanceGate? gate = settings.Calls is { } limit ? new InstanceGate(limit, settings.Queued) : null;
+            return service is not null
+                ? new Instance(service, state, release, gate)
+                : throw new InvalidOperationException("The activator returned null in place of a service.");
+        }
+        catch (Exception exception)
+        {
+            ShmLog.ActivationFailed(call.Settings.Logger, typeof(TService).Name, call.MethodName, exception);
+            throw new RpcException(StatusMapping.NotActivated(exception, call.Settings.HasDetailedErrors));
+        }
+    }
+
+    private sealed class Instance(
+        TService service, object? state, Func<TService, object?, ValueTask> release, InstanceGate? gate)
+        : ServiceInstance(gate)
+    {
+        public TService Service => service;
+
+        protected override string TypeName => typeof(TService).Name;
+
+        protected override ValueTask ReleaseAsync() => release(service, state);
+    }
+}

@@ -1,0 +1,34 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Reflection;
+using Grpc.Core;
+
+namespace RpcOverShm.Servers;
+
+/// <summary>Finds the generated code that binds a service. Stateless.</summary>
+internal static class ServiceBinding
+{
+    /// <summary>What a trimmed application keeps of a service: its methods.</summary>
+    public const DynamicallyAccessedMemberTypes Members = DynamicallyAccessedMemberTypes.PublicMethods;
+
+    /// <summary>Returns the BindService of the generated base class of a service.</summary>
+    /// <exception cref="ArgumentException">The class does not derive from a generated one.</exception>
+    public static Action<ServiceBinderBase, TService?> Generated<TService>()
+        where TService : class
+    {
+        for (Type? type = typeof(TService); type is not null; type = type.BaseType)
+        {
+            if (type.GetCustomAttribute<BindServiceMethodAttribute>(inherit: false) is { } attribute
+                && attribute.BindType.GetMethod(
+                    attribute.BindMethodName,
+                    BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static,
+                    [typeof(ServiceBinderBase), type]) is { } bind)
+            {
+                return bind.CreateDelegate<Action<ServiceBinderBase, TService?>>();
+            }
+        }
+
+        throw new ArgumentException(
+            $"{typeof(TService)} does not derive from a class that Grpc.Tools has generated from a .proto file. "
+            + "Pass the method that binds the service, or add a ServerServiceDefinition.");
+    }
+}

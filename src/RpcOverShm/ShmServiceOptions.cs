@@ -1,0 +1,73 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+
+namespace RpcOverShm;
+
+/// <summary>
+/// How the instances of a service live and run:
+/// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
+/// </summary>
+/// <remarks>
+/// Read when the service is added; later changes have no effect. Not thread-safe. Nothing to dispose.
+/// </remarks>
+public sealed class ShmServiceOptions
+{
+    /// <summary>Gets or sets how long an instance serves calls.</summary>
+    /// <remarks>Defaults to <see cref="ShmServiceLifetime.PerCall"/>, as in ASP.NET Core.</remarks>
+    public ShmServiceLifetime Lifetime { get; set; } = ShmServiceLifetime.PerCall;
+
+    /// <summary>
+    /// Gets or sets the maximum number of calls that run on one instance at a time; 1 or more.
+    /// <para>Null means no limit. 1 is WCF's ConcurrencyMode.Reentrant.</para>
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to null. Not allowed with <see cref="ShmServiceLifetime.PerCall"/>, where no two calls have the same
+    /// instance.
+    /// </para>
+    /// <para>
+    /// Excess calls wait, without a thread, in the order of their arrival, until they run or end; see
+    /// <see cref="MaxQueuedCallsPerInstance"/>. A call counts until its method has returned, also one with streams. The
+    /// calls that wait count as running ones for <see cref="ShmServerOptions.MaxConcurrentCalls"/> and
+    /// <see cref="ShmServerOptions.MaxConcurrentCallsPerConnection"/>.
+    /// </para>
+    /// <para>
+    /// A call does not count while its method waits for a callback (<see cref="ShmSession.CreateCallInvoker"/>): from
+    /// the start of the callback to its response, while it waits for a message of a response stream, and from the end
+    /// of a stream of requests to its response. Other calls may run on the instance meanwhile; before the method gets
+    /// the response, it waits for its turn again. It goes before the calls that have not begun. So a method whose state
+    /// must not change meanwhile does not make callbacks; and one that goes on without awaiting its callback runs
+    /// beside other calls.
+    /// </para>
+    /// <para>
+    /// A call to the same instance that is made by a callback of its method, or by a channel of the method in the same
+    /// process, does not wait for that method: it takes its place, one call at a time.
+    /// </para>
+    /// </remarks>
+    public int? MaxConcurrentCallsPerInstance { get; set; }
+
+    /// <summary>Gets or sets the maximum number of calls that wait for one instance; 0 or more.</summary>
+    /// <remarks>
+    /// Defaults to 1,000. Further calls fail with <see cref="StatusCode.ResourceExhausted"/>. No effect without
+    /// <see cref="MaxConcurrentCallsPerInstance"/>.
+    /// </remarks>
+    public int MaxQueuedCallsPerInstance { get; set; } = ShmDefaults.MaxQueuedCallsPerInstance;
+
+    /// <summary>
+    /// Gets or sets whether the calls of one client to the service start in the order in which the client made them.
+    /// </summary>
+    /// <remarks>
+    /// <para>
+    /// Defaults to false. If it is true, each method runs until it awaits something for the first time, or returns,
+    /// before the next one starts; then they may overlap. A method that blocks before delays those behind it. To run
+    /// them one after the other, set <see cref="MaxConcurrentCallsPerInstance"/> to 1, too.
+    /// </para>
+    /// <para>
+    /// The order is that in which requests arrive whole: a stream of requests counts with its start, but a large single
+    /// request with its end. It holds for each connection, so a channel with
+    /// <see cref="ShmChannelOptions.EnableMultipleConnections"/> has no order between its connections. A call that a
+    /// callback makes starts at once: a method waits for it.
+    /// </para>
+    /// </remarks>
+    public bool EnableOrderedDispatch { get; set; }
+}

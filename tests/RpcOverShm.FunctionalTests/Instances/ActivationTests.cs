@@ -1,0 +1,124 @@
+namespace RpcOverShm.FunctionalTests.Instances;
+
+/// <summary>What goes wrong when a service is added, and when an instance is created or released.</summary>
+internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adaptive)
+{
+    private const int ActivationFailed = 320;
+    private const int ReleaseFailed = 321;
+
+    [Test]
+    public async Task Activator_ThatThrows_EndsThatCallInternal_AndTheNextOneTriesAgain(
+        [Values] ShmServiceLifetime lifetime, [Values] bool isDetailed)
+    {
+        var probe = new Probe();
+        int tries = 0;
+        ShmRig rig = await StartAsync(
+            services => services.Add(
+                ShmServiceActivator.FromFactory(_ => Interlocked.Increment(ref tries) == 1
+                    ? throw new InvalidOperationException("No database.")
+                    : new ProbeService(probe)),
+                new ShmServiceOptions { Lifetime = lifetime }),
+            new RigOptions { HasDetailedErrors = isDetailed });
+        rig.Log.Expect(ActivationFailed);
+
+        RpcException failure = await FailureOf(To(rig.Channel).EchoAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+        Assert.That(
+            failure.Status.Detail,
+            Is.EqualTo("The service could not be created."
+                + (isDetailed ? " InvalidOperationException: No database." : "")));
+        Assert.That((await rig.Log.WaitForAsync(ActivationFailed)).Exception?.Message, Is.EqualTo("No database."));
+        Assert.That(To(rig.Channel).Echo(Payloads.Empty).Text(), Is.EqualTo("1"));
+    }
+
+    [Test]
+    public async Task Activator_ThatReturnsNull_EndsTheCallInternal()
+    {
+        ShmRig rig = await StartAsync(services => services.Add(
+            ShmServiceActivator.FromFactory<ProbeService>(_ => null!)));
+        rig.Log.Expect(ActivationFailed);
+
+        RpcException failure = await FailureOf(To(rig.Channel).EchoAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Internal));
+    }
+
+    [Test]
+    public async Task Release_ThatThrows_IsLogged_AndTheCallSucceeds()
+    {
+        var probe = new Probe { OnDispose = () => throw new InvalidOperationException("It is stuck.") };
+        ShmRig rig = await StartAsync(probe, options: null);
+        rig.Log.Expect(ReleaseFailed);
+
+        Assert.That(To(rig.Channel).Echo(Payloads.Empty).Text(), Is.EqualTo("1"));
+
+        Assert.That((await rig.Log.WaitForAsync(ReleaseFailed)).Exception?.Message, Is.EqualTo("It is stuck."));
+    }
+
+    [Test]
+    public async Task Add_AService_ThatIsBoundByAFunction_RunsIt()
+    {
+        Method<Payload, Payload> method = Script.Define(MethodType.Unary, "Unary", "own.Service");
+        ShmRig rig = await StartAsync(services => services.Add(
+            ShmServiceActivator.FromConstructor<OwnService>(),
+            (binder, _) => binder.AddMethod(method, (UnaryServerMethod<Payload, Payload>)null!)));
+
+        AsyncUnaryCall<Payload> call = rig.Invoker.AsyncUnaryCall(method, null, default, Payloads.Empty);
+
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("own"));
+    }
+
+    [Test]
+    public void Add_OptionsThatContradictEachOther_IsRefused()
+    {
+        var services = new ShmServer("shm://x").Services;
+        var probe = new Probe();
+
+        Assert.That(
+            () => services.Add(probe.Activator, new ShmServiceOptions { MaxConcurrentCallsPerInstance = 1 }),
+            Throws.ArgumentException.With.Message.Contains("PerInstance is 1 but Lifetime is PerCall"));
+        Assert.That(
+            () => services.Add(
+                probe.Activator,
+                new ShmServiceOptions { Lifetime = ShmServiceLifetime.Singleton, MaxConcurrentCallsPerInstance = 0 }),
+            Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxConcurrentCallsPerInstance"));
+        Assert.That(
+            () => services.Add(probe.Activator, new ShmServiceOptions { MaxQueuedCallsPerInstance = -1 }),
+            Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("MaxQueuedCallsPerInstance"));
+        Assert.That(
+            () => services.Add(probe.Activator, new ShmServiceOptions { Lifetime = (ShmServiceLifetime)9 }),
+            Throws.InstanceOf<ArgumentOutOfRangeException>().With.Message.Contains("Lifetime"));
+        Assert.That(
+            () => new ShmChannelOptions().CallbackServices.Add(
+                probe.Activator, new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession }),
+            Throws.ArgumentException.With.Message.Contains("PerSession is only for the services of a server"));
+        Assert.That(services, Is.Empty);
+    }
+
+    [Test]
+    public void Add_AClassWithoutTheMethods_IsRefused()
+    {
+        var services = new ShmServer("shm://x").Services;
+
+        Assert.That(
+            () => services.Add(ShmServiceActivator.FromConstructor<OwnService>()),
+            Throws.ArgumentException.With.Message.Contains("does not derive from a class that Grpc.Tools"));
+        Assert.That(
+            () => services.Add(
+                ShmServiceActivator.FromConstructor<OwnService>(),
+                static (binder, _) => binder.AddMethod(
+                    Script.DuplexMethod, (DuplexStreamingServerMethod<Payload, Payload>)null!)),
+            Throws.ArgumentException.With.Message.Contains("no public method for /rpcovershm.testing.Script/Duplex"));
+        Assert.That(
+            () => services.Add(ShmServiceActivator.FromConstructor<OwnService>(), static (_, _) => { }),
+            Throws.ArgumentException.With.Message.Contains("adds no method"));
+    }
+
+    private sealed class OwnService
+    {
+        private readonly string _text = "own";
+
+        public Task<Payload> Unary(Payload request, ServerCallContext context) => Task.FromResult(Payloads.Of(_text));
+    }
+}

@@ -1,0 +1,187 @@
+namespace RpcOverShm.FunctionalTests.Instances;
+
+/// <summary>At most so many calls run on an instance at a time; the others wait, up to a limit.</summary>
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixture(mode)
+{
+    private const int LimitReached = 109;
+
+    private static ShmServiceOptions One => new()
+    {
+        Lifetime = ShmServiceLifetime.Singleton,
+        MaxConcurrentCallsPerInstance = 1,
+    };
+
+    [Test]
+    public async Task One_CallsOfManyClientsAndThreads_NeverOverlap([Values] bool isPerSession)
+    {
+        const int Clients = 8;
+        const int Threads = 8;
+        const int Calls = 20;
+        var inside = new System.Collections.Concurrent.ConcurrentDictionary<ProbeService, int>();
+        int overlaps = 0;
+        var probe = new Probe
+        {
+            Run = async (service, request, _) =>
+            {
+                overlaps += inside.AddOrUpdate(service, 1, (_, count) => count + 1) > 1 ? 1 : 0;
+                await Task.Yield();
+                inside.AddOrUpdate(service, 0, (_, count) => count - 1);
+                return request;
+            },
+        };
+        ShmRig rig = await StartAsync(
+            probe,
+            new ShmServiceOptions
+            {
+                Lifetime = isPerSession ? ShmServiceLifetime.PerSession : ShmServiceLifetime.Singleton,
+                MaxConcurrentCallsPerInstance = 1,
+            });
+
+        await Task.WhenAll(Enumerable.Range(0, Clients).SelectMany(_ =>
+        {
+            ShmChannel channel = rig.OpenChannel();
+            return Enumerable.Range(0, Threads).Select(thread => Timeouts.OnThread(() =>
+            {
+                for (int i = 0; i < Calls; i++)
+                {
+                    _ = thread % 2 == 0
+                        ? To(channel).Echo(Payloads.Empty)
+                        : To(channel).EchoAsync(Payloads.Empty).ResponseAsync.GetAwaiter().GetResult();
+                }
+            }));
+        })).Bounded();
+
+        Assert.That(overlaps, Is.Zero);
+        Assert.That(probe.Created, Is.EqualTo(isPerSession ? Clients : 1));
+    }
+
+    [Test]
+    public async Task Queue_ThatIsFull_RefusesTheCall_AndTheOthersRunInTheirOrder()
+    {
+        var held = new HeldRuns();
+        ShmServiceOptions options = One;
+        options.MaxQueuedCallsPerInstance = 2;
+        ShmRig rig = await StartAsync(held.Probe, options);
+        rig.Log.Expect(LimitReached);
+        Task[] calls = [.. await StartInOrderAsync(rig, held, 3)];
+
+        RpcException failure = await FailureOf(To(rig.Channel).EchoAsync(Payloads.Of("3")));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(
+            failure.Status.Detail,
+            Is.EqualTo("The instance of the service runs at most 1 calls at a time (MaxConcurrentCallsPerInstance), "
+                + "and 2 more may wait (MaxQueuedCallsPerInstance)."));
+        held.LetAllGo();
+        await Task.WhenAll(calls).Bounded();
+        Assert.That(held.Begun, Is.EqualTo(["0", "1", "2"]));
+    }
+
+    [Test]
+    public async Task WaitingCall_ThatEnds_LeavesTheQueue([Values] bool isCancelled)
+    {
+        var held = new HeldRuns();
+        ShmServiceOptions options = One;
+        options.MaxQueuedCallsPerInstance = 1;
+        ShmRig rig = await StartAsync(held.Probe, options);
+        rig.Log.Expect(LimitReached);
+        Task[] calls = [.. await StartInOrderAsync(rig, held, 1)];
+        using var cancel = new CancellationTokenSource();
+        DateTime? deadline = isCancelled ? null : DateTime.UtcNow.AddSeconds(1);
+        Task<RpcException> waiting = FailureOf(
+            To(rig.Channel).EchoAsync(Payloads.Of("1"), deadline: deadline, cancellationToken: cancel.Token));
+        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        if (isCancelled)
+        {
+            await cancel.CancelAsync();
+        }
+
+        RpcException failure = await waiting.Bounded();
+        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 1);
+        AsyncUnaryCall<Payload> next = To(rig.Channel).EchoAsync(Payloads.Of("2"));
+        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        held.LetAllGo();
+
+        await Task.WhenAll([.. calls, next.ResponseAsync]).Bounded();
+        Assert.That(
+            failure.StatusCode, Is.EqualTo(isCancelled ? StatusCode.Cancelled : StatusCode.DeadlineExceeded));
+        Assert.That(held.Begun, Is.EqualTo(["0", "2"]));
+    }
+
+    [Test]
+    public async Task Stream_CountsUntilItsMethodHasReturned()
+    {
+        var probe = new Probe();
+        ShmRig rig = await StartAsync(probe, One);
+        using AsyncDuplexStreamingCall<Payload, Payload> stream = To(rig.Channel).EchoAll();
+        await stream.RequestStream.WriteAsync(Payloads.Empty);
+        Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.True);
+        AsyncUnaryCall<Payload> call = To(rig.Channel).EchoAsync(Payloads.Empty);
+        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        Assert.That(call.ResponseAsync.IsCompleted, Is.False);
+
+        await stream.RequestStream.CompleteAsync();
+
+        Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.False);
+        Assert.That((await call.ResponseAsync.Bounded()).Text(), Is.EqualTo("1"));
+    }
+
+    [Test]
+    public async Task Stop_WithWaitingCalls_LetsThemRun()
+    {
+        var held = new HeldRuns();
+        ShmRig rig = await StartAsync(held.Probe, One);
+        Task[] calls = [.. await StartInOrderAsync(rig, held, 3)];
+
+        Task stopping = rig.ShutDownServerAsync();
+        held.LetAllGo();
+
+        await Task.WhenAll(calls).Bounded();
+        await stopping.Bounded();
+        Assert.That((held.Probe.Created, held.Probe.Disposed), Is.EqualTo((1, 1)));
+    }
+
+    // Each one arrives before the next one is made; the first runs.
+    private static async Task<List<Task>> StartInOrderAsync(ShmRig rig, HeldRuns held, int count)
+    {
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        var calls = new List<Task>();
+        for (int i = 0; i < count; i++)
+        {
+            calls.Add(To(rig.Channel).EchoAsync(Payloads.Of($"{i}")).ResponseAsync);
+            await Timeouts.Eventually(() => rig.Served.Single().Running.Count == i + 1);
+            await held.FirstBegun.Bounded();
+        }
+
+        return calls;
+    }
+
+    /// <summary>Methods that begin and wait.</summary>
+    private sealed class HeldRuns
+    {
+        private readonly TaskCompletionSource _let = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _firstBegun = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public HeldRuns() => Probe = new Probe
+        {
+            Run = async (_, request, _) =>
+            {
+                Begun.Enqueue(request.Text());
+                _firstBegun.TrySetResult();
+                await _let.Task;
+                return request;
+            },
+        };
+
+        public Probe Probe { get; }
+
+        public System.Collections.Concurrent.ConcurrentQueue<string> Begun { get; } = new();
+
+        public Task FirstBegun => _firstBegun.Task;
+
+        public void LetAllGo() => _let.SetResult();
+    }
+}

@@ -1,0 +1,245 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Options;
+using RpcOverShm.Hosting.Tests.Support;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
+
+namespace RpcOverShm.Hosting.Tests;
+
+/// <summary>Clients and channels from the container.</summary>
+public class ClientTests
+{
+    private TestHost _host = null!;
+
+    [SetUp]
+    public void CreateHost()
+    {
+        _host = new TestHost();
+        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
+    }
+
+    [TearDown]
+    public async Task DisposeHost() => await _host.DisposeAsync();
+
+    [Test]
+    public async Task Client_ByItsType_IsTransientAndSharesTheChannel()
+    {
+        var sessions = new HashSet<string>();
+        _host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
+        await _host.StartAsync();
+
+        ConformanceClient first = _host.Provider.GetRequiredService<ConformanceClient>();
+        ConformanceClient second = _host.Provider.GetRequiredService<ConformanceClient>();
+
+        Assert.That(first, Is.Not.SameAs(second));
+        sessions.Add(await first.AskAsync().Bounded());
+        sessions.Add(await second.AskAsync().Bounded());
+        Assert.That(sessions, Has.One.Items);
+    }
+
+    [Test]
+    public async Task Clients_ByName_HaveChannelsOfTheirOwnAndComeFromFactoryOrKey()
+    {
+        _host.Methods.Echo = (_, context) => Task.FromResult(context.Peer);
+        _host.Services.AddShmClient<ConformanceClient>("a", _host.Address);
+        _host.Services.AddShmClient<ConformanceClient>("b", _host.Address);
+        await _host.StartAsync();
+        ShmClientFactory factory = _host.Provider.GetRequiredService<ShmClientFactory>();
+
+        string a = await factory.CreateClient<ConformanceClient>("a").AskAsync().Bounded();
+        string b = await factory.CreateClient<ConformanceClient>("b").AskAsync().Bounded();
+        string keyed = await _host.Provider.GetRequiredKeyedService<ConformanceClient>("a").AskAsync().Bounded();
+
+        Assert.That(b, Is.Not.EqualTo(a));
+        Assert.That(keyed, Is.EqualTo(a));
+        Assert.That(_host.Provider.GetService<ConformanceClient>(), Is.Null, "None was added without a name.");
+    }
+
+    [Test]
+    public void Factory_AskedForAnUnknownName_SaysWhichThereAre()
+    {
+        _host.Services.AddShmClient<ConformanceClient>("a", _host.Address);
+        ShmClientFactory factory = _host.Provider.GetRequiredService<ShmClientFactory>();
+
+        Assert.That(
+            () => factory.CreateClient<ConformanceClient>("b"),
+            Throws.InvalidOperationException.With.Message.Contains("'b'").And.Message.Contains("there are: a."));
+        Assert.That(
+            () => factory.CreateClient<Records.RecordsClient>("a"),
+            Throws.InvalidOperationException.With.Message.Contains("RecordsClient"));
+    }
+
+    [Test]
+    public async Task Client_AddedTwice_HasTheInterceptorsOfBoth()
+    {
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor(Noting("first"));
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor(Noting("second"));
+        await _host.StartAsync();
+
+        await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+
+        Assert.That(_host.Diary.Entries, Is.EqualTo(new[] { "first", "second" }));
+    }
+
+    [Test]
+    public void Client_AddedTwiceWithTwoAddressesOrTypes_IsRefused()
+    {
+        _host.Services.AddShmClient<ConformanceClient>("name", "shm://one");
+
+        Assert.That(
+            () => _host.Services.AddShmClient<ConformanceClient>("name", "shm://two"),
+            Throws.ArgumentException.With.Message.Contains("shm://one").And.Message.Contains("shm://two"));
+        Assert.That(
+            () => _host.Services.AddShmClient<Records.RecordsClient>("name", "shm://one"),
+            Throws.ArgumentException.With.Message.Contains("RecordsClient"));
+    }
+
+    [Test]
+    public void Client_OfATypeThatIsNone_IsRefused() => Assert.That(
+        () => _host.Services.AddShmClient<ClientTests>(_host.Address),
+        Throws.ArgumentException.With.Message.Contains("CallInvoker"));
+
+    [Test]
+    public async Task Client_OfTheApplication_GetsItsInvokerAndServices()
+    {
+        _host.Methods.Echo = (_, _) => Task.FromResult("answer");
+        _host.Services.AddShmClient<OwnClient>(_host.Address);
+        await _host.StartAsync();
+
+        OwnClient client = _host.Provider.GetRequiredService<OwnClient>();
+
+        Assert.That(client.Diary, Is.SameAs(_host.Diary));
+        Assert.That(await new ConformanceClient(client.Invoker).AskAsync().Bounded(), Is.EqualTo("answer"));
+    }
+
+    [Test]
+    public async Task Interceptors_OfClientAndChannel_RunInOrderAndAreMadeOnceForTheirScope()
+    {
+        int made = 0;
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address)
+            .AddInterceptor(Noting("channel 1"))
+            .AddInterceptor(
+                provider =>
+                {
+                    made++;
+                    return Noting("client 1")(provider);
+                },
+                ShmInterceptorScope.Client)
+            .AddInterceptor(Noting("channel 2"))
+            .AddInterceptor(Noting("client 2"), ShmInterceptorScope.Client)
+            .AddInterceptor<PlainInterceptor>();
+        await _host.StartAsync();
+
+        _ = _host.Provider.GetRequiredService<ConformanceClient>();
+        await _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded();
+
+        Assert.That(
+            _host.Diary.Entries, Is.EqualTo(new[] { "client 1", "client 2", "channel 1", "channel 2", "plain" }));
+        Assert.That(made, Is.EqualTo(2));
+    }
+
+    [Test]
+    public async Task CallOptions_ThatAreConfigured_ReachTheServerWithTheCredentialsOfBoth()
+    {
+        _host.Methods.Echo = (_, context) => Task.FromResult(string.Join(
+            ", ", context.RequestHeaders.Where(one => one.Key.StartsWith('x')).Select(one => one.Value).Order()));
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address)
+            .ConfigureCallOptions((options, provider) =>
+            {
+                provider.GetRequiredService<Diary>().Note("configured");
+                return options.WithHeaders(new Grpc.Core.Metadata { { "x-options", "options" } });
+            })
+            .AddCallCredentials((_, metadata, provider) =>
+            {
+                metadata.Add("x-added", provider.GetRequiredService<Diary>().Entries.Single());
+                return Task.CompletedTask;
+            });
+        await _host.StartAsync();
+        var own = CallCredentials.FromInterceptor((_, metadata) =>
+        {
+            metadata.Add("x-own", "own");
+            return Task.CompletedTask;
+        });
+
+        ConformanceClient client = _host.Provider.GetRequiredService<ConformanceClient>();
+        string seen = await client.AskAsync(new CallOptions(credentials: own)).Bounded();
+
+        Assert.That(seen, Is.EqualTo("configured, options, own"));
+    }
+
+    [Test]
+    public async Task Channel_OfTheOptions_HasThem()
+    {
+        _host.Methods.Echo = (_, _) => Task.FromResult(new string('x', 100));
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address, options => options.MaxReceiveMessageSize = 90)
+            .ConfigureChannel((provider, options) => options.MaxSendMessageSize = provider.GetHashCode() & 0)
+            .Bind(_host.Section(
+                ("TrustedServerUsers:0", "0"),
+                ("Callbacks:MaxQueuedCalls", "3"),
+                ("ServiceConfig:RetryThrottling:MaxTokens", "7"),
+                ("ServiceConfig:RetryThrottling:TokenRatio", "0.5")));
+        await _host.StartAsync();
+        ShmChannelOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>()
+            .Get(typeof(ConformanceClient).FullName);
+        Assert.That(options.TrustedServerUsers, Is.EqualTo(new[] { "0" }));
+        Assert.That(options.Callbacks.MaxQueuedCalls, Is.EqualTo(3));
+        Assert.That(options.ServiceConfig!.RetryThrottling!.MaxTokens, Is.EqualTo(7));
+        Assert.That(options.MaxSendMessageSize, Is.Zero);
+
+        RpcException? failure = Assert.CatchAsync<RpcException>(
+            () => _host.Provider.GetRequiredService<ConformanceClient>().AskAsync().Bounded());
+
+        Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+    }
+
+    [Test]
+    public async Task KeyedChannel_FromTheContainer_IsOneAndIsShutDownWithIt()
+    {
+        _host.Methods.Echo = (_, _) => Task.FromResult("answer");
+        _host.Services.AddKeyedShmChannel("key", _host.Address, (_, options) => options.MaxSendMessageSize = 10);
+        await _host.StartAsync();
+        ShmChannel channel = _host.Provider.GetRequiredKeyedService<ShmChannel>("key");
+
+        Assert.That(_host.Provider.GetRequiredKeyedService<ShmChannel>("key"), Is.SameAs(channel));
+        Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("answer"));
+        await _host.DisposeAsync();
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Shutdown));
+        _host = new TestHost();
+    }
+
+    [Test]
+    public void KeyedChannel_AddedTwice_IsRefused()
+    {
+        _host.Services.AddKeyedShmChannel(1, "shm://one");
+
+        Assert.That(
+            () => _host.Services.AddKeyedShmChannel(1, "shm://one"),
+            Throws.ArgumentException.With.Message.Contains("'1'"));
+    }
+
+    private static Func<IServiceProvider, Interceptor> Noting(string name) =>
+        provider => new ClientInterceptor(provider.GetRequiredService<Diary>(), name);
+
+    private sealed class OwnClient(CallInvoker invoker, Diary diary)
+    {
+        public CallInvoker Invoker => invoker;
+
+        public Diary Diary => diary;
+    }
+
+    private sealed class PlainInterceptor(Diary diary) : Interceptor
+    {
+        public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
+            TRequest request,
+            ClientInterceptorContext<TRequest, TResponse> context,
+            AsyncUnaryCallContinuation<TRequest, TResponse> continuation)
+        {
+            diary.Note("plain");
+            return continuation(request, context);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+using Grpc.Core;
+using Grpc.Health.V1;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Diagnostics.HealthChecks;
+using RpcOverShm.Hosting.HealthChecks;
+using RpcOverShm.Hosting.Tests.Support;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using ServingStatus = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
+
+namespace RpcOverShm.Hosting.Tests;
+
+/// <summary>The health checks of a host as a health service, and health services as checks of a host.</summary>
+public class HealthTests
+{
+    // The host logs a check that is Unhealthy as an error.
+    private const int CheckFailed = 103;
+
+    private static readonly string s_conformance = Conformance.Descriptor.FullName;
+
+    private readonly Dictionary<string, HealthStatus> _results = new()
+    {
+        ["disk"] = HealthStatus.Healthy,
+        ["queue"] = HealthStatus.Healthy,
+    };
+
+    private TestHost _host = null!;
+
+    [SetUp]
+    public void CreateHost() => _host = NewHost();
+
+    [TearDown]
+    public async Task DisposeHost() => await _host.DisposeAsync();
+
+    [TestCase(HealthStatus.Healthy, ServingStatus.Serving)]
+    [TestCase(HealthStatus.Degraded, ServingStatus.Serving)]
+    [TestCase(HealthStatus.Unhealthy, ServingStatus.NotServing)]
+    public async Task Check_OfServerAndService_IsTheResultOfAllChecks(HealthStatus result, ServingStatus expected)
+    {
+        AddChecks();
+        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddHealth();
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+        _results["queue"] = result;
+
+        Assert.That(await StatusAsync(channel, ""), Is.EqualTo(expected));
+        Assert.That(await StatusAsync(channel, s_conformance), Is.EqualTo(expected));
+    }
+
+    [Test]
+    public async Task Check_WithoutAnyChecks_IsServing()
+    {
+        _host.Services.AddShmServer(_host.Address).AddHealth();
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+
+        Assert.That(await StatusAsync(channel, ""), Is.EqualTo(ServingStatus.Serving));
+    }
+
+    [Test]
+    public async Task Check_OfAnUnknownService_IsNotFound()
+    {
+        _host.Services.AddShmServer(_host.Address).AddHealth();
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+
+        RpcException? failure = Assert.CatchAsync<RpcException>(() => StatusAsync(channel, "nobody").Bounded());
+
+        Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.NotFound));
+    }
+
+    [Test]
+    public async Task Check_OfAMappedService_IsTheResultOfItsChecks()
+    {
+        AddChecks();
+        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddHealth(health => health
+            .Map(s_conformance, check => check.Tags.Contains("needed"))
+            .Map("misspelt", check => check.Tags.Contains("neded")));
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+        _results["queue"] = HealthStatus.Unhealthy;
+
+        Assert.That(await StatusAsync(channel, s_conformance), Is.EqualTo(ServingStatus.Serving));
+        Assert.That(await StatusAsync(channel, ""), Is.EqualTo(ServingStatus.NotServing));
+        Assert.That(await StatusAsync(channel, "misspelt"), Is.EqualTo(ServingStatus.Unknown));
+    }
+
+    [Test]
+    public async Task Watch_DuringReportsThatLackSomeChecks_ChangesOnlyWithItsOwnCheck()
+    {
+        AddChecks();
+        _host.Services.AddShmServer(_host.Address).AddHealth(health => health
+            .Map("of-disk", check => check.Name == "disk"));
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+        using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
+            .Watch(new HealthCheckRequest { Service = "of-disk" });
+        Assert.That(await NextAsync(watch), Is.EqualTo(ServingStatus.Serving));
+
+        // A report without the check of the watched service, one in which it fails, and again one without it.
+        await PublishAsync("queue", HealthStatus.Unhealthy);
+        await PublishAsync("disk", HealthStatus.Unhealthy);
+        await PublishAsync("queue", HealthStatus.Healthy);
+        await PublishAsync("disk", HealthStatus.Healthy);
+
+        Assert.That(await NextAsync(watch), Is.EqualTo(ServingStatus.NotServing));
+        Assert.That(await NextAsync(watch), Is.EqualTo(ServingStatus.Serving));
+    }
+
+    [Test]
+    public async Task Watch_AfterTheStopBegan_IsNotServingAndEnds()
+    {
+        using var stopping = new CancellationTokenSource();
+        var health = new ShmHealthService(stopping.Token);
+        health.SetStatus("one", ServingStatus.Serving);
+        await using var server = new ShmServer(_host.Address);
+        server.Services.Add(Health.BindService(health));
+        await server.StartAsync();
+        using ShmChannel channel = _host.Open();
+        await stopping.CancelAsync();
+
+        using AsyncServerStreamingCall<HealthCheckResponse> watch = new Health.HealthClient(channel)
+            .Watch(new HealthCheckRequest { Service = "one" });
+
+        ServingStatus last = ServingStatus.Unknown;
+        while (await watch.ResponseStream.MoveNext().Bounded())
+        {
+            last = watch.ResponseStream.Current.Status;
+        }
+
+        Assert.That(last, Is.EqualTo(ServingStatus.NotServing));
+        Assert.That(watch.GetStatus().StatusCode, Is.EqualTo(StatusCode.OK));
+    }
+
+    [TestCase(HealthStatus.Healthy, HealthStatus.Healthy)]
+    [TestCase(HealthStatus.Unhealthy, HealthStatus.Degraded)]
+    public async Task ServerCheck_OfAServer_IsItsHealth(HealthStatus result, HealthStatus expected)
+    {
+        _results["disk"] = result;
+        await using TestHost other = NewHost();
+        AddChecks(other);
+        other.Services.AddShmServer(other.Address).AddHealth();
+        await other.StartAsync();
+        _host.Services.AddHealthChecks().AddShmServer(other.Address, failureStatus: HealthStatus.Degraded);
+
+        HealthReportEntry entry = await RunCheckAsync(other.Address);
+
+        Assert.That(entry.Status, Is.EqualTo(expected));
+    }
+
+    [Test]
+    public async Task ServerCheck_WithoutAServer_FailsAndSaysWhere()
+    {
+        _host.Services.AddHealthChecks().AddShmServer(_host.Address);
+
+        HealthReportEntry entry = await RunCheckAsync(_host.Address);
+
+        Assert.That(entry.Status, Is.EqualTo(HealthStatus.Unhealthy));
+        Assert.That(entry.Description, Does.Contain(_host.Address).And.Contains("Unavailable"));
+    }
+
+    [Test]
+    public async Task ServerCheck_OfAServerWithoutHealth_FailsAndSaysWhatToDo()
+    {
+        _host.Services.AddShmServer(_host.Address).AddService<TestService>();
+        await _host.StartAsync();
+        _ = _host.Server;
+        await using TestHost other = NewHost();
+        other.Services.AddHealthChecks().AddShmServer(_host.Address, name: "named");
+
+        HealthReport report = await other.Provider.GetRequiredService<HealthCheckService>()
+            .CheckHealthAsync().Bounded();
+
+        Assert.That(report.Entries["named"].Status, Is.EqualTo(HealthStatus.Unhealthy));
+        Assert.That(report.Entries["named"].Description, Does.Contain("AddHealth()"));
+    }
+
+    [Test]
+    public async Task ServerCheck_OfAServerThatDoesNotAnswer_EndsByItself()
+    {
+        await using var server = new ShmServer(_host.Address);
+        server.Services.Add(Health.BindService(new SilentHealth()));
+        await server.StartAsync();
+        _host.Services.AddHealthChecks()
+            .AddShmServer(_host.Address, "deep", timeout: TimeSpan.FromMilliseconds(50));
+
+        HealthReportEntry entry = await RunCheckAsync($"{_host.Address} deep");
+
+        Assert.That(entry.Status, Is.EqualTo(HealthStatus.Unhealthy));
+        Assert.That(entry.Description, Does.Contain("0.05 s"));
+    }
+
+    [Test]
+    public async Task ChannelCheck_WithAndWithoutAServer_FollowsIt()
+    {
+        _host.Services.AddKeyedShmChannel("key", _host.Address);
+        _host.Services.AddHealthChecks().AddShmChannel("key", timeout: TimeSpan.FromMilliseconds(50));
+
+        HealthReportEntry without = await RunCheckAsync("key");
+        await using var server = new ShmServer(_host.Address);
+        await server.StartAsync();
+        await Timeouts.Eventually(() => RunCheckAsync("key").GetAwaiter().GetResult().Status == HealthStatus.Healthy);
+
+        Assert.That(without.Status, Is.EqualTo(HealthStatus.Unhealthy));
+        Assert.That(without.Description, Does.Contain(_host.Address));
+    }
+
+    private static TestHost NewHost()
+    {
+        var host = new TestHost();
+        host.Log.Expect(CheckFailed);
+        return host;
+    }
+
+    private static async Task<ServingStatus> StatusAsync(ShmChannel channel, string service) =>
+        (await new Health.HealthClient(channel).CheckAsync(new HealthCheckRequest { Service = service })
+            .ResponseAsync.Bounded()).Status;
+
+    private static async Task<ServingStatus> NextAsync(AsyncServerStreamingCall<HealthCheckResponse> watch)
+    {
+        Assert.That(await watch.ResponseStream.MoveNext().Bounded(), Is.True);
+        return watch.ResponseStream.Current.Status;
+    }
+
+    private void AddChecks(TestHost? host = null) => (host ?? _host).Services.AddHealthChecks()
+        .AddCheck("disk", () => new HealthCheckResult(_results["disk"]), ["needed"])
+        .AddCheck("queue", () => new HealthCheckResult(_results["queue"]));
+
+    private Task PublishAsync(string check, HealthStatus status)
+    {
+        var entry = new HealthReportEntry(status, null, TimeSpan.Zero, null, null);
+        var report = new HealthReport(
+            new Dictionary<string, HealthReportEntry> { [check] = entry }, TimeSpan.Zero);
+        return _host.Provider.GetRequiredService<HealthPublisher>().PublishAsync(report, CancellationToken.None);
+    }
+
+    private async Task<HealthReportEntry> RunCheckAsync(string name) =>
+        (await _host.Provider.GetRequiredService<HealthCheckService>().CheckHealthAsync().Bounded()).Entries[name];
+
+    private sealed class SilentHealth : Health.HealthBase
+    {
+        public override async Task<HealthCheckResponse> Check(HealthCheckRequest request, ServerCallContext context)
+        {
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            return new HealthCheckResponse();
+        }
+    }
+}

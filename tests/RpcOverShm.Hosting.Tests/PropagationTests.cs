@@ -1,0 +1,252 @@
+using System.Globalization;
+using Grpc.Core;
+using Microsoft.Extensions.DependencyInjection;
+using RpcOverShm.Hosting.Tests.Support;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
+
+namespace RpcOverShm.Hosting.Tests;
+
+/// <summary>Deadline and cancellation of a server's call in the calls that its method makes.</summary>
+public class PropagationTests
+{
+    private static readonly DateTime s_soon = DateTime.UtcNow.AddHours(1);
+    private static readonly DateTime s_late = DateTime.UtcNow.AddHours(2);
+
+    private TestHost _host = null!;
+    private ShmChannel _channel = null!;
+
+    [SetUp]
+    public async Task StartHost()
+    {
+        _host = new TestHost();
+        string inner = $"shm://{UniqueName.Next()}";
+        _host.Services.AddShmServer("inner", inner).AddService<InnerService>();
+        _host.Services.AddShmClient<ConformanceClient>(inner).EnableCallContextPropagation();
+        _host.Services.AddShmClient<ConformanceClient>("lenient", inner)
+            .EnableCallContextPropagation(options => options.SuppressContextNotFoundErrors = true);
+        _host.Services.AddShmServer("outer", _host.Address).AddService<TestService>();
+        await _host.StartAsync();
+        _channel = _host.Open();
+    }
+
+    [TearDown]
+    public async Task DisposeHost()
+    {
+        _channel.Dispose();
+        await _host.DisposeAsync();
+    }
+
+    [Test]
+    public async Task Deadline_OfTheOuterCall_IsThatOfTheInnerOne()
+    {
+        _host.Methods.Echo = (provider, _) => Client(provider).AskAsync();
+
+        Assert.That(await DeadlineAsync(s_soon), Is.EqualTo(s_soon).Within(TimeSpan.FromMinutes(1)));
+        Assert.That(await DeadlineAsync(null), Is.EqualTo(DateTime.MaxValue));
+    }
+
+    [Test]
+    public async Task Deadline_OfBothCalls_IsTheEarlierOne([Values] bool isInnerSooner)
+    {
+        DateTime ofInner = isInnerSooner ? s_soon : s_late;
+        _host.Methods.Echo = (provider, _) => Client(provider).AskAsync(new CallOptions(deadline: ofInner));
+
+        DateTime seen = await DeadlineAsync(isInnerSooner ? s_late : s_soon);
+
+        Assert.That(seen, Is.EqualTo(s_soon).Within(TimeSpan.FromMinutes(1)));
+    }
+
+    [Test]
+    public async Task Cancellation_OfTheOuterCall_CancelsTheInnerOne([Values] bool hasTokenOfItsOwn)
+    {
+        using var never = new CancellationTokenSource();
+        _host.Methods.Echo = async (provider, _) =>
+        {
+            CancellationToken own = hasTokenOfItsOwn ? never.Token : CancellationToken.None;
+            await Client(provider).DelayAsync(new DelayRequest(), cancellationToken: own);
+            return "";
+        };
+        using var cancel = new CancellationTokenSource();
+        Task<string> call = _channel.AskAsync(new CallOptions(cancellationToken: cancel.Token));
+        await _host.Diary.Until("delay begins");
+
+        await cancel.CancelAsync();
+
+        await _host.Diary.Until("delay cancelled");
+        RpcException? failure = Assert.CatchAsync<RpcException>(() => call.Bounded());
+        Assert.That(failure!.StatusCode, Is.EqualTo(StatusCode.Cancelled));
+    }
+
+    [Test]
+    public async Task Cancellation_OfTheInnersOwnToken_CancelsOnlyTheInnerOne()
+    {
+        using var own = new CancellationTokenSource();
+        _host.Methods.Echo = async (provider, _) =>
+        {
+            try
+            {
+                await Client(provider).DelayAsync(new DelayRequest(), cancellationToken: own.Token);
+                return "went on";
+            }
+            catch (RpcException exception)
+            {
+                return $"{exception.StatusCode}";
+            }
+        };
+        Task<string> call = _channel.AskAsync();
+        await _host.Diary.Until("delay begins");
+
+        await own.CancelAsync();
+
+        Assert.That(await call.Bounded(), Is.EqualTo("Cancelled"));
+    }
+
+    [TestCase("Sum")]
+    [TestCase("Count")]
+    [TestCase("EchoAll")]
+    [TestCase("Blocking")]
+    public async Task Calls_OfEachShapeWithATokenOfTheirOwn_EndAsUsual(string shape)
+    {
+        _host.Methods.Echo = async (provider, _) =>
+        {
+            using var own = new CancellationTokenSource();
+            return await CallAsync(Client(provider), shape, own.Token);
+        };
+
+        Assert.That(await _channel.AskAsync().Bounded(), Is.EqualTo($"{shape} ended"));
+    }
+
+    [Test]
+    public void Call_OutsideOfAMethod_ThrowsAndSaysWhatToDo()
+    {
+        InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(
+            () => Client(_host.Provider).AskAsync());
+
+        Assert.That(failure!.Message, Does.Contain("SuppressContextNotFoundErrors"));
+    }
+
+    [Test]
+    public async Task Call_OutsideOfAMethodThatIsAllowed_IsAnOrdinaryOne()
+    {
+        ConformanceClient client = _host.Provider.GetRequiredService<ShmClientFactory>()
+            .CreateClient<ConformanceClient>("lenient");
+
+        Assert.That(await client.AskAsync().Bounded(), Is.EqualTo(Text(DateTime.MaxValue)));
+    }
+
+    [Test]
+    public async Task Call_OfATaskThatAMethodLeftBehind_Throws()
+    {
+        var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Task<string> left = Task.FromResult("");
+        _host.Methods.Echo = (provider, _) =>
+        {
+            left = LaterAsync(Client(provider));
+            return Task.FromResult("ended");
+        };
+        Assert.That(await _channel.AskAsync().Bounded(), Is.EqualTo("ended"));
+
+        ended.SetResult();
+
+        Assert.CatchAsync<InvalidOperationException>(() => left.Bounded());
+
+        async Task<string> LaterAsync(ConformanceClient client)
+        {
+            await ended.Task;
+            return await client.AskAsync();
+        }
+    }
+
+    private static ConformanceClient Client(IServiceProvider provider) =>
+        provider.GetRequiredService<ConformanceClient>();
+
+    private static string Text(DateTime time) => time.ToString("O", CultureInfo.InvariantCulture);
+
+    private static async Task<string> CallAsync(ConformanceClient client, string shape, CancellationToken token)
+    {
+        switch (shape)
+        {
+            case "Sum":
+                using (var call = client.Sum(cancellationToken: token))
+                {
+                    await call.RequestStream.CompleteAsync();
+                    await call;
+                }
+
+                break;
+            case "Count":
+                using (var call = client.Count(new CountRequest { Count = 2 }, cancellationToken: token))
+                {
+                    await ReadAsync(call.ResponseStream);
+                }
+
+                break;
+            case "EchoAll":
+                using (var call = client.EchoAll(cancellationToken: token))
+                {
+                    await call.RequestStream.WriteAsync(Answer.Of("one"));
+                    await call.RequestStream.CompleteAsync();
+                    await ReadAsync(call.ResponseStream);
+                }
+
+                break;
+            default:
+                client.Echo(new Payload(), cancellationToken: token);
+                break;
+        }
+
+        return $"{shape} ended";
+    }
+
+    private static async Task ReadAsync<T>(IAsyncStreamReader<T> stream)
+    {
+        while (await stream.MoveNext(CancellationToken.None))
+        {
+            Assert.That(stream.Current, Is.Not.Null);
+        }
+    }
+
+    private async Task<DateTime> DeadlineAsync(DateTime? deadline)
+    {
+        string text = await _channel.AskAsync(new CallOptions(deadline: deadline)).Bounded();
+        return DateTime.Parse(text, CultureInfo.InvariantCulture, DateTimeStyles.RoundtripKind);
+    }
+
+    /// <summary>Answers with the deadline that it sees, and notes that a delay begins and is cancelled.</summary>
+    private sealed class InnerService(Diary diary) : Conformance.ConformanceBase
+    {
+        private readonly ConformanceService _usual = new();
+
+        public override Task<Payload> Echo(Payload request, ServerCallContext context) =>
+            Task.FromResult(Answer.Of(Text(context.Deadline)));
+
+        public override async Task<Payload> Delay(DelayRequest request, ServerCallContext context)
+        {
+            diary.Note("delay begins");
+            try
+            {
+                await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            }
+            finally
+            {
+                diary.Note("delay cancelled");
+            }
+
+            return new Payload();
+        }
+
+        public override Task<Number> Sum(IAsyncStreamReader<Number> requestStream, ServerCallContext context) =>
+            _usual.Sum(requestStream, context);
+
+        public override Task Count(
+            CountRequest request, IServerStreamWriter<Number> responseStream, ServerCallContext context) =>
+            _usual.Count(request, responseStream, context);
+
+        public override Task EchoAll(
+            IAsyncStreamReader<Payload> requestStream,
+            IServerStreamWriter<Payload> responseStream,
+            ServerCallContext context) => _usual.EchoAll(requestStream, responseStream, context);
+    }
+}

@@ -1,0 +1,79 @@
+using Microsoft.Extensions.Logging.Abstractions;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm.Tests.Servers;
+
+/// <summary>Instances are created once, also by concurrent calls, and released once, after the last use.</summary>
+[TestFixture]
+public class ServiceInstancesTests
+{
+    [Test]
+    public async Task Get_OfManyCallsAtOnce_CreatesOneInstance_AfterFailures()
+    {
+        const int Calls = 8;
+        var instances = new ServiceInstances();
+        var list = new List<string>();
+        int tries = 0;
+        using var start = new Barrier(Calls);
+
+        Task<ServiceInstance?>[] calls = [.. Enumerable.Range(0, Calls).Select(_ => Timeouts.OnThread(() =>
+        {
+            start.SignalAndWait();
+            try
+            {
+                return instances.GetAsync(this, Create, default).AsTask().GetAwaiter().GetResult();
+            }
+            catch (NotSupportedException)
+            {
+                return null;
+            }
+        }))];
+        ServiceInstance?[] got = await Task.WhenAll(calls).Bounded();
+
+        Assert.That(got.Count(one => one is null), Is.EqualTo(2), "a failure is that of one call");
+        Assert.That(got.OfType<ServiceInstance>().Distinct().Count(), Is.EqualTo(1));
+
+        ServiceInstance Create() => Interlocked.Increment(ref tries) <= 2
+            ? throw new NotSupportedException()
+            : new NotedInstance("a", list);
+    }
+
+    [Test]
+    public async Task End_WithUses_ReleasesAfterTheLast_InReverseOrder()
+    {
+        var instances = new ServiceInstances();
+        var list = new List<string>();
+        Assert.That(instances.TryBeginUse() && instances.TryBeginUse(), Is.True);
+        await instances.GetAsync("a", () => new NotedInstance("a", list), default);
+        await instances.GetAsync("b", () => new NotedInstance("b", list), default);
+
+        Task released = instances.EndAsync(NullLogger.Instance);
+        Assert.That(instances.TryBeginUse(), Is.False);
+        instances.EndUse(NullLogger.Instance);
+        Assert.That(released.IsCompleted, Is.False);
+        instances.EndUse(NullLogger.Instance);
+        await released.Bounded();
+
+        Assert.That(list, Is.EqualTo(["b", "a"]));
+        Assert.That(instances.EndAsync(NullLogger.Instance), Is.SameAs(released));
+    }
+
+    [Test]
+    public void End_WithoutInstances_IsDoneAtOnce()
+    {
+        Assert.That(new ServiceInstances().EndAsync(NullLogger.Instance).IsCompleted, Is.True);
+        Assert.That(ServiceInstances.Ended.EndAsync(NullLogger.Instance).IsCompleted, Is.True);
+        Assert.That(ServiceInstances.Ended.TryBeginUse(), Is.False);
+    }
+
+    private sealed class NotedInstance(string name, List<string> released) : ServiceInstance(gate: null)
+    {
+        protected override string TypeName => name;
+
+        protected override ValueTask ReleaseAsync()
+        {
+            released.Add(name);
+            return ValueTask.CompletedTask;
+        }
+    }
+}
