@@ -32,7 +32,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, logger);
+        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, address.Text, logger);
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
@@ -71,9 +71,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
                 : null,
         };
         _direct = new ShmCallInvoker(_connections, _settings);
-        _invoker = RetryChecks.Settings(options) is { } retries
+        CallInvoker invoker = RetryChecks.Settings(options) is { } retries
             ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
             : _direct;
+        _invoker = new ObservableCallInvoker(invoker, address.Text);
     }
 
     /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>
@@ -146,7 +147,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         var batch = new CallBatch();
-        return new ShmCallBatch(batch, new BatchCallInvoker(_direct, batch));
+        return new ShmCallBatch(batch, new ObservableCallInvoker(new BatchCallInvoker(_direct, batch), Target));
     }
 
     /// <summary>

@@ -36,7 +36,7 @@ public sealed class ShmSession
         _session = session;
         _connections = new SessionConnections(session);
         _settings = settings with { Connections = _connections };
-        _plain = new Lazy<CallInvoker>(() => new ShmCallInvoker(_connections, _settings));
+        _plain = new Lazy<CallInvoker>(() => InvokerWith(_settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
@@ -106,7 +106,10 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
         ? _plain.Value
-        : new ShmCallInvoker(_connections, _settings with { Codec = OptionChecks.Codec(codec) });
+        : InvokerWith(_settings with { Codec = OptionChecks.Codec(codec) });
+
+    private ObservableCallInvoker InvokerWith(ClientSettings settings) =>
+        new(new ShmCallInvoker(_connections, settings), settings.Authority);
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

@@ -13,6 +13,24 @@ internal static class MethodInvoker
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
     public static void Begin(ServerCall call, MethodHandler handler)
     {
+        if (Telemetry.IsServerWatched)
+        {
+            BeginObserved(call, handler);
+            return;
+        }
+
+        Begin(call, handler, observation: null);
+    }
+
+    private static void BeginObserved(ServerCall call, MethodHandler handler)
+    {
+        var observation = CallObservation.OfServer(call.MethodName, call.Settings.Address, call.RequestHeaders);
+        Begin(call, handler, observation);
+        observation.Leave();
+    }
+
+    private static void Begin(ServerCall call, MethodHandler handler, CallObservation? observation)
+    {
         var context = new ShmServerCallContext(call);
         call.OnMethodBegins();
         try
@@ -20,7 +38,7 @@ internal static class MethodInvoker
             Task running = call.IsEnded ? Task.CompletedTask : handler.InvokeAsync(call, context);
             if (!running.IsCompletedSuccessfully)
             {
-                GoOn(call, running, context);
+                GoOn(call, running, context, observation);
                 return;
             }
 
@@ -31,10 +49,12 @@ internal static class MethodInvoker
             EndWith(exception, call, context);
         }
 
+        observation?.End(call.EndedWith);
         call.OnMethodReturned();
     }
 
-    private static async void GoOn(ServerCall call, Task running, ShmServerCallContext context)
+    private static async void GoOn(
+        ServerCall call, Task running, ShmServerCallContext context, CallObservation? observation)
     {
         try
         {
@@ -46,6 +66,7 @@ internal static class MethodInvoker
             EndWith(exception, call, context);
         }
 
+        observation?.End(call.EndedWith);
         call.OnMethodReturned();
     }
 

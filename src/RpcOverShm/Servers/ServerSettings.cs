@@ -41,6 +41,9 @@ internal sealed record ServerSettings
     /// <summary>The scheduling mode, which decides where methods run.</summary>
     public required SchedulingMode Scheduling { get; init; }
 
+    /// <summary>The address of the server, or of the one that a channel offers its callbacks to; for traces.</summary>
+    public string Address { get; init; } = "";
+
     /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 
