@@ -1,4 +1,5 @@
 using RpcOverShm.MessagePack;
+using RpcOverShm.OpenTelemetry;
 
 namespace RpcOverShm.Tests.House;
 
@@ -14,6 +15,10 @@ public class PublicApiTests
             "RpcOverShm.MessagePack",
             typeof(ShmMessagePackCodec).Assembly.GetTypes(),
             "PublicApi.MessagePack.approved.txt"),
+        new(
+            "RpcOverShm.OpenTelemetry",
+            typeof(ShmOpenTelemetryExtensions).Assembly.GetTypes(),
+            "PublicApi.OpenTelemetry.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]
