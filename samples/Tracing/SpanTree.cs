@@ -6,7 +6,7 @@ namespace RpcOverShm.Samples;
 /// <summary>Prints spans as an indented tree: each below the one that caused it.</summary>
 internal static class SpanTree
 {
-    /// <summary>Returns the lines of the spans of all traces; those of one trace begin without an indent once.</summary>
+    /// <summary>Returns a line for each span; the roots of the traces have no indent.</summary>
     public static IEnumerable<string> Print(IReadOnlyList<(string Service, Span Span)> spans) =>
         Below(spans, ByteString.Empty, indent: "");
 

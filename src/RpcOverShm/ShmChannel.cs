@@ -71,10 +71,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
                 : null,
         };
         _direct = new ShmCallInvoker(_connections, _settings);
-        CallInvoker invoker = RetryChecks.Settings(options) is { } retries
-            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
-            : _direct;
-        _invoker = new ObservableCallInvoker(invoker, address.Text);
+        _invoker = RetryChecks.Settings(options) is { } retries
+            ? new ObservableCallInvoker(
+                new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken }),
+                address.Text)
+            : new ObservableShmInvoker(_connections, _settings);
     }
 
     /// <summary>Creates a channel without connecting, so it succeeds even if no server is running.</summary>

@@ -36,7 +36,7 @@ public sealed class ShmSession
         _session = session;
         _connections = new SessionConnections(session);
         _settings = settings with { Connections = _connections };
-        _plain = new Lazy<CallInvoker>(() => InvokerWith(_settings));
+        _plain = new Lazy<CallInvoker>(() => new ObservableShmInvoker(_connections, _settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
@@ -106,10 +106,7 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
         ? _plain.Value
-        : InvokerWith(_settings with { Codec = OptionChecks.Codec(codec) });
-
-    private ObservableCallInvoker InvokerWith(ClientSettings settings) =>
-        new(new ShmCallInvoker(_connections, settings), settings.Authority);
+        : new ObservableShmInvoker(_connections, _settings with { Codec = OptionChecks.Codec(codec) });
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

@@ -42,8 +42,8 @@ internal static class ArmCatalog
 
     /// <summary>
     /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for
-    /// each channel, for Cores; methods that block, for Neighbours; listeners to traces and metrics, for Telemetry. They
-    /// are in no table of arms.
+    /// each channel, for Cores; methods that block, for Neighbours; listeners to traces and metrics, for Telemetry.
+    /// They are in no table of arms.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [

@@ -19,7 +19,8 @@ internal static class TelemetryListeners
         var traces = new ActivityListener
         {
             ShouldListenTo = static source => source.Name is "RpcOverShm.Client" or "RpcOverShm.Server",
-            Sample = static (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllDataAndRecorded,
+            Sample = static (ref ActivityCreationOptions<ActivityContext> _) =>
+                ActivitySamplingResult.AllDataAndRecorded,
         };
         ActivitySource.AddActivityListener(traces);
         var metrics = new MeterListener

@@ -3,7 +3,9 @@ using RpcOverShm.Links;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
-/// <summary>The counters of the meter against what was called. They are those of the process, so the tests compare.</summary>
+/// <summary>
+/// The counters of the meter agree with what was called. They are those of the process, so the tests compare.
+/// </summary>
 internal sealed class MetricTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerLost = 102;

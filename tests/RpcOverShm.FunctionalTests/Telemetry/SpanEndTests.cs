@@ -32,8 +32,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         Assert.That(spans[1].Status, Is.EqualTo(isServers ? ActivityStatusCode.Error : ActivityStatusCode.Unset));
     }
 
-    [Test]
-    public async Task Failure_OfEveryShape_EndsOnce([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Failure_OfEveryShape_EndsOnce(MethodType shape)
     {
         CallRig rig = await StartAsync(Everywhere(_ => throw new InvalidOperationException("meant")));
         Allow(rig);
@@ -45,8 +45,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         await EndsOnceAsync(spans: 2);
     }
 
-    [Test]
-    public async Task Dispose_BeforeTheEnd_EndsAtOnce([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Dispose_BeforeTheEnd_EndsAtOnce(MethodType shape)
     {
         var held = new HeldMethods();
         CallRig rig = await StartAsync(held.Script);
@@ -61,8 +61,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         Assert.That(spans[1].GetTagItem("rpc.response.status_code"), Is.EqualTo("CANCELLED"));
     }
 
-    [Test]
-    public async Task Token_EndsTheSpan([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Token_EndsTheSpan(MethodType shape)
     {
         using var source = new CancellationTokenSource();
         var held = new HeldMethods();
@@ -84,7 +84,9 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         var held = new HeldMethods();
         CallRig rig = await StartAsync(held.Script);
         var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(100));
-        using IDisposable call = isDuplex ? rig.Client.Duplex(options) : rig.Client.ServerStream(Payloads.Empty, options);
+        using IDisposable call = isDuplex
+            ? rig.Client.Duplex(options)
+            : rig.Client.ServerStream(Payloads.Empty, options);
 
         await Timeouts.Eventually(() => _recorder.Ended.Any(span => span.Kind == ActivityKind.Client));
 
@@ -106,8 +108,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => _recorder.Started == _recorder.Ended.Count);
     }
 
-    [Test]
-    public async Task Server_ThatIsKilled_EndsTheSpans([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Server_ThatIsKilled_EndsTheSpans(MethodType shape)
     {
         var held = new HeldMethods();
         CallRig rig = await StartAsync(held.Script);
@@ -122,8 +124,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         Assert.That(spans[1].GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
     }
 
-    [Test]
-    public async Task Call_ThatFindsNoServer_Ends([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Call_ThatFindsNoServer_Ends(MethodType shape)
     {
         ShmRig rig = await StartWithoutServerAsync();
         using var call = AnyCall.Start(rig.Invoker, shape);
@@ -175,8 +177,8 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         await EndsOnceAsync(spans: 2);
     }
 
-    [Test]
-    public async Task Attempts_OfARetriedCall_AreUnderOneSpan([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Attempts_OfARetriedCall_AreUnderOneSpan(MethodType shape)
     {
         int attempts = 0;
         CallRig rig = await StartAsync(
@@ -212,7 +214,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 
     private Activity ClientSpan() => _recorder.Ended.Single(span => span.Kind == ActivityKind.Client);
 
-    /// <summary>Waits for the spans, and checks that there are as many durations, each with its span's status.</summary>
+    /// <summary>Waits for the spans. Checks that there are as many durations, each with its span's status.</summary>
     private async Task<Activity[]> EndsOnceAsync(int spans)
     {
         Activity[] ended = await _recorder.WaitForAsync(spans);

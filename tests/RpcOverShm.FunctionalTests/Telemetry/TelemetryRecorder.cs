@@ -41,9 +41,11 @@ internal sealed class TelemetryRecorder : IDisposable
             }
         };
         _metrics.SetMeasurementEventCallback<double>((instrument, seconds, tags, _) =>
-            _durations.Enqueue(new Duration(instrument.Name, seconds, new Dictionary<string, object?>(tags.ToArray()))));
+            _durations.Enqueue(
+                new Duration(instrument.Name, seconds, new Dictionary<string, object?>(tags.ToArray()))));
         _metrics.SetMeasurementEventCallback<long>((instrument, value, tags, _) =>
-            _readings.Add(new Reading(instrument.Name, value, string.Join(',', tags.ToArray().Select(tag => tag.Value)))));
+            _readings.Add(
+                new Reading(instrument.Name, value, string.Join(',', tags.ToArray().Select(tag => tag.Value)))));
         _metrics.Start();
     }
 
@@ -56,7 +58,7 @@ internal sealed class TelemetryRecorder : IDisposable
     /// <summary>The measured durations.</summary>
     public IReadOnlyList<Duration> Durations => [.. _durations];
 
-    /// <summary>Waits until so many spans have ended, and returns them: clients first, in the order of their start.</summary>
+    /// <summary>Waits until so many spans have ended. Returns them: clients first, the earliest first.</summary>
     public async Task<Activity[]> WaitForAsync(int count)
     {
         await Timeouts.Eventually(() => _ended.Count >= count, $"{count} spans have ended");

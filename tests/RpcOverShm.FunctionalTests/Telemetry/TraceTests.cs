@@ -4,14 +4,14 @@ using RpcOverShm.FunctionalTests.Callbacks;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
-/// <summary>The spans of calls: their parents, what is the current one where, and what nobody sees without listeners.</summary>
+/// <summary>The spans of calls: their parents, which is the current one where, and none without listeners.</summary>
 [TestFixture(ShmSchedulingMode.Adaptive)]
 [TestFixture(ShmSchedulingMode.Inline)]
 [TestFixture(ShmSchedulingMode.ThreadPool)]
 internal sealed class TraceTests(ShmSchedulingMode mode) : CallbackFixture(mode)
 {
-    [Test]
-    public async Task Call_OfEveryShape_HasASpanOnEitherSide([ValueSource(typeof(AnyCall), nameof(AnyCall.Shapes))] MethodType shape)
+    [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
+    public async Task Call_OfEveryShape_HasASpanOnEitherSide(MethodType shape)
     {
         Activity? inside = null;
         using var recorder = new TelemetryRecorder();

@@ -1,3 +1,4 @@
+using System.Globalization;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
@@ -26,18 +27,22 @@ internal static class LogTable
     {
         string[] documented = [.. rows.Select(row => string.Join(" | ", row.Take(3)))];
         string[] actual = [.. messages.OrderBy(message => message.Id).Select(message => message.ToString())];
-        return messages.CountBy(message => message.Id).Where(id => id.Value > 1).Select(id => $"Id {id.Key} is used twice.")
+        return messages.CountBy(message => message.Id).Where(id => id.Value > 1)
+            .Select(id => $"Id {id.Key} is used twice.")
             .Concat(actual.Except(documented).Select(row => $"There is no row: {row}"))
             .Concat(documented.Except(actual).Select(row => $"The code has no such message: {row}"))
-            .Concat(documented.SequenceEqual(documented.OrderBy(row => int.Parse(row.Split(' ')[0], null)))
+            .Concat(documented.SequenceEqual(documented.OrderBy(IdOf))
                 ? []
                 : ["The rows are not in the order of the ids."])
             .Concat(rows.Where(row => row.Length != 5 || row.Any(cell => cell.Length == 0))
                 .Select(row => $"A row without a meaning, or without what to do: {row[0]}"));
     }
 
+    private static int IdOf(string row) => int.Parse(row.Split(' ')[0], CultureInfo.InvariantCulture);
+
     private static string TextOf(ExpressionSyntax text) =>
-        string.Concat(text.DescendantNodesAndSelf().OfType<LiteralExpressionSyntax>().Select(part => part.Token.ValueText));
+        string.Concat(
+            text.DescendantNodesAndSelf().OfType<LiteralExpressionSyntax>().Select(part => part.Token.ValueText));
 }
 
 /// <summary>A message with its stable id.</summary>
