@@ -4,8 +4,9 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// The outermost invoker of a channel with retries, or of a batch. While somebody listens, calls are observed from here to their end,
-/// with all their attempts; else they only pass. A listener that comes later misses the calls that have begun.
+/// The outermost invoker of a channel with retries, or of a batch. While somebody listens, calls are observed from here
+/// to their end, with all their attempts; else they only pass. A listener that comes later misses the calls that have
+/// begun.
 /// </summary>
 internal sealed class ObservableCallInvoker(CallInvoker inner, string address) : CallInvoker
 {

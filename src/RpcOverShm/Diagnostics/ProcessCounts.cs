@@ -3,7 +3,7 @@ using System.Diagnostics.Metrics;
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// What this process has counted, for its meter. It is counted whether anybody listens or not, and read when somebody
+/// The counts of this process, for its meter. They are counted whether anybody listens or not, and read when somebody
 /// does. Thread-safe.
 /// </summary>
 internal static class ProcessCounts

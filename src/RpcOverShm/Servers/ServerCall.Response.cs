@@ -139,7 +139,8 @@ internal sealed partial class ServerCall : IMessageChunkSink
     // Returns true to the one thread that ends the call.
     private bool TrySetEnded(StatusCode status)
     {
-        int code = (uint)status < EndMark ? (int)status : (int)StatusCode.Unknown;
+        // The client sees any other code as Unknown.
+        int code = (uint)status <= (uint)StatusCode.Unauthenticated ? (int)status : (int)StatusCode.Unknown;
         return Interlocked.CompareExchange(ref _ended, EndMark | code, 0) == 0;
     }
 

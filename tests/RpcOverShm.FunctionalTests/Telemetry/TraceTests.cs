@@ -23,7 +23,8 @@ internal sealed class TraceTests(ShmSchedulingMode mode) : CallbackFixture(mode)
             }),
             new Script());
 
-        await AnyCall.CallAsync(rig.Invoker, AnyCall.MethodOf(shape), Payloads.Of("a")).Bounded();
+        using var call = AnyCall.Start(rig.Invoker, shape);
+        await call.Outcome.Bounded();
 
         Assert.That(Activity.Current, Is.Null);
         Activity[] spans = await recorder.WaitForAsync(2);

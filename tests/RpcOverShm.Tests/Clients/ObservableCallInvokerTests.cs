@@ -12,7 +12,7 @@ public class ObservableCallInvokerTests
         var inner = new FixedInvoker();
         var invoker = new ObservableCallInvoker(inner, "shm://any");
         Payload request = Payloads.Of("request");
-        var options = new CallOptions(new Metadata { { "key", "value" } });
+        var options = new CallOptions(new Grpc.Core.Metadata { { "key", "value" } });
         _ = invoker.BlockingUnaryCall(Script.UnaryMethod, "host", options, request);
         _ = invoker.AsyncUnaryCall(Script.UnaryMethod, "host", options, request);
         long before = GC.GetAllocatedBytesForCurrentThread();
