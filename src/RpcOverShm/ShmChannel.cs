@@ -33,7 +33,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, logger);
+        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, address.Text, logger);
         _callbacks = callbacks;
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
@@ -82,8 +82,10 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 
         _direct = new ShmCallInvoker(_connections, _settings);
         CallInvoker invoker = RetryChecks.Settings(options) is { } retries
-            ? new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken })
-            : _direct;
+            ? new ObservableCallInvoker(
+                new RetryCallInvoker(_direct, retries with { ChannelShutdown = _connections.ShutdownToken }),
+                address.Text)
+            : new ObservableShmInvoker(_connections, _settings);
         _invoker = InspectedCalls.Around(invoker, _settings);
     }
 
@@ -160,8 +162,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     {
         ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
         var batch = new CallBatch();
-        return new ShmCallBatch(
-            batch, InspectedCalls.Around(new BatchCallInvoker(_direct, batch), _settings));
+        var invoker = new ObservableCallInvoker(new BatchCallInvoker(_direct, batch), Target);
+        return new ShmCallBatch(batch, InspectedCalls.Around(invoker, _settings));
     }
 
     /// <summary>

@@ -90,6 +90,7 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
             HasDetailedErrors = options.EnableDetailedErrors,
             ResponseEncoding = OptionChecks.Encoding(options.ResponseCompressionAlgorithm),
             ResponseCompressionLevel = OptionChecks.Level(options.ResponseCompressionLevel),
+            Address = Address,
             Logger = _logger,
         };
         _codecs = OptionChecks.Codecs(options.Codecs);

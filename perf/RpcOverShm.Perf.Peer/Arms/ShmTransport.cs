@@ -2,7 +2,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 
 /// <summary>
 /// The product, with default options but for any number of connections, a codec, parsing in place, all user code on the
-/// thread pool, several connections for each channel, or a service that the client offers for callbacks.
+/// thread pool, several connections for each channel, a service that the client offers for callbacks, or listeners to
+/// traces and metrics.
 /// </summary>
 internal sealed class ShmTransport(
     bool parsesInPlace = false, RecordFormat? format = null, bool isOnPool = false, bool hasSeveralConnections = false)
@@ -10,6 +11,9 @@ internal sealed class ShmTransport(
 {
     /// <summary>Whether the client offers a service for callbacks.</summary>
     public bool OffersCallbacks { get; init; }
+
+    /// <summary>Whether both processes listen to the product's traces and metrics.</summary>
+    public bool IsWatched { get; init; }
 
     private readonly ShmSchedulingMode _scheduling =
         isOnPool ? ShmSchedulingMode.ThreadPool : ShmSchedulingMode.Adaptive;
@@ -27,6 +31,11 @@ internal sealed class ShmTransport(
         if (format?.Codec is { } codec)
         {
             options.Codecs.Add(codec);
+        }
+
+        if (IsWatched)
+        {
+            TelemetryListeners.Ensure();
         }
 
         var server = new ShmServer("shm://" + place, options);
@@ -48,6 +57,11 @@ internal sealed class ShmTransport(
         if (OffersCallbacks)
         {
             options.CallbackServices.Add(Conformance.BindService(new OfferedService()));
+        }
+
+        if (IsWatched)
+        {
+            TelemetryListeners.Ensure();
         }
 
         return ShmChannel.ForAddress(place, options);

@@ -7,7 +7,7 @@ namespace RpcOverShm.Clients;
 /// <summary>Reads the responses of a streaming call in order, one at a time.</summary>
 internal sealed class ResponseStreamReader<TResponse>(
     StreamResponseCall<TResponse> call, InboundMessages inbound, Marshaller<TResponse> marshaller)
-    : IAsyncStreamReader<TResponse>
+    : IAsyncStreamReader<TResponse>, IEndingStream
     where TResponse : class
 {
     private static readonly Task<bool> s_true = Task.FromResult(true);
@@ -44,6 +44,8 @@ internal sealed class ResponseStreamReader<TResponse>(
 
         return read;
     }
+
+    public Task WhenEndedAsync() => call.WhenFinishedAsync();
 
     private async Task<bool> ReadLaterAsync(CancellationToken cancellationToken)
     {

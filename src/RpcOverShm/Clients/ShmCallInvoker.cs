@@ -5,7 +5,7 @@ using RpcOverShm.Connections;
 namespace RpcOverShm.Clients;
 
 /// <summary>Starts calls of every shape on one channel. Wiring only: the call classes hold the logic.</summary>
-internal sealed class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
+internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];

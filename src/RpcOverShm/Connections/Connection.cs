@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -11,7 +12,7 @@ namespace RpcOverShm.Connections;
 /// A link with many calls. It begins open, after a finished handshake, and lives until either side closes the link.
 /// Then every live call fails, the memory is freed, and <see cref="Closed"/> completes. Thread-safe.
 /// </summary>
-internal sealed class Connection
+internal sealed class Connection : ICountedConnection
 {
     private readonly PeerLink _link;
     private readonly ReaderRole _role;
@@ -92,6 +93,10 @@ internal sealed class Connection
     /// <summary>The number of incoming calls that have not ended.</summary>
     public int IncomingCount => _sender.Incoming.Living.Count;
 
+    public bool IsAccepted => _link.IsAcceptor;
+
+    public long UnreadBytes => _link.UnreadBytes;
+
     /// <summary>The reason for the close; null while the connection is open.</summary>
     public CloseReason? CloseReason => _link.CloseReason;
 
@@ -112,6 +117,7 @@ internal sealed class Connection
     /// <summary>Begins to read, on an event loop, and to watch the peer.</summary>
     public void Start()
     {
+        ProcessCounts.Add(this);
         _link.Start(_reader, OnLinkEvent);
         if (_reader.Loop is null)
         {
@@ -336,6 +342,7 @@ internal sealed class Connection
         }
 
         _receiver.Close();
+        ProcessCounts.Remove(this);
         _closed.SetResult();
     }
 }

@@ -12,17 +12,10 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal static class LimitEvents
 {
-    /// <summary>The name of the counter; its tag <c>option</c> is the name of the option or constant.</summary>
-    public const string CounterName = "rpcovershm.limit.reached";
-
-    /// <summary>The name of the meter.</summary>
-    public const string MeterName = "RpcOverShm";
-
-    private static readonly Meter s_meter = new(MeterName);
     private static readonly ConcurrentDictionary<string, StrongBox<long>> s_counts = new();
 
-    static LimitEvents() => s_meter.CreateObservableCounter(
-        CounterName, Observe, "{event}", "Times that a limit refused something or made it wait.");
+    static LimitEvents() => Telemetry.Meter.CreateObservableCounter(
+        TelemetryNames.LimitReached, Observe, "{event}", "Times that a limit refused something or made it wait.");
 
     /// <summary>Returns how often a limit was reached since the process began.</summary>
     public static long CountOf(string option) =>
@@ -55,5 +48,5 @@ internal static class LimitEvents
     }
 
     private static IEnumerable<Measurement<long>> Observe() => s_counts.Select(count => new Measurement<long>(
-        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>("option", count.Key)));
+        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>(TelemetryNames.Option, count.Key)));
 }

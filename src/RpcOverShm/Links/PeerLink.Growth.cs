@@ -1,4 +1,5 @@
 using RpcOverShm.Diagnostics;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
@@ -8,6 +9,26 @@ namespace RpcOverShm.Links;
 /// </summary>
 internal sealed partial class PeerLink : IThreadPoolWorkItem
 {
+    /// <summary>
+    /// The published bytes that the peer has not released, at most those of the ring; 0 after the end. For a metric:
+    /// any thread may ask, and the peer may lie.
+    /// </summary>
+    public long UnreadBytes
+    {
+        get
+        {
+            if (!TryEnter())
+            {
+                return 0;
+            }
+
+            uint unread = unchecked(new SharedWord(ref _own.Tail).Read() - new SharedWord(ref _peer.Head).Read());
+            long most = Math.Max(_own.FirstCapacity, _own.SecondCapacity);
+            Leave();
+            return Math.Min(unread, most);
+        }
+    }
+
     void IThreadPoolWorkItem.Execute()
     {
         if (!TryEnter())
@@ -25,6 +46,7 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
         else
         {
             Writer.AllowMove();
+            ProcessCounts.RingGrowths.Add();
             RaiseLocalEvent();
             _source?.Request();
         }

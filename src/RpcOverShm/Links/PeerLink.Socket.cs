@@ -77,11 +77,17 @@ internal sealed partial class PeerLink
 
     private void RingSocket(Doorbell doorbell)
     {
+        if ((doorbell & Doorbell.Futex) != 0)
+        {
+            ProcessCounts.FutexWakeUps.Add(); // The caller has just issued it.
+        }
+
         if ((doorbell & Doorbell.Socket) == 0 || IsClosed)
         {
             return;
         }
 
+        ProcessCounts.DoorbellWakeUps.Add();
         int errno = SocketCalls.SendByte(_socket, DoorbellByte);
         if (errno != 0)
         {

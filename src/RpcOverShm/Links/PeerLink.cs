@@ -244,6 +244,7 @@ internal sealed partial class PeerLink
         if (isLostWakeup)
         {
             Interlocked.Increment(ref _lostWakeups);
+            ProcessCounts.LostWakeUps.Add();
             DeferredLog.Write(_logger, log => ShmLog.LostWakeup(log, ConnectionId, Identity.ToString()));
         }
 
@@ -290,6 +291,11 @@ internal sealed partial class PeerLink
         if (Interlocked.CompareExchange(ref _closeReason, reason, null) is not null)
         {
             return;
+        }
+
+        if (reason.Kind == CloseKind.PeerLost)
+        {
+            ProcessCounts.PeerDeaths.Add();
         }
 
         // The caller may hold the reader role or a gate, and the user's logger may block.

@@ -27,6 +27,8 @@ internal sealed partial class EventLoop
             Interlocked.Increment(ref _stuck);
         }
 
+        ProcessCounts.TakeOvers.Add();
+
         _current?.OnTakingOver();
         spares.Bring();
     }

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Intrinsics.Arm;
 using System.Runtime.Intrinsics.X86;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Scheduling;
 
@@ -77,6 +78,7 @@ internal sealed class SpinBudget
         long budget = NextBudget();
         if (budget == 0 || s_maxSpinners == 0)
         {
+            ProcessCounts.SpinsInVain.Add();
             return false;
         }
 
@@ -106,6 +108,8 @@ internal sealed class SpinBudget
         {
             Interlocked.Decrement(ref s_spinners.Value);
         }
+
+        (isMet ? ProcessCounts.SpinsMet : ProcessCounts.SpinsInVain).Add();
 
         // The race is benign: several threads may adapt one budget, and each of their values is a sensible one.
         _budgetTicks = isMet ? Math.Max(budget, s_firstTicks) : budget > s_burstTicks ? budget / 2 : 0;

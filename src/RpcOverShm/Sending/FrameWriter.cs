@@ -177,7 +177,11 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             Corruption = exception;
         }
 
-        if (!isParked)
+        if (isParked)
+        {
+            ProcessCounts.RingStalls.Add();
+        }
+        else
         {
             _ring.UnparkForSpace();
         }

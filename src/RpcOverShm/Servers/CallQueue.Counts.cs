@@ -27,6 +27,7 @@ internal sealed partial class CallQueue
 
         turn.IsQueued = true;
         Interlocked.Increment(ref _queued);
+        ProcessCounts.QueuedCalls.Add();
         return null;
     }
 
@@ -87,6 +88,7 @@ internal sealed partial class CallQueue
         {
             turn.IsQueued = false;
             Interlocked.Decrement(ref _queued);
+            ProcessCounts.QueuedCalls.Remove();
         }
 
         if (turn.ChargedBytes > 0)

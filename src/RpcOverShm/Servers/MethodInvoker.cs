@@ -25,6 +25,24 @@ internal static class MethodInvoker
     /// <summary>Runs the method of a call, unless the call has ended.</summary>
     public static void Begin(ServerCall call, MethodHandler handler)
     {
+        if (Telemetry.IsServerWatched)
+        {
+            BeginObserved(call, handler);
+            return;
+        }
+
+        Begin(call, handler, observation: null);
+    }
+
+    private static void BeginObserved(ServerCall call, MethodHandler handler)
+    {
+        var observation = CallObservation.OfServer(call.MethodName, call.Settings.Address, call.RequestHeaders);
+        Begin(call, handler, observation);
+        observation.Leave();
+    }
+
+    private static void Begin(ServerCall call, MethodHandler handler, CallObservation? observation)
+    {
         var context = new ShmServerCallContext(call);
         call.OnMethodBegins();
         try
@@ -32,7 +50,7 @@ internal static class MethodInvoker
             Task running = call.IsEnded ? Task.CompletedTask : handler.InvokeAsync(call, context);
             if (!running.IsCompletedSuccessfully)
             {
-                GoOn(call, running, context);
+                GoOn(call, running, context, observation);
                 return;
             }
 
@@ -43,10 +61,12 @@ internal static class MethodInvoker
             EndWith(exception, call, context);
         }
 
+        observation?.End(call.EndedWith);
         call.OnMethodReturned();
     }
 
-    private static async void GoOn(ServerCall call, Task running, ShmServerCallContext context)
+    private static async void GoOn(
+        ServerCall call, Task running, ShmServerCallContext context, CallObservation? observation)
     {
         try
         {
@@ -58,6 +78,7 @@ internal static class MethodInvoker
             EndWith(exception, call, context);
         }
 
+        observation?.End(call.EndedWith);
         call.OnMethodReturned();
     }
 

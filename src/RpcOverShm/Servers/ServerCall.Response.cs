@@ -9,6 +9,8 @@ namespace RpcOverShm.Servers;
 /// <summary>The response of a call: its headers, its messages and the End frame.</summary>
 internal sealed partial class ServerCall : IMessageChunkSink
 {
+    private const int EndMark = 1 << 8; // beside a status code, of which 17 are known
+
     private int _hasAnswered; // headers or a message went out
     private volatile bool _isResponseEncoded;
 
@@ -17,6 +19,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// their marshaller checks the limit before it compresses.
     /// </summary>
     public int? MaxSendMessageBytes => _isResponseEncoded ? null : Settings.MaxSendMessageBytes;
+
+    /// <summary>
+    /// The status with which the call has ended: the one that was sent, but that of invalid trailers, or
+    /// <see cref="StatusCode.Unavailable"/> if the connection ended first. For a call that has ended.
+    /// </summary>
+    public StatusCode EndedWith => (StatusCode)(Volatile.Read(ref _ended) & (EndMark - 1));
 
     /// <summary>Sends the response headers, before the first message.</summary>
     /// <exception cref="InvalidOperationException">
@@ -128,12 +136,20 @@ internal sealed partial class ServerCall : IMessageChunkSink
         Connection.Send(this, FrameKind.Headers, FrameFlags.None, head.WrittenSpan, default);
     }
 
+    // Returns true to the one thread that ends the call.
+    private bool TrySetEnded(StatusCode status)
+    {
+        // The client sees any other code as Unknown.
+        int code = (uint)status <= (uint)StatusCode.Unauthenticated ? (int)status : (int)StatusCode.Unknown;
+        return Interlocked.CompareExchange(ref _ended, EndMark | code, 0) == 0;
+    }
+
     private void TryEnd(in StatusTrailer trailer, FrameSerializationContext? response = null, bool isStop = false)
     {
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
         PooledBufferWriter head = ResponseFrames.EncodeEnd(
             trailer, Connection.PeerLimits.MaxMetadataBytes, out bool isWithoutDetails);
-        if (Interlocked.Exchange(ref _ended, 1) != 0)
+        if (!TrySetEnded(trailer.Status.StatusCode))
         {
             return;
         }

@@ -22,7 +22,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     private MethodHandler? _handler;
     private CallDeadline? _deadline;
     private volatile bool _isStopped; // ended from outside its method
-    private int _ended;
+    private int _ended; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
     private bool _isMethodCounted;    // the method has begun and is counted; only for its own thread
 
@@ -194,7 +194,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         PartialHead?.Drop();
         _isStopped |= !IsEnded;
-        if (Interlocked.Exchange(ref _ended, 1) == 0)
+        if (TrySetEnded(StatusCode.Unavailable))
         {
             AfterEnd(isToldMethod: true);
         }

@@ -44,6 +44,9 @@ internal sealed record ServerSettings
     /// <summary>The time without a call after which a session is asked to leave; null for never.</summary>
     public TimeSpan? IdleTimeout { get; init; }
 
+    /// <summary>The address of the server, or of the one that a channel offers its callbacks to; for traces.</summary>
+    public string Address { get; init; } = "";
+
     /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 

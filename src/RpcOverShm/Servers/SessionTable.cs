@@ -1,4 +1,5 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 
 namespace RpcOverShm.Servers;
@@ -25,6 +26,7 @@ internal sealed class SessionTable(SessionObserver observer)
         {
             session = new ServerSession(key, connection.Peer, ++_started, observer.CreateView);
             _sessions.Add((key, connection.Peer), session);
+            ProcessCounts.Sessions.Add();
         }
 
         session.Add(joining);
@@ -36,6 +38,12 @@ internal sealed class SessionTable(SessionObserver observer)
     public bool Leave(ServerConnection connection)
     {
         ServerSession session = connection.Session!;
-        return session.Remove(connection) && _sessions.Remove((session.Key, session.Peer));
+        if (!session.Remove(connection) || !_sessions.Remove((session.Key, session.Peer)))
+        {
+            return false;
+        }
+
+        ProcessCounts.Sessions.Remove();
+        return true;
     }
 }

@@ -146,7 +146,7 @@ internal sealed class ConnectionLimitTests
         using var meter = new MeterListener();
         meter.InstrumentPublished = (instrument, self) =>
         {
-            if (instrument.Name == LimitEvents.CounterName)
+            if (instrument.Name == TelemetryNames.LimitReached)
             {
                 self.EnableMeasurementEvents(instrument);
             }

@@ -1,6 +1,7 @@
 using RpcOverShm.Hosting;
 using RpcOverShm.MessagePack;
 using RpcOverShm.Protobuf;
+using RpcOverShm.OpenTelemetry;
 
 namespace RpcOverShm.Tests.House;
 
@@ -21,6 +22,10 @@ public class PublicApiTests
             "RpcOverShm.Hosting",
             typeof(ShmServerBuilder).Assembly.GetTypes(),
             "PublicApi.Hosting.approved.txt"),
+        new(
+            "RpcOverShm.OpenTelemetry",
+            typeof(ShmOpenTelemetryExtensions).Assembly.GetTypes(),
+            "PublicApi.OpenTelemetry.approved.txt"),
     ];
 
     [TestCaseSource(nameof(Shipped))]

@@ -1,0 +1,189 @@
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
+using Grpc.Core;
+using RpcOverShm.Diagnostics;
+
+namespace RpcOverShm.Calls;
+
+/// <summary>
+/// A call of either side that somebody watches: its span, and its duration for the histogram of its side. It is made
+/// only while there are listeners, and ends once; later ends are dropped. The listeners are user code: what they throw
+/// is swallowed, because a call must not fail for it. Thread-safe.
+/// </summary>
+internal sealed class CallObservation
+{
+    private readonly bool _isOfServer;
+    private readonly string _method;
+    private readonly string _address;
+    private readonly Activity? _outer;
+    private readonly Activity? _activity;
+    private readonly long _begun = Stopwatch.GetTimestamp();
+    private int _hasEnded;
+
+    private CallObservation(bool isOfServer, string method, string address, ActivityContext parent)
+    {
+        _isOfServer = isOfServer;
+        _method = method;
+        _address = address;
+        _outer = Activity.Current;
+        ActivitySource source = isOfServer ? Telemetry.ServerSource : Telemetry.ClientSource;
+        try
+        {
+            _activity = source.StartActivity(
+                method, isOfServer ? ActivityKind.Server : ActivityKind.Client, parent, Tags());
+        }
+        catch (Exception)
+        {
+            // The sampler or a processor threw.
+        }
+    }
+
+    /// <summary>The options of an outgoing call, with the trace context in their metadata.</summary>
+    public CallOptions Options { get; private set; }
+
+    /// <summary>Begins to observe an outgoing call. Its span is the current one until <see cref="Leave"/>.</summary>
+    /// <param name="fullName">The full name of the method, with the leading slash.</param>
+    /// <param name="address">The address of the channel.</param>
+    /// <param name="options">The options of the call.</param>
+    public static CallObservation OfClient(string fullName, string address, in CallOptions options)
+    {
+        var made = new CallObservation(isOfServer: false, fullName[1..], address, default);
+        made.Options = (made._activity ?? made._outer) is { } sent ? TraceContext.Inject(sent, options) : options;
+        return made;
+    }
+
+    /// <summary>Begins to observe a method. Its span is the current one until <see cref="Leave"/>.</summary>
+    /// <param name="fullName">The full name of the method, with the leading slash.</param>
+    /// <param name="address">The address of the server.</param>
+    /// <param name="headers">The metadata of the request, in which the trace context comes.</param>
+    public static CallObservation OfServer(string fullName, string address, Metadata headers)
+    {
+        var made = new CallObservation(isOfServer: true, fullName[1..], address, TraceContext.Extract(headers));
+        if (made._activity is { } activity)
+        {
+            TraceContext.ExtractBaggage(headers, activity);
+        }
+
+        return made;
+    }
+
+    /// <summary>Restores what was the current span of this thread before the call began.</summary>
+    public void Leave() => Activity.Current = _outer;
+
+    /// <summary>Ends the call with a status, unless it has ended.</summary>
+    public void End(StatusCode status, string? detail = null)
+    {
+        bool isError = _isOfServer ? IsServerError(status) : status != StatusCode.OK;
+        End(status, isError ? StatusNames.Of(status) : null, detail);
+    }
+
+    /// <summary>Ends a call that failed with an exception, unless it has ended.</summary>
+    public void End(Exception failure)
+    {
+        // A channel may be set to throw the other one; the status is inside.
+        if ((failure as RpcException ?? failure.InnerException as RpcException) is { } rpc)
+        {
+            End(rpc.StatusCode, rpc.Status.Detail);
+        }
+        else
+        {
+            // The call was not even started.
+            End(status: null, failure.GetType().FullName, failure.Message);
+        }
+    }
+
+    private void End(StatusCode? status, string? error, string? detail)
+    {
+        if (Interlocked.Exchange(ref _hasEnded, 1) != 0)
+        {
+            return;
+        }
+
+        TimeSpan duration = Stopwatch.GetElapsedTime(_begun);
+        Activity? current = Activity.Current;
+        try
+        {
+            Record(duration, status, error);
+            EndActivity(duration, status, error, detail);
+        }
+        catch (Exception)
+        {
+            // A listener threw.
+        }
+
+        // The stop has changed it on this thread, which may be in any code of the user.
+        if (Activity.Current != current)
+        {
+            Activity.Current = current;
+        }
+    }
+
+    // gRPC's rule: the other failures are the client's.
+    private static bool IsServerError(StatusCode status) => status
+        is StatusCode.Unknown
+        or StatusCode.DeadlineExceeded
+        or StatusCode.Unimplemented
+        or StatusCode.Internal
+        or StatusCode.Unavailable
+        or StatusCode.DataLoss;
+
+    private KeyValuePair<string, object?>[] Tags() =>
+    [
+        new(TelemetryNames.System, TelemetryNames.SystemValue),
+        new(TelemetryNames.Method, _method),
+        new(TelemetryNames.ServerAddress, _address),
+    ];
+
+    private void Record(TimeSpan duration, StatusCode? status, string? error)
+    {
+        Histogram<double> durations = _isOfServer ? Telemetry.ServerDuration : Telemetry.ClientDuration;
+        if (!durations.Enabled)
+        {
+            return;
+        }
+
+        var tags = new TagList
+        {
+            { TelemetryNames.System, TelemetryNames.SystemValue },
+            { TelemetryNames.Method, _method },
+        };
+        if (!_isOfServer)
+        {
+            tags.Add(TelemetryNames.ServerAddress, _address);
+        }
+
+        if (status is { } code)
+        {
+            tags.Add(TelemetryNames.StatusCode, StatusNames.Of(code));
+        }
+
+        if (error is not null)
+        {
+            tags.Add(TelemetryNames.ErrorType, error);
+        }
+
+        durations.Record(duration.TotalSeconds, tags);
+    }
+
+    private void EndActivity(TimeSpan duration, StatusCode? status, string? error, string? detail)
+    {
+        if (_activity is not { } activity)
+        {
+            return;
+        }
+
+        if (status is { } code)
+        {
+            activity.SetTag(TelemetryNames.StatusCode, StatusNames.Of(code));
+        }
+
+        if (error is not null)
+        {
+            activity.SetTag(TelemetryNames.ErrorType, error);
+            activity.SetStatus(ActivityStatusCode.Error, detail);
+        }
+
+        activity.SetEndTime(activity.StartTimeUtc + duration);
+        activity.Dispose();
+    }
+}

@@ -1,0 +1,217 @@
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+
+namespace RpcOverShm.FunctionalTests.Telemetry;
+
+/// <summary>
+/// The counters of the meter agree with what was called. They are those of the process, so the tests compare.
+/// </summary>
+internal sealed class MetricTests() : RigFixture(RigKind.Shm)
+{
+    private const int PeerLost = 102;
+
+    private TelemetryRecorder _recorder = null!;
+
+    [SetUp]
+    public void Listen() => _recorder = new TelemetryRecorder();
+
+    [TearDown]
+    public void StopListening() => _recorder.Dispose();
+
+    [Test]
+    public async Task Durations_AgreeWithTheCalls()
+    {
+        const int Calls = 50;
+        CallRig rig = await StartAsync(new Script
+        {
+            Unary = (request, _) => request.Text() == "no"
+                ? throw new RpcException(new Status(StatusCode.NotFound, "none"))
+                : Task.FromResult(request),
+        });
+
+        foreach (MethodType shape in AnyCall.Shapes)
+        {
+            for (int i = 0; i < Calls; i++)
+            {
+                await AnyCall.CallAsync(rig.Invoker, AnyCall.MethodOf(shape), Payloads.Of("yes")).Bounded();
+            }
+        }
+
+        for (int i = 0; i < Calls; i++)
+        {
+            Assert.Throws<RpcException>(() => rig.Client.Unary(Payloads.Of("no")));
+        }
+
+        await Timeouts.Eventually(() => _recorder.Durations.Count == 2 * 5 * Calls);
+        IEnumerable<string> counted = _recorder.Durations
+            .CountBy(one => $"{one.Name} {one.Method} {one.Status} {one.Error ?? "-"}")
+            .Select(one => $"{one.Key}: {one.Value}");
+        const string Service = Script.ServiceName;
+        Assert.That(counted, Is.EquivalentTo(
+        [
+            $"rpc.client.call.duration {Service}/Unary OK -: {Calls}",
+            $"rpc.client.call.duration {Service}/Unary NOT_FOUND NOT_FOUND: {Calls}",
+            $"rpc.client.call.duration {Service}/ClientStream OK -: {Calls}",
+            $"rpc.client.call.duration {Service}/ServerStream OK -: {Calls}",
+            $"rpc.client.call.duration {Service}/Duplex OK -: {Calls}",
+            $"rpc.server.call.duration {Service}/Unary OK -: {Calls}",
+            $"rpc.server.call.duration {Service}/Unary NOT_FOUND -: {Calls}",
+            $"rpc.server.call.duration {Service}/ClientStream OK -: {Calls}",
+            $"rpc.server.call.duration {Service}/ServerStream OK -: {Calls}",
+            $"rpc.server.call.duration {Service}/Duplex OK -: {Calls}",
+        ]));
+        Assert.That(_recorder.Durations.Select(one => one.Seconds), Is.All.Positive.And.All.LessThan(60));
+        Assert.That(_recorder.Durations.Select(one => one.Tags["rpc.system.name"]), Is.All.EqualTo("rpcovershm"));
+    }
+
+    [Test]
+    public void Durations_HaveBucketsForMicroseconds()
+    {
+        IReadOnlyList<double> bounds = Diagnostics.Telemetry.ClientDuration.Advice!.HistogramBucketBoundaries!;
+
+        Assert.That(bounds, Is.Ordered);
+        Assert.That((bounds[0], bounds[^1]), Is.EqualTo((1e-6, 10.0)));
+        Assert.That(Diagnostics.Telemetry.ServerDuration.Advice!.HistogramBucketBoundaries, Is.EqualTo(bounds));
+    }
+
+    [Test]
+    public async Task ActiveAndQueuedCalls_AreThoseThatRunAndWait()
+    {
+        var held = new HeldMethods();
+        long[] before = ReadCalls();
+        ShmRig rig = await StartShmAsync(
+            held.Script, new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 2 });
+
+        Task[] calls = [.. Enumerable.Range(0, 5).Select(_ => rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync)];
+        await Timeouts.Eventually(() => ReadCalls().Zip(before, (now, then) => now - then).SequenceEqual([5L, 5, 3]));
+        held.Release();
+        await Task.WhenAll(calls).Bounded();
+
+        await Timeouts.Eventually(() => ReadCalls().SequenceEqual(before), "none is left");
+
+        long[] ReadCalls() =>
+        [
+            _recorder.Read(TelemetryNames.ClientActiveCalls),
+            _recorder.Read(TelemetryNames.ServerActiveCalls),
+            _recorder.Read(TelemetryNames.QueuedCalls),
+        ];
+    }
+
+    [Test]
+    public async Task SessionsAndConnections_AreThoseThatAreOpen()
+    {
+        long sessions = _recorder.Read(TelemetryNames.Sessions);
+        long accepted = _recorder.Read(TelemetryNames.Connections, "server");
+        long made = _recorder.Read(TelemetryNames.Connections, "client");
+        ShmRig rig = await StartShmAsync(new Script());
+        ShmChannel other = rig.OpenChannel();
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        await other.ConnectAsync().Bounded();
+
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Sessions) == sessions + 2);
+        Assert.That(_recorder.Read(TelemetryNames.Connections, "server"), Is.EqualTo(accepted + 2));
+        Assert.That(_recorder.Read(TelemetryNames.Connections, "client"), Is.EqualTo(made + 2));
+        await other.ShutdownAsync();
+
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Sessions) == sessions + 1);
+        await rig.ShutDownServerAsync();
+        await rig.ShutDownChannelAsync();
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Sessions) == sessions);
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Connections, "server") == accepted);
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Connections, "client") == made);
+    }
+
+    [Test]
+    public async Task PeerDeath_IsCounted()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        rig.Log.Expect(PeerLost);
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        long before = _recorder.Read(TelemetryNames.PeerDeaths);
+
+        rig.OnlyConnection.Close(new CloseReason(CloseKind.PeerLost, "The test cuts the connection."));
+
+        Assert.That(_recorder.Read(TelemetryNames.PeerDeaths), Is.GreaterThan(before));
+    }
+
+    [Test]
+    public async Task OrderlyEnd_IsNoPeerDeath()
+    {
+        long before = _recorder.Read(TelemetryNames.PeerDeaths);
+        ShmRig rig = await StartShmAsync(new Script());
+        _ = rig.Client.Unary(Payloads.Empty);
+
+        await rig.ShutDownChannelAsync();
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+
+        Assert.That(_recorder.Read(TelemetryNames.PeerDeaths), Is.EqualTo(before));
+    }
+
+    [Test]
+    public async Task RingGrowth_IsCountedOnceForEachRing()
+    {
+        long before = _recorder.Read(TelemetryNames.RingGrowths);
+        ShmRig rig = await StartShmAsync(new Script());
+        Payload large = Payloads.Of(new string('x', 100_000));
+
+        _ = await rig.Client.UnaryAsync(large).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.RingGrowths) == before + 2);
+        _ = await rig.Client.UnaryAsync(large).ResponseAsync.Bounded();
+
+        Assert.That(_recorder.Read(TelemetryNames.RingGrowths), Is.EqualTo(before + 2));
+    }
+
+    [Test]
+    public async Task TakeOver_IsCounted()
+    {
+        long before = _recorder.Read(TelemetryNames.TakeOvers);
+        using var release = new ManualResetEventSlim();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    release.Wait();
+                    return Task.FromResult(request);
+                },
+            },
+            new RigOptions { Scheduling = ShmSchedulingMode.Inline });
+
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.TakeOvers) > before);
+        release.Set();
+
+        await call.ResponseAsync.Bounded();
+    }
+
+    [Test]
+    public async Task WakeUps_OfASleepingPeer_AreCounted()
+    {
+        long before = _recorder.Read(TelemetryNames.WakeUps);
+        long lost = _recorder.Read(TelemetryNames.LostWakeUps);
+        ShmRig rig = await StartShmAsync(new Script());
+
+        await Timeouts.Eventually(
+            () =>
+            {
+                _ = rig.Client.Unary(Payloads.Empty);
+                return _recorder.Read(TelemetryNames.WakeUps) > before;
+            },
+            "a peer that sleeps between two calls is woken");
+
+        Assert.That(_recorder.Read(TelemetryNames.LostWakeUps), Is.EqualTo(lost));
+    }
+
+    [Test]
+    public async Task UnreadBytes_AreThoseOfTheRings_AndNoneAfterTheEnd()
+    {
+        long before = _recorder.Read(TelemetryNames.RingUnread);
+        ShmRig rig = await StartShmAsync(new Script());
+        _ = rig.Client.Unary(Payloads.Of("some"));
+
+        Assert.That(_recorder.Read(TelemetryNames.RingUnread), Is.InRange(0, 4L << 20));
+        await rig.ShutDownChannelAsync();
+        await Timeouts.Eventually(() => rig.Served.Count == 0);
+        Assert.That(_recorder.Read(TelemetryNames.RingUnread), Is.EqualTo(before));
+    }
+}
