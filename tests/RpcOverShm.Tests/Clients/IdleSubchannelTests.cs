@@ -62,7 +62,9 @@ internal sealed class IdleSubchannelTests
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready));
         server.Send(new RawFrame(FrameKind.End, server.Receive().Call));
         await Timeouts.Eventually(() => call.IsDone && only.OutgoingCount == 0);
-        Look(rig, times: 1 + IdleTimer.QuietLooks);
+        Look(rig, times: IdleTimer.QuietLooks);
+        Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Ready), "The first look finds the end.");
+        Look(rig);
         Assert.That(rig.Subchannel.State, Is.EqualTo(ConnectivityState.Idle));
     }
 
@@ -78,7 +80,7 @@ internal sealed class IdleSubchannelTests
         Connection second = await rig.GetAsync().Bounded();
         Look(rig, times: IdleTimer.QuietLooks);
 
-        Assert.That(late, Is.EqualTo(StartResult.Closed), "A call that had chosen the first one goes on to the second.");
+        Assert.That(late, Is.EqualTo(StartResult.Closed), "A call that had chosen it goes on to the second.");
         Assert.That(second, Is.Not.SameAs(first));
         Assert.That(second.ChannelId, Is.Not.EqualTo(first.ChannelId));
         Assert.That(rig.Subchannel.Open, Is.EqualTo(new[] { second }));
