@@ -3,7 +3,8 @@ using Google.Rpc;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using RpcOverShm.Protobuf;
-using RpcOverShm.Testing.Protos;
+using Metadata = Grpc.Core.Metadata;
+using Payload = RpcOverShm.Testing.Protos.Payload;
 using Status = Grpc.Core.Status;
 
 namespace RpcOverShm.Tests.Protobuf;
