@@ -56,9 +56,9 @@ public sealed class ShmServiceCollection : IReadOnlyCollection<ServerServiceDefi
     /// </param>
     /// <param name="options">How instances live and run; null for an instance for each call.</param>
     /// <param name="interceptors">
-    /// The interceptors of this service, as in <see cref="Add(ServerServiceDefinition, Interceptor[])"/>. They run before
-    /// an instance is created, and before a call waits for its instance. An interceptor that replaces the context
-    /// returns the <see cref="ServerCallContext.UserState"/> of the original one.
+    /// The interceptors of this service, as in <see cref="Add(ServerServiceDefinition, Interceptor[])"/>. They run
+    /// before an instance is created, and before a call waits for its instance. An interceptor that replaces the
+    /// context returns the <see cref="ServerCallContext.UserState"/> of the original one.
     /// </param>
     /// <exception cref="ArgumentNullException">
     /// The activator, the array of interceptors or one of them is null.
