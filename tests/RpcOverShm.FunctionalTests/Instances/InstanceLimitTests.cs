@@ -47,9 +47,10 @@ internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixtu
             {
                 for (int i = 0; i < Calls; i++)
                 {
-                    _ = thread % 2 == 0
-                        ? To(channel).Echo(Payloads.Empty)
-                        : To(channel).EchoAsync(Payloads.Empty).ResponseAsync.GetAwaiter().GetResult();
+                    Payload answer = thread % 2 == 0
+                        ? To(channel).Echo(Payloads.Of("x"))
+                        : To(channel).EchoAsync(Payloads.Of("x")).ResponseAsync.GetAwaiter().GetResult();
+                    Assert.That(answer.Text(), Is.EqualTo("x"));
                 }
             }));
         })).Bounded();
