@@ -25,7 +25,7 @@ public sealed class ShmSession
     private readonly ServerSession _session;
     private readonly ClientSettings _settings;
     private readonly SessionConnections _connections;
-    private readonly Lazy<CallInvoker> _plain;
+    private readonly Lazy<ShmCallInvoker> _plain;
     private readonly Lazy<ClaimsPrincipal> _user;
 
     // Made when it is used: an empty dictionary has a lock for each processor.
@@ -36,7 +36,7 @@ public sealed class ShmSession
         _session = session;
         _connections = new SessionConnections(session);
         _settings = settings with { Connections = _connections };
-        _plain = new Lazy<CallInvoker>(() => new ShmCallInvoker(_connections, _settings));
+        _plain = new Lazy<ShmCallInvoker>(() => new ShmCallInvoker(_connections, _settings));
         _user = new Lazy<ClaimsPrincipal>(() => MakeUser(session.Peer));
     }
 
@@ -106,7 +106,28 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
         ? _plain.Value
-        : new ShmCallInvoker(_connections, _settings with { Codec = OptionChecks.Codec(codec) });
+        : new ShmCallInvoker(_connections, Settings(codec));
+
+    /// <summary>
+    /// Returns an invoker for one-way calls to the services that the client offers, as
+    /// <see cref="ShmChannel.CreateOneWayInvoker"/> does for calls to a server.
+    /// </summary>
+    /// <param name="codec">
+    /// The codec of all messages, which must be that of the client's channel.
+    /// <para>Null means the marshallers that were generated with the service.</para>
+    /// </param>
+    /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
+    /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
+    /// <remarks>
+    /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
+    /// does not count for <see cref="ShmCallbackOptions.MaxCallbackDepth"/>. A failure is reported by
+    /// <see cref="ShmChannel.OneWayCallFailed"/> of the client. Methods that still run when the client disposes its
+    /// channel are cancelled.
+    /// </remarks>
+    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null) => new OneWayCallInvoker(
+        codec is null ? _plain.Value : new ShmCallInvoker(_connections, Settings(codec)));
+
+    private ClientSettings Settings(ShmCodec codec) => _settings with { Codec = OptionChecks.Codec(codec) };
 
     private static ClaimsPrincipal MakeUser(PeerIdentity peer)
     {

@@ -148,6 +148,10 @@ internal static class StatusMapping
         $"The server runs at most {limit} calls at a time ({option}), "
         + $"and {maxQueued} more of this connection may wait (MaxQueuedCalls).");
 
+    /// <summary>Returns the status of a one-way call of a method that is no unary one.</summary>
+    public static Status OneWayNotUnary(string method) => new(
+        StatusCode.Unimplemented, $"{method} has a stream; only unary methods can be called one-way.");
+
     /// <summary>The status of a callback to a client that offers no services.</summary>
     public static Status NoCallbacks => new(
         StatusCode.Unimplemented, "The client's channel offers no services (ShmChannelOptions.CallbackServices).");

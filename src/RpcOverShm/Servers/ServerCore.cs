@@ -37,7 +37,7 @@ internal sealed class ServerCore
         _listener = Listener.Start(address, connectionSettings, OnConnected);
     }
 
-    /// <summary>The open connections, for tests and diagnosis.</summary>
+    /// <summary>The open connections, and closed ones with one-way calls, for tests and diagnosis.</summary>
     public IReadOnlyList<ServerConnection> Connections
     {
         get
@@ -153,10 +153,12 @@ internal sealed class ServerCore
     private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
+
+        // A stop must still find the methods of one-way calls.
+        connection.OneWay.RunWhenEmpty(() => Forget(connection));
         bool hasEnded;
         lock (_gate)
         {
-            _connections.Remove(connection);
             hasEnded = _sessions.Leave(connection);
         }
 
@@ -164,6 +166,14 @@ internal sealed class ServerCore
         {
             await session.Started.ConfigureAwait(false);
             await _observer.OnEndedAsync(session).ConfigureAwait(false);
+        }
+    }
+
+    private void Forget(ServerConnection connection)
+    {
+        lock (_gate)
+        {
+            _connections.Remove(connection);
         }
     }
 }

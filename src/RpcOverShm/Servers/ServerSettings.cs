@@ -44,6 +44,9 @@ internal sealed record ServerSettings
     /// <summary>The methods; empty until the server starts, because services can be added until then.</summary>
     public MethodTable Methods { get; init; } = new([], []);
 
+    /// <summary>Hears of one-way calls that have failed; null for nobody.</summary>
+    public OneWayObserver? OneWayFailed { get; init; }
+
     public required ILogger Logger { get; init; }
 
     /// <summary>Returns a marshaller that writes encoded responses.</summary>
