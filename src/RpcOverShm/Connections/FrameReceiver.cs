@@ -185,17 +185,10 @@ internal sealed class FrameReceiver
         }
 
         call.OneWay!.Take(payload.Length);
-        bool isLast = (frame.Flags & FrameFlags.HalfClose) != 0
-            || frame.Kind is FrameKind.HalfClose or FrameKind.Cancel;
-        if (isLast)
-        {
-            // Before the call learns of it: what it does may let the peer use the id again.
-            _sender.OneWay.Forget(call);
-        }
-
         DispatchToCall(call, frame, payload);
-        if (isLast)
+        if ((frame.Flags & FrameFlags.HalfClose) != 0 || frame.Kind is FrameKind.HalfClose or FrameKind.Cancel)
         {
+            _sender.OneWay.Forget(call);
             call.OneWay.End();
         }
     }

@@ -133,6 +133,7 @@ internal sealed class ServerCore
         {
             // The close is not for the doorman's thread, because it runs the user's logger.
             connection.StopAccepting();
+            connection.OneWay.Stop(StatusMapping.ServerStopping);
             connection.Connection.Start();
             ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
             return;
