@@ -53,7 +53,7 @@ internal sealed class OneWayHandlers(
 {
     public override bool HasHandlers => handlers() is not null;
 
-    public override void OnFailed(OneWayFailure failure)
+    protected override void OnFailed(OneWayFailure failure)
     {
         try
         {

@@ -141,8 +141,8 @@ public sealed class ShmServer : IAsyncDisposable
     /// </summary>
     /// <remarks>
     /// <para>
-    /// Runs on the thread pool, for several failures at the same time, also before the method of a call has ended if
-    /// its deadline has passed. Each failure is also counted (<c>rpcovershm.oneway.failed</c> of the meter
+    /// Runs on the thread pool, for one failure after the other, perhaps before the method of a call has ended if its
+    /// deadline has passed. Each failure is also counted (<c>rpcovershm.oneway.failed</c> of the meter
     /// <c>RpcOverShm</c>, with the status as tag) and logged. The server logs the exception of a handler.
     /// </para>
     /// <para>

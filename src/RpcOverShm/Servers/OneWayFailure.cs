@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
@@ -30,17 +31,9 @@ internal sealed record OneWayFailure(string Method, Status Status, Exception? Ex
             DeferredLog.Write(settings.Logger, failure.Log);
         }
 
-        if (settings.OneWayFailed?.HasHandlers == true)
+        if (settings.OneWayFailed is { HasHandlers: true } observer)
         {
-            charge.Hold();
-            ThreadPool.UnsafeQueueUserWorkItem(
-                static state =>
-                {
-                    state.Observer.OnFailed(state.Failure);
-                    state.Charge.End();
-                },
-                (Observer: settings.OneWayFailed, Failure: failure, Charge: charge),
-                preferLocal: false);
+            observer.Add(failure, charge);
         }
     }
 
@@ -48,10 +41,56 @@ internal sealed record OneWayFailure(string Method, Status Status, Exception? Ex
         ShmLog.OneWayCallFailed(logger, PeerText.Escape(Method, LongestName), Owner.PeerName, Status.StatusCode, Status.Detail);
 }
 
-/// <summary>Receives the failures of one-way calls for the user, on the thread pool. Does not throw.</summary>
+/// <summary>
+/// Hands the failures of one-way calls to the user on the thread pool, one after the other: slow handlers occupy one
+/// thread of the pool. What waits is bounded by the credit of the calls. Thread-safe.
+/// </summary>
 internal abstract class OneWayObserver
 {
+    private readonly Lock _gate = new();
+    private readonly Queue<(OneWayFailure Failure, OneWayCharge Charge)> _pending = new();
+    private bool _isRunning;
+
     public abstract bool HasHandlers { get; }
 
-    public abstract void OnFailed(OneWayFailure failure);
+    /// <summary>Queues a failure. The call holds its credit until its handlers have returned.</summary>
+    public void Add(OneWayFailure failure, OneWayCharge charge)
+    {
+        charge.Hold();
+        lock (_gate)
+        {
+            _pending.Enqueue((failure, charge));
+            if (_isRunning)
+            {
+                return;
+            }
+
+            _isRunning = true;
+        }
+
+        ThreadPool.UnsafeQueueUserWorkItem(static observer => observer.RunAll(), this, preferLocal: false);
+    }
+
+    /// <summary>Runs the handlers. Does not throw.</summary>
+    protected abstract void OnFailed(OneWayFailure failure);
+
+    private void RunAll()
+    {
+        while (TryTake(out OneWayFailure? failure, out OneWayCharge? charge))
+        {
+            OnFailed(failure);
+            charge.End();
+        }
+    }
+
+    private bool TryTake(
+        [NotNullWhen(true)] out OneWayFailure? failure, [NotNullWhen(true)] out OneWayCharge? charge)
+    {
+        lock (_gate)
+        {
+            _isRunning = _pending.TryDequeue(out (OneWayFailure Failure, OneWayCharge Charge) next);
+            (failure, charge) = next;
+            return _isRunning;
+        }
+    }
 }
