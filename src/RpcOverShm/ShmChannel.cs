@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Calls;
 using RpcOverShm.Clients;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
@@ -33,7 +34,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, address.Text, logger);
+        ServerSettings? callbacks = CallbackChecks.ToServerSettings(
+            options, address.Text, new OneWayHandlers(this, () => OneWayCallFailed, logger), logger);
         _callbacks = callbacks;
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
@@ -156,6 +158,52 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         ConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
         _connections.WhenNotAsync(lastObservedState, cancellationToken);
 
+    /// <summary>Occurs when a one-way callback of the server has failed or was refused by this channel.</summary>
+    /// <remarks>
+    /// As <see cref="ShmServer.OneWayCallFailed"/>, for calls of <see cref="ShmSession.CreateOneWayInvoker"/> to the
+    /// services that this channel offers. It has nothing to do with the calls that the channel makes.
+    /// </remarks>
+    public event EventHandler<ShmOneWayCallFailure>? OneWayCallFailed;
+
+    /// <summary>
+    /// Returns an invoker with which the unary calls of a generated client are one-way: a call completes when
+    /// its request was handed to the server's process, and nothing comes back.
+    /// </summary>
+    /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
+    /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
+    /// <remarks>
+    /// <para>
+    /// Any unary method can be called in this way, blocking or awaited; the server's method sees an ordinary call. Its
+    /// response, headers, trailers and status are dropped. The caller gets an empty response: what the method's
+    /// marshaller reads from no bytes, or null if it cannot read that. A failure of the method is reported by
+    /// <see cref="ShmServer.OneWayCallFailed"/> only. Calls with a stream throw
+    /// <see cref="InvalidOperationException"/>. A call cannot be recorded in a batch, and retry policies do not apply.
+    /// </para>
+    /// <para>
+    /// If the server is behind with the one-way calls of a connection, a call waits
+    /// until there is room for it: until its deadline, if it has one. Those that wait go in their order. The server
+    /// makes room for requests of 512 KiB in all, counted with 1 KiB more each, and one larger one. Without a
+    /// deadline or token, a call waits for as long as the server is behind.
+    /// </para>
+    /// <para>
+    /// The request of a completed call is in memory that the server reads even if the client
+    /// exits or is killed. Its method then runs at most once, and is not cancelled if the client leaves. A call is lost
+    /// if the server crashes or is killed before its method has ended, if the server stops before it has read the call,
+    /// or if its grace is too short; calls that it has read and does not complete are reported there. A deadline is sent
+    /// with the call and holds for its method. A call that fails, also by its deadline or token while it waits, was not
+    /// sent, unless it was cancelled at the moment of being sent.
+    /// </para>
+    /// <para>
+    /// Calls of one thread on one connection, one-way and others, start in the order in which they were made; their
+    /// methods may overlap. The exceptions of a call that cannot be sent are those of other calls.
+    /// </para>
+    /// </remarks>
+    public CallInvoker CreateOneWayInvoker()
+    {
+        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        return InspectedCalls.Around(new OneWayCallInvoker(_direct), _settings);
+    }
+
     /// <summary>Creates a batch of unary calls that are sent together; the caller disposes it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ShmCallBatch CreateBatch()
@@ -199,7 +247,22 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         }
 
         var places = new CallPlaces(callbacks.Limits);
-        return (link, onGoAway) => new ServerConnection(link, callbacks, places, onGoAway).Connection;
+        return (link, onGoAway) =>
+        {
+            var serving = new ServerConnection(link, callbacks, places, onGoAway);
+            _ = StopOneWayAtDisposeAsync(serving);
+            return serving.Connection;
+        };
+    }
+
+    // One-way calls outlive their connection, but not the channel that serves them.
+    private static async Task StopOneWayAtDisposeAsync(ServerConnection serving)
+    {
+        await serving.Connection.Closed.ConfigureAwait(false);
+        if (serving.Connection.CloseReason?.Kind == CloseKind.Local)
+        {
+            serving.OneWay.Stop(StatusMapping.Disposed);
+        }
     }
 
     private Task Shutdown()

@@ -108,7 +108,32 @@ public sealed class ShmSession
     /// </remarks>
     public CallInvoker CreateCallInvoker(ShmCodec? codec = null) => codec is null
         ? _plain.Value
-        : Invoker(_settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), _settings.Observer) });
+        : Invoker(With(codec));
+
+    /// <summary>
+    /// Returns an invoker for one-way calls to the services that the client offers, as
+    /// <see cref="ShmChannel.CreateOneWayInvoker"/> does for calls to a server.
+    /// </summary>
+    /// <param name="codec">
+    /// The codec of all messages, which must be that of the client's channel.
+    /// <para>Null means the marshallers that were generated with the service.</para>
+    /// </param>
+    /// <returns>A thread-safe invoker, which costs little: one may be made for each client.</returns>
+    /// <exception cref="ArgumentException">The name of the codec is not allowed.</exception>
+    /// <remarks>
+    /// No caller waits for such a call, so it never runs on a thread of the client that is blocked in a call, and it
+    /// does not count for <see cref="ShmCallbackOptions.MaxCallbackDepth"/>. A failure is reported by
+    /// <see cref="ShmChannel.OneWayCallFailed"/> of the client. Methods that still run when the client disposes its
+    /// channel are cancelled.
+    /// </remarks>
+    public CallInvoker CreateOneWayInvoker(ShmCodec? codec = null)
+    {
+        ClientSettings settings = codec is null ? _settings : With(codec);
+        return InspectedCalls.Around(new OneWayCallInvoker(new ShmCallInvoker(_connections, settings)), settings);
+    }
+
+    private ClientSettings With(ShmCodec codec) =>
+        _settings with { Codec = InspectedCalls.CodecOf(OptionChecks.Codec(codec), _settings.Observer) };
 
     private CallInvoker Invoker(ClientSettings settings)
     {

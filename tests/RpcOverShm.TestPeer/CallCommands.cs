@@ -44,6 +44,25 @@ internal sealed class CallCommands : IAsyncDisposable
         }
     }
 
+    /// <summary>Makes one-way calls, blocking and awaited in turn; the reply comes when the last was sent.</summary>
+    public async Task<string> OneWayAsync(int calls, int bytes)
+    {
+        var client = new ScriptClient(_channel!.CreateOneWayInvoker());
+        for (int i = 0; i < calls; i++)
+        {
+            if (i % 2 == 0)
+            {
+                client.Unary(Payloads.OfSize(bytes));
+            }
+            else
+            {
+                await client.UnaryAsync(Payloads.OfSize(bytes));
+            }
+        }
+
+        return "";
+    }
+
     /// <summary>
     /// Occupies every thread of the pool, and makes a blocking call with a deadline that is not answered. The reply is
     /// its status, and whether it came before the pool had a free thread.

@@ -33,6 +33,7 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["close"] = _ => _call.CloseAsync(),
         ["shapes"] = _ => _call.EveryShapeAsync(),
         ["echo"] = words => _call.EchoAsync(Number(words[1])),
+        ["one-way"] = words => _call.OneWayAsync(Number(words[1]), Number(words[2])),
         ["hammer"] = words => _call.HammerAsync(Number(words[1]), Number(words[2])),
         ["deadline-without-pool"] = words => _call.DeadlineWithoutPoolAsync(Number(words[1])),
         ["crowd"] = words => WatchdogCommands.CountAsync(words[1], Number(words[2]), Number(words[3])),

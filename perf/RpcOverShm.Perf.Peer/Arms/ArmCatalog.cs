@@ -20,6 +20,7 @@ internal static class ArmCatalog
         new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new CallsArm("shm-offering", s_shmOffering, s_generated),
         new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
+        new CallsArm("shm-oneway", s_shm, new OneWayCalls()),
         new PipeArm(),
         new PipeArm(new ProtobufCodec()),
         new SocketArm(),

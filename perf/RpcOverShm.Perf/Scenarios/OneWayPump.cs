@@ -32,7 +32,7 @@ public sealed class OneWayPump() : Scenario(s_plan)
             from clients in (int[])[1, 2, 4, 8]
             select new CellPlan(nameof(OneWayPump), new LoadOrder(LoadShape.Drain, CallerKind.Blocking, message.Size))
             {
-                Arms = ArmSets.Crowd,
+                Arms = [.. ArmSets.Crowd, "shm-oneway"],
                 Callers = [CallerKind.Blocking],
                 Clients = clients,
                 Time = CellTime.PerMessage,

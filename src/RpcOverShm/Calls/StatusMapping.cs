@@ -171,6 +171,10 @@ internal static class StatusMapping
     public static Status NotActivated(Exception exception, bool isDetailed) => new(
         StatusCode.Internal, isDetailed ? $"{NotActivatedDetail} {Describe(exception)}" : NotActivatedDetail);
 
+    /// <summary>Returns the status of a one-way call of a method that is no unary one.</summary>
+    public static Status OneWayNotUnary(string method) => new(
+        StatusCode.Unimplemented, $"{method} has a stream; only unary methods can be called one-way.");
+
     /// <summary>The status of a callback to a client that offers no services.</summary>
     public static Status NoCallbacks => new(
         StatusCode.Unimplemented, "The client's channel offers no services (ShmChannelOptions.CallbackServices).");

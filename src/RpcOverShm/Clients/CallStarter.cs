@@ -14,13 +14,18 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallStarter(ConnectionProvider connections, ClientSettings settings)
 {
+    /// <summary>
+    /// The attempts of a call: a connection may close between being found and being used, and an unsent call may try
+    /// another one.
+    /// </summary>
+    public const int MaxAttempts = 3;
+
     private const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
 
-    // A connection may close between being found and being used; an unsent call may try another one.
-    private const int MaxAttempts = 3;
-
-    // Between attempts at a server that keeps closing connections it has just accepted.
-    private static readonly TimeSpan s_pauseAfterClose = TimeSpan.FromMilliseconds(20);
+    /// <summary>
+    /// The pause between attempts at a server that keeps closing connections it has just accepted.
+    /// </summary>
+    public static readonly TimeSpan PauseAfterClose = TimeSpan.FromMilliseconds(20);
 
     private readonly ConnectionPool? _pool = settings.Pool;
 
@@ -85,7 +90,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
 
             if (attempt >= MaxAttempts && !call.IsDone)
             {
-                call.Waiter!.Wait(s_pauseAfterClose);
+                call.Waiter!.Wait(PauseAfterClose);
             }
         }
     }
@@ -139,7 +144,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     }
 
     /// <summary>Ends a call that could not be started, unless it has ended; the reason becomes its status.</summary>
-    private static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
+    public static void FinishUnlessStarted(StartResult outcome, Connection connection, ClientCall call)
     {
         if (outcome == StartResult.TooManyCalls)
         {
@@ -152,11 +157,13 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
         }
     }
 
-    private ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking) => _pool is null
+    /// <summary>Returns the connection for a call.</summary>
+    public ValueTask<Connection> GetAsync(bool isWaitForReady, bool isBlocking) => _pool is null
         ? connections.GetAsync(isWaitForReady)
         : _pool.GetAsync(isWaitForReady, isBlocking);
 
-    private static bool IsLast(int attempt, in RequestHeadInputs target) =>
+    /// <summary>Whether a call that found its connection closed so often ends.</summary>
+    public static bool IsLast(int attempt, in RequestHeadInputs target) =>
         attempt >= MaxAttempts && !target.IsWaitForReady;
 
     /// <summary>Starts a call when there is a connection, and disposes the request, which is a copy.</summary>
@@ -182,7 +189,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
 
                 if (attempt >= MaxAttempts)
                 {
-                    await Task.WhenAny(Task.Delay(s_pauseAfterClose, call.Ended)).ConfigureAwait(false);
+                    await Task.WhenAny(Task.Delay(PauseAfterClose, call.Ended)).ConfigureAwait(false);
                 }
 
                 connecting = GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
@@ -228,25 +235,48 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     }
 
     /// <summary>Blocks until there is a connection. Returns null if the call has ended meanwhile.</summary>
-    private Connection? WaitForConnection(ClientCall call, bool isWaitForReady)
+    /// <param name="call">The call.</param>
+    /// <param name="isWaitForReady">Whether the call waits until there is a server.</param>
+    /// <param name="isRead">Whether the caller reads an answer there, best where nobody else does.</param>
+    public Connection? WaitForConnection(ClientCall call, bool isWaitForReady, bool isRead = true)
     {
-        ValueTask<Connection> connecting = GetAsync(isWaitForReady, isBlocking: true);
+        ValueTask<Connection> connecting = GetAsync(isWaitForReady, isBlocking: isRead);
         if (connecting.IsCompletedSuccessfully)
         {
             return connecting.Result;
         }
 
         Task<Connection?> waiting = AwaitConnectionAsync(connecting.AsTask(), call);
-        waiting.GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
+        Wait(waiting, call);
+        return call.IsDone ? null : waiting.GetAwaiter().GetResult();
+    }
+
+    /// <summary>Blocks until a task has completed or the call is done, which it is at its deadline.</summary>
+    public static void Wait(Task waiting, ClientCall call)
+    {
+        waiting.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(call.Waiter!.Signal);
         while (!waiting.IsCompleted && !call.IsDone)
         {
-            call.Waiter.Wait(WaitBounds.Within(call.Remaining));
-            if (call.Remaining <= TimeSpan.Zero)
-            {
-                call.OnDeadline();
-            }
+            Sleep(call);
         }
+    }
 
-        return call.IsDone ? null : waiting.GetAwaiter().GetResult();
+    /// <summary>Blocks until a call is done, which it is at its deadline, while another thread reads.</summary>
+    public static void WaitUntilDone(ClientCall call)
+    {
+        while (!call.IsDone)
+        {
+            Sleep(call);
+        }
+    }
+
+    private static void Sleep(ClientCall call)
+    {
+        LoopThread.LeaveLoopBeforeSleep();
+        call.Waiter!.Wait(WaitBounds.Within(call.Remaining));
+        if (call.Remaining <= TimeSpan.Zero)
+        {
+            call.OnDeadline();
+        }
     }
 }

@@ -1,6 +1,7 @@
 using System.IO.Compression;
 using System.Text;
 using Grpc.Core;
+using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 
@@ -16,6 +17,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 {
     private readonly Method<TRequest, TResponse> _method;
     private readonly CallStarter _starter;
+    private bool _hasNoEmptyResponse; // any thread may find out
 
     public ClientMethod(Method<TRequest, TResponse> method, CallStarter starter, ClientSettings settings)
         : base(
@@ -104,6 +106,25 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         while (call.TryResetForRetry());
     }
 
+    public override TResponse? CreateEmptyResponse()
+    {
+        if (_hasNoEmptyResponse)
+        {
+            return null;
+        }
+
+        try
+        {
+            var empty = new ReceivedMessage(firstBytes: 0);
+            return FrameDeserializationContext.Deserialize(_method.ResponseMarshaller, ref empty);
+        }
+        catch (Exception)
+        {
+            _hasNoEmptyResponse = true;
+            return null;
+        }
+    }
+
     /// <summary>Serialises a request. If that fails, ends the call and returns null.</summary>
     public FrameSerializationContext? TrySerialize(
         ClientCall call, in RequestHeadInputs target, TRequest request, IMessageChunkSink? parts)
@@ -152,4 +173,10 @@ internal abstract class AnsweredMethod<TResponse>(
 
     /// <summary>Starts a call again from its snapshot.</summary>
     public abstract void Start(ClientCall call, object snapshot);
+
+    /// <summary>
+    /// Returns the response of a one-way call: what the method's own marshaller reads from no bytes, which for a
+    /// generated message is an empty one. Null if it cannot read that.
+    /// </summary>
+    public abstract TResponse? CreateEmptyResponse();
 }

@@ -52,7 +52,7 @@ internal static class RequestHeads
             Codec = codec,
             Host = target.Host,
             Encoding = target.Encoding,
-            Parent = ParentOn(connection, call),
+            Parent = call.IsOneWay ? null : ParentOn(connection, call), // Nobody waits for a one-way call.
             Metadata = headers,
         };
         content.Encode(head);

@@ -1,6 +1,7 @@
 using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Connections;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -8,6 +9,7 @@ namespace RpcOverShm.Clients;
 internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings settings) : CallInvoker
 {
     private readonly CallStarter _starter = new(connections, settings);
+    private readonly OneWayStarter _oneWay = new(new CallStarter(connections, settings), settings);
     private readonly ConditionalWeakTable<IMethod, object> _methods = [];
     private readonly CredentialedCalls _credentials = new(settings, connections.ShutdownToken);
     private object? _lastMethod;
@@ -64,6 +66,9 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         var call = new StreamResponseCall<TResponse>(bound);
         return CallPresentation.Duplex(call, StartStream(call, bound, host, options), call.Responses);
     }
+
+    /// <summary>Whether a call with these options asks credentials for metadata first.</summary>
+    public bool NeedsCredentials(in CallOptions options) => _credentials.AreNeeded(options);
 
     /// <summary>Returns the method as this channel calls it.</summary>
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
@@ -137,6 +142,45 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         };
     }
 
+    /// <summary>Starts an awaited one-way call; if the channel was shut down, the call fails.</summary>
+    public void StartOneWay<TRequest, TResponse>(
+        OneWayCall call,
+        ClientMethod<TRequest, TResponse> method,
+        string? host,
+        in CallOptions options,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        bool needsCredentials = _credentials.AreNeeded(options);
+        var target = RequestHeadInputs.Of(method.FullName, host, options);
+        if (!call.TryArm(options, isLongBegun: needsCredentials))
+        {
+            return;
+        }
+
+        _ = needsCredentials
+            ? StartOneWayWithCredentials(call, method, target, options.Credentials, request)
+            : _oneWay.Start(call, method, target, request);
+    }
+
+    /// <summary>Makes a blocking one-way call; returns when it was sent.</summary>
+    public TResponse RunOneWay<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request)
+        where TRequest : class
+        where TResponse : class
+    {
+        ClientMethod<TRequest, TResponse> bound = Bind(method);
+        var target = RequestHeadInputs.Of(bound.FullName, host, options);
+        var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
+        if (call.TryArm(options))
+        {
+            _oneWay.Run(call, bound, target, request);
+        }
+
+        return call.TakeResponse();
+    }
+
     // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
     // also burden calls without credentials.
     private Task<Connection?> StartWithCredentials<TRequest, TResponse>(
@@ -148,6 +192,16 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         where TRequest : class
         where TResponse : class =>
         _credentials.StartAsync(call, target, own, withMetadata => method.Start(call, withMetadata, request));
+
+    private Task<Connection?> StartOneWayWithCredentials<TRequest, TResponse>(
+        OneWayCall call,
+        ClientMethod<TRequest, TResponse> method,
+        RequestHeadInputs target,
+        CallCredentials? own,
+        TRequest request)
+        where TRequest : class
+        where TResponse : class =>
+        _credentials.StartAsync(call, target, own, withMetadata => _oneWay.Start(call, method, withMetadata, request));
 
     private Task<Connection?> StartStreamWithCredentials(
         ClientCall call, RequestHeadInputs target, CallCredentials? own) =>

@@ -33,7 +33,7 @@ internal sealed class Connection : ICountedConnection
     public Connection(
         PeerLink link,
         SchedulingMode mode,
-        Func<Connection, ConnectionCall>? accept,
+        Func<OneWayCharge?, ConnectionCall>? accept,
         Action<Connection>? onGoAway,
         IncomingBounds? bounds = null)
     {
@@ -42,8 +42,7 @@ internal sealed class Connection : ICountedConnection
         bool hasCallers = !link.IsAcceptor || accept is null || link.PeerLimits.MaxCalls > 0;
         _role = new ReaderRole(isOfLoopOnly: !hasCallers);
         _sender = new FrameSender(link, _role, bounds?.Budget, chargesOwnCalls: accept is null || link.IsAcceptor);
-        Func<ConnectionCall>? acceptHere = accept is null ? null : () => accept(this);
-        _receiver = new FrameReceiver(link, _sender, acceptHere, OnGoAway, bounds);
+        _receiver = new FrameReceiver(link, _sender, accept, OnGoAway, bounds);
         _coordinator = new ReaderCoordinator(link, _role, _receiver, _sender, mode);
         _callers = new CallerReader(_coordinator);
         _reader = new ConnectionReader(_coordinator, _sender, OnClosed);
@@ -226,6 +225,31 @@ internal sealed class Connection : ICountedConnection
     }
 
     /// <summary>
+    /// Sends a one-way call; see <see cref="OneWaySender.Start"/>. No caller reads for it: while it waits for credit or
+    /// space, the event loop does.
+    /// </summary>
+    public StartResult StartOneWay(
+        ConnectionCall call,
+        ReadOnlySpan<byte> head,
+        ReadOnlySpan<byte> message,
+        PooledBufferWriter? large,
+        ref OneWayTurn? turn)
+    {
+        StartResult result = _sender.OneWay.Start(call, head, message, large, ref turn);
+        if (result == StartResult.NoCredit || (result == StartResult.Started && !call.IsAllSent))
+        {
+            // StoreLoad: the turn or the call is counted before the reader role is checked.
+            Interlocked.MemoryBarrier();
+            _coordinator.FindReader();
+        }
+
+        return result;
+    }
+
+    /// <summary>Ends the turn of a one-way call that has ended while it waited for credit.</summary>
+    public void LeaveOneWay(OneWayTurn turn) => _sender.OneWay.Leave(turn);
+
+    /// <summary>
     /// Returns the open outgoing call for which the peer makes an incoming one; null if the name is that of no such
     /// call. Only the holder of the reader role calls this.
     /// </summary>
@@ -304,6 +328,7 @@ internal sealed class Connection : ICountedConnection
             // The owner leaves the connection before other threads see that it is not open for calls.
             _onGoAway?.Invoke(this);
             _link.IsPeerLeaving = true;
+            _sender.OneWay.WakeAll();
         }
     }
 

@@ -21,7 +21,7 @@ internal sealed class FrameReceiver
     private readonly FrameSender _sender;
     private readonly OutgoingCalls _outgoing;
     private readonly IncomingCalls _incoming;
-    private readonly Func<ConnectionCall>? _accept; // null if the peer may not start calls
+    private readonly Func<OneWayCharge?, ConnectionCall>? _accept; // null if the peer may not start calls
     private readonly Action _onGoAway;
     private readonly int _headLimitBytes;
     private readonly IncomingBounds? _bounds; // null for a client
@@ -31,7 +31,7 @@ internal sealed class FrameReceiver
     public FrameReceiver(
         PeerLink link,
         FrameSender sender,
-        Func<ConnectionCall>? accept,
+        Func<OneWayCharge?, ConnectionCall>? accept,
         Action onGoAway,
         IncomingBounds? bounds = null)
     {
@@ -86,10 +86,19 @@ internal sealed class FrameReceiver
             return null;
         }
 
+        if ((frame.Flags & FrameFlags.OneWay) != 0)
+        {
+            return ReceiveOneWay(frame, payload);
+        }
+
         ConnectionCall? call = frame.Call.IsFromAcceptor == _link.IsAcceptor
             ? FindStarted(frame.Call)
             : frame.Kind == FrameKind.CallStart ? Accept(frame.Call) : _incoming.Find(frame.Call);
-        if (call is not null)
+        if (call is { IsOneWay: true })
+        {
+            ReceiveRest(call, frame, payload);
+        }
+        else if (call is not null)
         {
             DispatchToCall(call, frame, payload);
         }
@@ -102,33 +111,86 @@ internal sealed class FrameReceiver
         ConnectionCall call = _outgoing.Find(id);
 
         // A peer that guesses an id must not free a slot that the sender still holds.
-        return call.Sending.Phase != CallSendPhase.New
+        return call.Sending.Phase != CallSendPhase.New && !call.IsOneWay
             ? call
-            : throw new ProtocolException($"A frame for call {id}, which was not sent yet.");
+            : throw new ProtocolException($"A frame for call {id}, which was not sent yet or is one-way.");
     }
 
     private void DispatchToConnection(in FrameHeader frame)
     {
-        if (frame.Kind != FrameKind.GoAway)
+        switch (frame.Kind)
         {
-            throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
+            case FrameKind.GoAway:
+                _onGoAway();
+                break;
+            case FrameKind.Credit:
+                _sender.OneWay.AddCredit(frame.Argument);
+                break;
+            default:
+                throw new ProtocolException($"The peer sent {frame.Kind} on a connection for calls.");
         }
-
-        _onGoAway();
     }
 
     private ConnectionCall Accept(CallId id)
+    {
+        ConnectionCall call = Accept(charge: null);
+        call.Sending.Window = _link.PeerLimits.CallWindow;
+        _incoming.Add(id, call);
+        return call;
+    }
+
+    private ConnectionCall Accept(OneWayCharge? charge)
     {
         if (_accept is null)
         {
             throw new ProtocolException("The peer started a call where none are served.");
         }
 
-        ConnectionCall call = _accept();
-        call.Sending.Phase = CallSendPhase.Open;
-        call.Sending.Window = _link.PeerLimits.CallWindow;
-        _incoming.Add(id, call);
+        // Nothing is sent for a one-way call.
+        ConnectionCall call = _accept(charge);
+        call.Sending.Phase = charge is null ? CallSendPhase.Open : CallSendPhase.Finished;
         return call;
+    }
+
+    /// <summary>
+    /// Receives the start of a one-way call. A whole one is no open call: the peer may reuse its id at once.
+    /// </summary>
+    private ConnectionCall ReceiveOneWay(in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        OneWayWindow window = _sender.OneWay.Window;
+        window.CheckStart();
+        var charge = new OneWayCharge(window);
+        ConnectionCall call = Accept(charge);
+        charge.Take(OneWayCredit.BytesPerCall + payload.Length);
+        if ((frame.Flags & FrameFlags.HalfClose) == 0)
+        {
+            _incoming.Add(frame.Call, call);
+            DispatchToCall(call, frame, payload);
+            return call;
+        }
+
+        _incoming.Pass(frame.Call);
+        call.Id = frame.Call;
+        DispatchToCall(call, frame, payload);
+        charge.End();
+        return call;
+    }
+
+    /// <summary>Receives a later frame of a one-way call, of which the last makes its id free.</summary>
+    private void ReceiveRest(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
+    {
+        if (frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0)
+        {
+            throw new ProtocolException($"A message of one-way call {call.Id} that is not its only one.");
+        }
+
+        call.OneWay!.Take(payload.Length);
+        DispatchToCall(call, frame, payload);
+        if ((frame.Flags & FrameFlags.HalfClose) != 0 || frame.Kind is FrameKind.HalfClose or FrameKind.Cancel)
+        {
+            _sender.OneWay.Forget(call);
+            call.OneWay.End();
+        }
     }
 
     private void DispatchToCall(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)

@@ -80,9 +80,13 @@ internal sealed class ReaderCoordinator
 
     /// <summary>
     /// Whether frames may come that somebody must see soon. The side that accepted the link, or that serves calls, must
-    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls.
+    /// see every frame. The other may leave the ring unread for a moment while it has no outgoing calls, and no one-way
+    /// ones that wait for credit.
     /// </summary>
-    public bool IsExpecting => Link.IsAcceptor || _receiver.IsServing || _sender.Outgoing.Living.Count > 0;
+    public bool IsExpecting => Link.IsAcceptor
+        || _receiver.IsServing
+        || _sender.Outgoing.Living.Count > 0
+        || _sender.OneWay.HasTurns;
 
     public void CountBlocked() => Interlocked.Increment(ref _blocked);
 

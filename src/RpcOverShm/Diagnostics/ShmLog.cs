@@ -184,4 +184,13 @@ internal static partial class ShmLog
 
     [LoggerMessage(321, LogLevel.Error, "The release of an instance of {Service} threw an exception.")]
     public static partial void ReleaseFailed(ILogger logger, string service, Exception exception);
+
+    /// <summary>Logs a one-way call that failed without an exception of its method, or was refused.</summary>
+    [LoggerMessage(
+        308, LogLevel.Warning, "One-way call of {Method} by {Peer} failed with {StatusCode}: {Detail}")]
+    public static partial void OneWayCallFailed(
+        ILogger logger, string method, string peer, StatusCode statusCode, string detail);
+
+    [LoggerMessage(309, LogLevel.Error, "A handler for the failure of a one-way call of {Method} threw an exception.")]
+    public static partial void OneWayHandlerThrew(ILogger logger, string method, Exception exception);
 }

@@ -23,7 +23,15 @@ internal readonly record struct FrameHeader(
             return $"flags 0x{(byte)Flags:X} on a {Kind}";
         }
 
-        if (Call.IsNone != rule.IsForConnection)
+        // A request of a one-way call is one message, which comes with the start or follows it with the half-close.
+        if ((Flags & FrameFlags.OneWay) != 0
+            && ((Flags & FrameFlags.HasMessage) != 0) != ((Flags & FrameFlags.HalfClose) != 0))
+        {
+            return $"flags 0x{(byte)Flags:X} on a one-way {Kind}";
+        }
+
+        // Credit for one-way calls is for the connection, any other for a call.
+        if (Call.IsNone != rule.IsForConnection && Kind != FrameKind.Credit)
         {
             return $"a {Kind} for call {Call.Value}";
         }
@@ -68,4 +76,10 @@ internal enum FrameFlags : byte
     /// credit: the receiver's limit on the message size bounds the memory that the receiver keeps.
     /// </summary>
     Single = 8,
+
+    /// <summary>
+    /// CallStart: a one-way call. The side that serves it sends no frame for it. Its id is free after its half-close or
+    /// cancel.
+    /// </summary>
+    OneWay = 16,
 }

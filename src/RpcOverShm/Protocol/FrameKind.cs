@@ -26,7 +26,10 @@ internal enum FrameKind : byte
     /// </summary>
     End = 7,
 
-    /// <summary>Grants credit on a call. Argument: the bytes of messages that may be sent in addition.</summary>
+    /// <summary>
+    /// Grants credit on a call, or to the one-way calls of the connection. Argument: the bytes that may be sent in
+    /// addition.
+    /// </summary>
     Credit = 8,
 
     /// <summary>Cancels a call, from the side that started it. The other side still answers with an End.</summary>

@@ -13,7 +13,8 @@ internal readonly record struct FrameRule(
 
     private static FrameRule[] MakeTable()
     {
-        const FrameFlags Start = FrameFlags.HasMessage | FrameFlags.HalfClose | FrameFlags.HeadContinues;
+        const FrameFlags Start =
+            FrameFlags.HasMessage | FrameFlags.HalfClose | FrameFlags.HeadContinues | FrameFlags.OneWay;
         const FrameFlags End = FrameFlags.HasMessage | FrameFlags.HeadContinues;
         const FrameFlags More = FrameFlags.HeadContinues;
         const FrameFlags Last = FrameFlags.HalfClose;

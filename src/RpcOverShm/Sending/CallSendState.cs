@@ -25,6 +25,23 @@ internal struct CallSendState
     /// <summary>Whether only the half-close is queued and no message is partly sent.</summary>
     public readonly bool HasOnlyHalfClose => First is { Kind: FrameKind.HalfClose } && !Is(SendFlags.MessageBegun);
 
+    /// <summary>The bytes of the queued frames that are not in the ring yet.</summary>
+    public readonly long UnsentBytes
+    {
+        get
+        {
+            long bytes = 0;
+            OutboundFrame? frame = _last;
+            while (frame is not null)
+            {
+                bytes += frame.Length - frame.SentBytes;
+                frame = frame.Next == _last ? null : frame.Next;
+            }
+
+            return bytes;
+        }
+    }
+
     public void Enqueue(OutboundFrame frame)
     {
         frame.Next = First ?? frame;

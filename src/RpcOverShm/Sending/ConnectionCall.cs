@@ -43,6 +43,18 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// </summary>
     public bool IsAllSent { get; set; }
 
+    /// <summary>Whether the side that serves the call sends nothing for it.</summary>
+    public bool IsOneWay { get; init; }
+
+    /// <summary>What an incoming one-way call takes of the credit for such calls; null for any other call.</summary>
+    public virtual OneWayCharge? OneWay => null;
+
+    /// <summary>
+    /// Handles that an outgoing one-way call, which had to wait, is in the ring. Runs under the sender's gate, so it
+    /// neither waits nor runs user code.
+    /// </summary>
+    public virtual void OnSentOneWay() => throw NotExpected("one-way call");
+
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
     public virtual TimeSpan? Remaining => null;
 

@@ -38,6 +38,7 @@ internal sealed class FrameSender
         _publisher = new FramePublisher(link, role, _writer);
         _pump = new OutboundPump(_publisher, _writer, _queue);
         Messages = new MessageSender(_publisher, _writer, _queue, _pump);
+        OneWay = new OneWaySender(link, _publisher, _writer, _queue, _pump, Outgoing, Incoming);
     }
 
     /// <summary>The calls that this side has started.</summary>
@@ -60,6 +61,9 @@ internal sealed class FrameSender
 
     /// <summary>Sends the messages that are not part of a call's first or last frame.</summary>
     public MessageSender Messages { get; }
+
+    /// <summary>Sends one-way calls, and the credit for those of the peer.</summary>
+    public OneWaySender OneWay { get; }
 
     /// <summary>
     /// Sends the first frame of a call, or queues it if the ring is full. The call is added under the same gate, so it
@@ -240,6 +244,11 @@ internal sealed class FrameSender
             CallSendPhase phase = call.Sending.Phase;
             bool isHalfClosed = call.Sending.HasOnlyHalfClose;
             call.Sending.Phase = CallSendPhase.Finished;
+            if (call.IsOneWay)
+            {
+                OneWay.GiveBack(call, isStarted: phase != CallSendPhase.New);
+            }
+
             OutboundQueue.Drop(call);
             if (scope.IsClosed || phase == CallSendPhase.Finished)
             {
@@ -293,8 +302,12 @@ internal sealed class FrameSender
     /// <summary>Starts no more outgoing calls: <see cref="Start"/> finds the connection closed from here on.</summary>
     public void Retire()
     {
-        using FramePublisher.Scope scope = _publisher.Enter();
-        scope.Retire();
+        using (FramePublisher.Scope scope = _publisher.Enter())
+        {
+            scope.Retire();
+        }
+
+        OneWay.WakeAll();
     }
 
     /// <summary>Closes the writing side and leaves the link's memory. Called once, after the link closed.</summary>
@@ -307,6 +320,7 @@ internal sealed class FrameSender
             _queue.Clear();
         }
 
+        OneWay.WakeAll();
         _link.Leave();
     }
 
@@ -337,4 +351,7 @@ internal enum StartResult
 
     /// <summary>The peer's limit of concurrent calls is reached.</summary>
     TooManyCalls,
+
+    /// <summary>A one-way call waits for its turn, because the peer is behind with those before it.</summary>
+    NoCredit,
 }

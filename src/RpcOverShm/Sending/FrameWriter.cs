@@ -29,6 +29,12 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
 
+    /// <summary>Called when the last frame of a queued one-way call was written; set before any is sent.</summary>
+    public Action<ConnectionCall>? OnOneWaySent { get; set; }
+
+    /// <summary>Called when the cancel of a one-way call was written; set before any is sent.</summary>
+    public Action<ConnectionCall>? OnOneWayCancelled { get; set; }
+
     /// <summary>The maximum payload of one record, in bytes.</summary>
     public int MaxPayloadBytes => _ring.MaxPayloadBytes;
 
@@ -82,6 +88,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
         {
             call.Sending.Dequeue();
             Finish(call, frame);
+            if (call.IsOneWay && !call.Sending.HasQueued)
+            {
+                OnOneWaySent!(call);
+            }
         }
 
         return outcome;
@@ -116,6 +126,10 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
             sending.Set(SendFlags.CancelPending, false);
             sending.PendingCredit = 0;
+            if (call.IsOneWay)
+            {
+                OnOneWayCancelled!(call);
+            }
         }
 
         if (sending.PendingCredit > 0 && sending.Phase == CallSendPhase.Open)
@@ -132,6 +146,8 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     }
 
     public bool TryWriteGoAway() => TryWriteControl(CallId.None, FrameKind.GoAway);
+
+    public bool TryWriteOneWayCredit(uint bytes) => TryWriteControl(CallId.None, FrameKind.Credit, bytes);
 
     /// <summary>Publishes all written records. Returns how the peer must be woken after leaving the gate.</summary>
     public Doorbell Publish()

@@ -21,6 +21,18 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
     /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
     public void Add(CallId id, ConnectionCall call)
     {
+        Pass(id);
+        call.Id = id;
+        Living.Add();
+        Volatile.Write(ref _blocks[id.Slot / BlockSize]!.Calls[id.Slot % BlockSize], call);
+    }
+
+    /// <summary>
+    /// Checks and counts the use of an id, without a call that later frames could find: a whole one-way call has none.
+    /// </summary>
+    /// <exception cref="ProtocolException">The peer may not use this id now.</exception>
+    public void Pass(CallId id)
+    {
         if (id.IsFromAcceptor != isFromAcceptor || id.Slot >= maxCalls)
         {
             throw new ProtocolException($"Call {id} is out of range; at most {maxCalls} calls are taken at a time.");
@@ -35,9 +47,6 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         }
 
         block.Generations[index] = id.Generation;
-        call.Id = id;
-        Living.Add();
-        Volatile.Write(ref block.Calls[index], call);
     }
 
     /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>

@@ -10,14 +10,30 @@ namespace RpcOverShm.Servers;
 internal static class CallAdmission
 {
     /// <summary>Returns null, and counts the method, if the call is admitted; else its trailer.</summary>
+    /// <param name="owner">The connection.</param>
+    /// <param name="methodName">The full name of the method.</param>
+    /// <param name="handler">The method; null if the server has none of this name.</param>
+    /// <param name="request">The head of the call.</param>
+    /// <param name="messageLength">The bytes of the message in the first frame.</param>
+    /// <param name="oneWay">The call if it is one-way; null for any other.</param>
     public static StatusTrailer? Refuse(
-        ServerConnection owner, string methodName, MethodHandler? handler, in RequestHead request, int messageLength)
+        ServerConnection owner,
+        string methodName,
+        MethodHandler? handler,
+        in RequestHead request,
+        int messageLength,
+        ServerCall? oneWay = null)
     {
         ServerSettings settings = owner.Settings;
         if (handler is null)
         {
             settings.Methods.LogUnimplemented(settings.Logger, methodName);
             return new StatusTrailer(settings.Methods.Unimplemented(methodName));
+        }
+
+        if (oneWay is not null && !handler.IsUnary)
+        {
+            return new StatusTrailer(StatusMapping.OneWayNotUnary(methodName));
         }
 
         if (!handler.Offers(request.Codec))
@@ -55,7 +71,7 @@ internal static class CallAdmission
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
-            : owner.TryAdmit(isOfChain: caller is not null);
+            : owner.TryAdmit(isOfChain: caller is not null, oneWay);
         if (refusal is not { } why)
         {
             return null;

@@ -120,13 +120,14 @@ internal sealed class CallPlaces(ServerLimits limits)
         }
     }
 
-    /// <summary>Removes all waiting calls of a connection, and returns them.</summary>
+    /// <summary>Removes all waiting calls of a connection but the one-way ones, and returns them.</summary>
     public List<CallTurn> TakeWaiting(ServerConnection owner)
     {
         lock (_lock)
         {
-            List<CallTurn> taken =
-                _waiting.TryGetValue(owner, out LinkedListNode<LinkedList<CallTurn>>? line) ? [.. line.Value] : [];
+            List<CallTurn> taken = _waiting.TryGetValue(owner, out LinkedListNode<LinkedList<CallTurn>>? line)
+                ? [.. line.Value.Where(static turn => !turn.Call.IsOneWay)]
+                : [];
             taken.ForEach(Remove);
             return taken;
         }

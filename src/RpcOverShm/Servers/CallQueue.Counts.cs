@@ -14,7 +14,7 @@ internal sealed partial class CallQueue
     /// <summary>Counts and charges a call that waits. Returns null, or the status of its refusal.</summary>
     private Status? TryQueue(CallTurn turn, int requestBytes, string option, long limit)
     {
-        if (Volatile.Read(ref _queued) >= _limits.Queued)
+        if (!turn.Call.IsOneWay && Volatile.Read(ref _queued) >= _limits.Queued)
         {
             Refused(ServerLimits.QueuedOption, _limits.Queued);
             return StatusMapping.TooManyWaiting(option, limit, _limits.Queued);
@@ -25,8 +25,9 @@ internal sealed partial class CallQueue
             return refusal;
         }
 
+        // The window of one-way calls bounds those that wait, and so that none is lost, nothing else does.
         turn.IsQueued = true;
-        Interlocked.Increment(ref _queued);
+        Interlocked.Add(ref _queued, turn.Call.IsOneWay ? 0 : 1);
         ProcessCounts.QueuedCalls.Add();
         return null;
     }
@@ -87,7 +88,7 @@ internal sealed partial class CallQueue
         if (turn.IsQueued)
         {
             turn.IsQueued = false;
-            Interlocked.Decrement(ref _queued);
+            Interlocked.Add(ref _queued, turn.Call.IsOneWay ? 0 : -1);
             ProcessCounts.QueuedCalls.Remove();
         }
 

@@ -105,7 +105,7 @@ internal sealed partial class CallQueue
         lock (_lock)
         {
             // A running method waits for a call of its chain.
-            if (_isStopping && turn.Caller is null)
+            if (_isStopping && turn.Caller is null && !call.IsOneWay)
             {
                 refusal = StatusMapping.ServerStopping;
                 return false;
@@ -172,7 +172,7 @@ internal sealed partial class CallQueue
             _places.OnEnded(turn);
         }
 
-        Uncount();
+        Uncount(call);
     }
 
     /// <summary>Uncounts a call whose method has ended. Begins another one in its place.</summary>
@@ -185,7 +185,7 @@ internal sealed partial class CallQueue
             _places.OnEnded(turn);
         }
 
-        Uncount();
+        Uncount(call);
     }
 
     /// <summary>Begins a call that has waited, on the thread pool.</summary>
@@ -204,25 +204,26 @@ internal sealed partial class CallQueue
     /// <summary>Makes a call that is about to run known to the nested calls of its method.</summary>
     public void Name(ServerCall call)
     {
+        ParentCall name = call.IsOneWay ? _owner.OneWay.NextName() : new ParentCall(_owner.Connection.Id, call.Id);
         CallTurn turn = call.Turn ??= new CallTurn(call);
         AmbientCall? parent = turn.Parent is { } known ? _places.Find(known)?.Ambient : null;
-        var ambient = new AmbientCall(new ParentCall(_owner.Connection.Id, call.Id), call.Depth, parent);
+        var ambient = new AmbientCall(name, call.Depth, parent);
         turn.Ambient = ambient;
         _places.AddName(turn, ambient.Name);
         AmbientCall.Set(ambient);
     }
 
-    /// <summary>Refuses the waiting calls, and those that would have to wait later.</summary>
+    /// <summary>
+    /// Refuses the waiting calls, and those that would have to wait later, but for one-way calls.
+    /// </summary>
     public void Stop()
     {
         List<CallTurn> refused;
         lock (_lock)
         {
             _isStopping = true;
-            refused = [.. _waiting];
-            _waiting.Clear();
-            _waitingNested.Clear();
-            _hasWaiting = false;
+            refused = [.. _waiting.Where(static turn => !turn.Call.IsOneWay)];
+            refused.ForEach(turn => Remove(turn.Node));
         }
 
         refused.AddRange(_places.TakeWaiting(_owner));
@@ -302,8 +303,13 @@ internal sealed partial class CallQueue
         return null;
     }
 
-    private void Uncount()
+    private void Uncount(ServerCall call)
     {
+        if (call.IsOneWay)
+        {
+            _owner.OneWay.Remove(call);
+        }
+
         _owner.Running.RemoveByAnyThread();
         if (_hasWaiting || _hasAnswers)
         {
@@ -341,16 +347,11 @@ internal sealed partial class CallQueue
     {
         lock (_lock)
         {
-            if (_owner.Connection.CloseReason is not null)
-            {
-                return null; // Its calls end with it.
-            }
-
             // A nested call whose parent's place is free need not wait for the calls before it.
             LinkedListNode<CallTurn>? node = HasPlace ? _waiting.First : _waitingNested.Find(TryNest)?.Node;
-            if (node is null)
+            if (node is null || (_owner.Connection.CloseReason is not null && !node.Value.Call.IsOneWay))
             {
-                return null;
+                return null; // Calls but the one-way ones end with their connection.
             }
 
             Remove(node);

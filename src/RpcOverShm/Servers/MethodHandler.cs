@@ -14,12 +14,15 @@ internal abstract class MethodHandler
         _requestHint = requestHint;
         FullName = method.FullName;
         ServiceName = method.ServiceName;
+        IsUnary = method.Type == MethodType.Unary;
         IsRequestStream = method.Type is MethodType.ClientStreaming or MethodType.DuplexStreaming;
     }
 
     public string FullName { get; }
 
     public string ServiceName { get; }
+
+    public bool IsUnary { get; }
 
     public bool IsRequestStream { get; }
 

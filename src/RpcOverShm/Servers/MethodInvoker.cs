@@ -92,6 +92,12 @@ internal static class MethodInvoker
         }
 
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);
+        if (call.IsOneWay)
+        {
+            call.EndOneWay(status, exception);
+            return;
+        }
+
         try
         {
             call.EndWith(status, ResponseFrames.TrailersOf(exception, context.SetTrailers));

@@ -49,7 +49,10 @@ internal sealed partial class ServerCall : IMessageChunkSink
             throw new InvalidOperationException("Response headers can only be sent once per call.");
         }
 
-        SendHeaders(headers, encoding);
+        if (!IsOneWay)
+        {
+            SendHeaders(headers, encoding);
+        }
     }
 
     /// <summary>
@@ -95,6 +98,13 @@ internal sealed partial class ServerCall : IMessageChunkSink
     public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
         where T : class
     {
+        if (IsOneWay)
+        {
+            (response as IPooledMessage)?.Dispose();
+            EndOneWay(context.Status);
+            return;
+        }
+
         if (response is null)
         {
             EndWith(new Status(StatusCode.Cancelled, StatusMapping.NoMessageDetail), context.SetTrailers);
@@ -122,7 +132,11 @@ internal sealed partial class ServerCall : IMessageChunkSink
     /// <exception cref="Exception">The method changed the trailers meanwhile. The call has not ended.</exception>
     public void EndWith(in Status status, Metadata? trailers)
     {
-        if (!IsEnded)
+        if (IsOneWay)
+        {
+            EndOneWay(status);
+        }
+        else if (!IsEnded)
         {
             bool isBroken = Connection.BreakOff(this) && status.StatusCode == StatusCode.OK;
             TryEnd(new StatusTrailer(isBroken ? StatusMapping.MessageBrokenOff : status, trailers));
@@ -146,6 +160,12 @@ internal sealed partial class ServerCall : IMessageChunkSink
 
     private void TryEnd(in StatusTrailer trailer, FrameSerializationContext? response = null, bool isStop = false)
     {
+        if (IsOneWay)
+        {
+            EndOneWay(trailer.Status, isStop: isStop);
+            return;
+        }
+
         // Encoded first, because encoding may throw: no other thread ends a call that is marked as ended.
         PooledBufferWriter head = ResponseFrames.EncodeEnd(
             trailer, Connection.PeerLimits.MaxMetadataBytes, out bool isWithoutDetails);

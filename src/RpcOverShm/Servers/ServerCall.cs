@@ -3,7 +3,6 @@ using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
@@ -15,7 +14,7 @@ namespace RpcOverShm.Servers;
 /// result, the deadline, a cancel by the client, a refusal and the end of the connection race to end the call. The
 /// first wins; later ones are dropped.
 /// </summary>
-internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCall
+internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? charge = null) : ConnectionCall
 {
     private ServerCallCancellation? _token; // made on first use
     private ReceivedMessage _request;       // the single request, if it came whole in the first frame
@@ -77,130 +76,11 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
 
     private Connection Connection => owner.Connection;
 
-    public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
-    {
-        RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
-        _handler = Settings.Methods.Find(request.Method);
-        MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
-        Host = request.Host ?? Host;
-        Codec = request.Codec;
-        RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
-        RequestEncoding = request.Encoding;
-        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length) is { } refusal)
-        {
-            _isRefused = true;
-            TryEnd(refusal);
-            return;
-        }
-
-        Turn = CallTurn.For(this, request.Parent);
-        const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
-        bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
-        if (!isWhole && !TryTakeRequests(message, flags))
-        {
-            return;
-        }
-
-        if (request.Timeout is { } timeout)
-        {
-            StartDeadline(timeout);
-        }
-
-        if (isWhole && Settings.AllowInPlaceParsing)
-        {
-            Parsed = _handler.ParseInPlace(this, message);
-        }
-        else if (isWhole)
-        {
-            _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestEncoding));
-        }
-
-        if (Requests is null || Requests.TryBegin(IsEnded))
-        {
-            BeginOrWait(isWhole ? message.Length : 0);
-        }
-    }
-
     public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
 
     public override bool RunsOnBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
-
-    public override void OnHeadTooLarge(FrameKind kind)
-    {
-        _isRefused = true;
-        CallAdmission.ReportMetadata(owner);
-        Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
-        TryEnd(new StatusTrailer(status, IsNotProcessed: true));
-    }
-
-    public override void OnHeadLate(TimeSpan limit)
-    {
-        LimitEvents.Reached(
-            Settings.Logger,
-            ServerLimits.HeadTimeoutOption,
-            (long)limit.TotalMilliseconds,
-            $"{owner.PeerName}: the head of a call did not come whole in time.");
-        _isRefused = true;
-        TryEnd(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
-    }
-
-    public override void OnHeadNotKept(BufferBudget full)
-    {
-        ReportFull(full);
-        _isRefused = true;
-        TryEnd(new StatusTrailer(StatusMapping.BufferFull(full), IsNotProcessed: true));
-    }
-
-    public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
-    {
-        if (Inbound() is not { } inbound)
-        {
-            return;
-        }
-
-        StopFor(inbound.Add(wholeLength, bytes, flags));
-        BeginIfDue();
-    }
-
-    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
-    {
-        if (Inbound() is { } inbound)
-        {
-            StopFor(inbound.AddChunk(bytes, flags));
-        }
-
-        BeginIfDue();
-    }
-
-    public override void OnHalfClose()
-    {
-        Inbound()?.End();
-        BeginIfDue();
-    }
-
-    public override void OnCancel()
-    {
-        PartialHead?.Drop();
-        PartialHead = null;
-
-        // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
-        Connection.CutShort(this);
-        Stop(Status.DefaultCancelled);
-    }
-
-    public override void OnConnectionClosed(CloseReason reason)
-    {
-        PartialHead?.Drop();
-        _isStopped |= !IsEnded;
-        if (TrySetEnded(StatusCode.Unavailable))
-        {
-            AfterEnd(isToldMethod: true);
-        }
-
-        Connection.DropQueued(this);
-    }
 
     /// <summary>Ends the call because a partly sent response can't be completed.</summary>
     public void Fail(Exception exception)
@@ -250,6 +130,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         _request.Release();
         UncountMethod();
+        charge?.End();
     }
 
     /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
@@ -257,6 +138,7 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     {
         _request.Release();
         owner.Queue.OnLeft(this);
+        charge?.End();
     }
 
     /// <summary>Refuses a call that waits for its turn. It is in no list anymore.</summary>
@@ -313,15 +195,6 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
     }
 
     // Only the holder of the reader role calls this.
-    private void BeginIfDue()
-    {
-        if (Requests?.TryBegin(IsEnded) == true)
-        {
-            BeginOrWait(requestBytes: 0);
-        }
-    }
-
-    // Only the holder of the reader role calls this.
     private void BeginOrWait(int requestBytes)
     {
         if (_handler!.IsOrdered)
@@ -339,45 +212,6 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
         }
     }
 
-    /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>
-    private bool TryTakeRequests(ReadOnlySpan<byte> message, FrameFlags flags)
-    {
-        // A stream of requests begins at once. Any other call costs memory until its request is whole.
-        if (!_handler!.IsRequestStream
-            && owner.Queue.TryCountUnbegun(Turn ??= new CallTurn(this)) is { } refusal)
-        {
-            Refuse(refusal);
-            return false;
-        }
-
-        var requests = new RequestMessages(_handler, Settings, this, owner.Queue.Budget);
-        Status? problem = requests.AddFirst(message, flags);
-        Requests = requests;
-        Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
-        StopFor(problem);
-        return true;
-    }
-
-    /// <summary>Ends the call because of a request that is not taken, if there is such a problem.</summary>
-    private void StopFor(in Status? problem)
-    {
-        if (problem is not { } status)
-        {
-            return;
-        }
-
-        if (Requests!.Inbound.Exceeded is { } full)
-        {
-            ReportFull(full);
-        }
-
-        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", status);
-        Stop(status);
-    }
-
-    private void ReportFull(BufferBudget full) => LimitEvents.Reached(
-        Settings.Logger, full.Option, full.LimitBytes, $"{owner.PeerName}: a request was refused.");
-
     private void UncountMethod()
     {
         if (_isMethodCounted)
@@ -386,13 +220,4 @@ internal sealed partial class ServerCall(ServerConnection owner) : ConnectionCal
             owner.Queue.OnMethodEnded(this);
         }
     }
-
-    // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
-    // out of place is a protocol error of the peer.
-    private InboundMessages? Inbound() => Requests is not null
-        ? Requests.Inbound
-        : _isRefused
-            ? null
-            : throw new ProtocolException(
-                $"A message of call {Id} {(_handler is null ? "before its start" : "after the end of messages")}.");
 }

@@ -24,10 +24,15 @@ internal sealed class ServerConnection
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
         Queue = new CallQueue(this, places);
+        if (link.OnUnmapped is { } giveBack)
+        {
+            link.OnUnmapped = () => OneWay.RunWhenEmpty(giveBack);
+        }
+
         Connection = new Connection(
             link,
             settings.Scheduling,
-            _ => new ServerCall(this),
+            charge => new ServerCall(this, charge) { IsOneWay = charge is not null },
             onGoAway,
             new IncomingBounds(Queue.Budget, settings.Limits.HeadTimeout));
     }
@@ -55,6 +60,9 @@ internal sealed class ServerConnection
     /// <summary>The calls that wait for their turn.</summary>
     public CallQueue Queue { get; }
 
+    /// <summary>The one-way calls whose methods run or wait.</summary>
+    public OneWayCalls OneWay { get; } = new();
+
     /// <summary>Whether new calls are refused.</summary>
     public bool IsRefusing => _isRefusing;
 
@@ -71,12 +79,15 @@ internal sealed class ServerConnection
     /// <param name="isOfChain">
     /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
     /// </param>
-    public Status? TryAdmit(bool isOfChain)
+    /// <param name="oneWay">
+    /// The call if it is one-way; null for any other. It would be lost, so it is refused after the grace of a stop only.
+    /// </param>
+    public Status? TryAdmit(bool isOfChain, ServerCall? oneWay = null)
     {
         // StoreLoad: counts before it reads the flag. StopAccepting sets the flag before WhenIdleAsync reads the count,
         // and its process-wide fence serves both sides.
         Running.Add();
-        if (!_isRefusing || isOfChain)
+        if (oneWay is not null ? OneWay.TryAdd(oneWay) : !_isRefusing || isOfChain)
         {
             return null;
         }
@@ -138,10 +149,17 @@ internal sealed class ServerConnection
         {
             ((ServerCall)call).Stop(status);
         }
+
+        OneWay.Stop(status);
     }
 
     /// <summary>
-    /// Completes when no method runs or the connection is closed. Called after <see cref="StopAccepting"/>.
+    /// Completes when no method runs, or the connection is closed and no method of a one-way call runs. Called after
+    /// <see cref="StopAccepting"/>.
     /// </summary>
-    public Task WhenIdleAsync() => Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed);
+    public async Task WhenIdleAsync()
+    {
+        await Task.WhenAny(Running.WhenEmptyAsync(), Connection.Closed).ConfigureAwait(false);
+        await OneWay.WhenEmptyAsync().ConfigureAwait(false);
+    }
 }

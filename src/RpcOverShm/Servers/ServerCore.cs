@@ -42,7 +42,7 @@ internal sealed class ServerCore
         _idleTimer?.Start();
     }
 
-    /// <summary>The open connections, for tests and diagnosis.</summary>
+    /// <summary>The open connections, and closed ones with one-way calls, for tests and diagnosis.</summary>
     public IReadOnlyList<ServerConnection> Connections
     {
         get
@@ -175,6 +175,7 @@ internal sealed class ServerCore
         {
             // The close is not for the doorman's thread, because it runs the user's logger.
             connection.StopAccepting();
+            connection.OneWay.Stop(StatusMapping.ServerStopping);
             connection.Connection.Start();
             ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
             return;
@@ -195,10 +196,12 @@ internal sealed class ServerCore
     private async Task ForgetWhenClosedAsync(ServerConnection connection, ServerSession session)
     {
         await connection.Connection.Closed.ConfigureAwait(false);
+
+        // A stop must still find the methods of one-way calls.
+        connection.OneWay.RunWhenEmpty(() => Forget(connection));
         bool hasEnded;
         lock (_gate)
         {
-            _connections.Remove(connection);
             hasEnded = _sessions.Leave(connection);
         }
 
@@ -206,6 +209,14 @@ internal sealed class ServerCore
         {
             await session.Started.ConfigureAwait(false);
             await _observer.OnEndedAsync(session).ConfigureAwait(false);
+        }
+    }
+
+    private void Forget(ServerConnection connection)
+    {
+        lock (_gate)
+        {
+            _connections.Remove(connection);
         }
     }
 }

@@ -53,6 +53,9 @@ internal sealed record ServerSettings
     /// <summary>The instances of services that live as long as the server, or the channel that offers them.</summary>
     public ServiceInstances Instances { get; } = new();
 
+    /// <summary>Hears of one-way calls that have failed; null for nobody.</summary>
+    public OneWayObserver? OneWayFailed { get; init; }
+
     public required ILogger Logger { get; init; }
 
     /// <summary>Returns a marshaller that writes encoded responses.</summary>

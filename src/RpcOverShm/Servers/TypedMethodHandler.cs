@@ -120,7 +120,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         TResponse response = await running.ConfigureAwait(false);
         CallQueue queue = call.Owner.Queue;
-        if (queue.Budget.IsFullOfAnswers)
+        if (!call.IsOneWay && queue.Budget.IsFullOfAnswers)
         {
             await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         }

@@ -9,7 +9,7 @@ internal static class ClientViolations
 {
     private static readonly byte[] s_bytes = new byte[100];
 
-    public static IEnumerable<Violation> All => [.. Shapes, .. Ids, .. States, .. Heads, .. Credit];
+    public static IEnumerable<Violation> All => [.. Shapes, .. Ids, .. States, .. Heads, .. Credit, .. OneWay];
 
     private static IEnumerable<Violation> Shapes =>
     [
@@ -181,6 +181,56 @@ internal static class ClientViolations
             }
         }, "Credit of"),
     ];
+
+    private static IEnumerable<Violation> OneWay =>
+    [
+        new("more one-way calls than there is credit for", async peer =>
+        {
+            for (uint i = 1; i < 2000; i++)
+            {
+                await peer.SendWhenThereIsSpaceAsync(
+                    FrameKind.CallStart, new CallId(0, i, false), WholeOneWay, UnaryHead, Message("hold"));
+            }
+        }, "A one-way call without credit"),
+        new(
+            "one-way call with one of several messages",
+            peer => peer.Send(
+                FrameKind.CallStart, First, FrameFlags.OneWay | FrameFlags.HasMessage, UnaryHead, Message("x")),
+            "flags 0x11 on a one-way CallStart"),
+        new(
+            "one-way call without a message",
+            peer => peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay | FrameFlags.HalfClose, UnaryHead),
+            "flags 0x12 on a one-way CallStart"),
+        new(
+            "one-way flag where none belongs",
+            peer => peer.Send(FrameKind.Cancel, First, FrameFlags.OneWay),
+            "flags 0x10 on a Cancel"),
+        new("one-way call with a message of a stream", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 100);
+        }, "that is not its only one"),
+        new(
+            "one-way call under the server's ids",
+            peer => peer.Send(FrameKind.CallStart, new CallId(0, 1, true), WholeOneWay, UnaryHead, Message("x")),
+            "out of range"),
+        new("one-way call out of turn", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, WholeOneWay, UnaryHead, Message("x"));
+            peer.Send(FrameKind.CallStart, First, WholeOneWay, UnaryHead, Message("x"));
+        }, "started twice or out of turn"),
+        OnStream(
+            "one-way call where another one lives",
+            peer => peer.Send(
+                FrameKind.CallStart, new CallId(0, 2, false), WholeOneWay, UnaryHead, Message("x")),
+            "started twice or out of turn"),
+        new(
+            "credit for one-way calls beyond the window",
+            peer => peer.Send(FrameKind.Credit, argument: 1),
+            "bytes for one-way calls"),
+    ];
+
+    private static FrameFlags WholeOneWay => FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose;
 
     /// <summary>Creates a violation on a call whose method never reads.</summary>
     private static Violation OnStream(string name, Action<RawPeer> act, string complaint) => new(

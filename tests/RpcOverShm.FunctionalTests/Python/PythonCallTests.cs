@@ -85,6 +85,26 @@ internal sealed class PythonCallTests : PythonFixture
         Assert.That(await client.DoAsync($"call {method}"), Is.EqualTo(facts));
     }
 
+    [TestCase(2000, 100, true)]
+    [TestCase(5, 1_000_000, true)]
+    [TestCase(3, 0, false)]
+    public async Task OneWayCalls_OfAnySize_AllRun_AndTheServerGivesCreditAgain(int count, int bytes, bool isMuch)
+    {
+        int right = 0;
+        (_, PythonClient client) = await StartPairAsync(script: new Script
+        {
+            Unary = (request, _) =>
+            {
+                Interlocked.Add(ref right, request.IsOfSize(bytes, 5) ? 1 : 0);
+                return Task.FromResult(request);
+            },
+        });
+
+        Assert.That(await client.DoAsync($"one_way {count} {bytes}"), Is.EqualTo($"{isMuch}"));
+        Assert.That(await client.DoAsync("unary 100"), Does.StartWith("0 True"));
+        await Timeouts.Eventually(() => Volatile.Read(ref right) == count);
+    }
+
     [Test]
     public async Task Deadline_ThatPasses_EndsTheCall()
     {

@@ -171,6 +171,16 @@ class Commands:
         status = self._connections[-1].start(method, b"").end()
         return f"{status.code} [{status.detail}]"
 
+    def one_way(self, count: str, size: str) -> str:
+        """Makes one-way calls of the script. Reports whether the server had to give credit again."""
+        connection = self._connections[-1]
+        used = 0
+        for _ in range(int(count)):
+            before = connection.one_way_credit
+            connection.send_one_way("/rpcovershm.testing.Script/Unary", payload(pattern(int(size), 5)))
+            used += before - connection.one_way_credit if before > connection.one_way_credit else 0
+        return f"{used > connection.peer_limits.call_window}"
+
     def deadline(self, milliseconds: str) -> str:
         status = self._start("Delay", message((1, 60_000)), timeout=int(milliseconds) / 1000).end()
         return f"{status.code} [{status.detail}]"

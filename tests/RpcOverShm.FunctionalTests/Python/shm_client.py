@@ -45,7 +45,8 @@ DOORBELL = b"\x01"
 CALL_START, HEAD_CHUNK, MESSAGE, MESSAGE_CHUNK, HALF_CLOSE, HEADERS, END, CREDIT, CANCEL, GO_AWAY = range(1, 11)
 MOVED, PADDING = 254, 255
 MAY_FILL_RING = (CREDIT, CANCEL, HALF_CLOSE, GO_AWAY)
-HAS_MESSAGE, HALF_CLOSED, HEAD_CONTINUES, SINGLE = 1, 2, 4, 8
+HAS_MESSAGE, HALF_CLOSED, HEAD_CONTINUES, SINGLE, ONE_WAY = 1, 2, 4, 8, 16
+ONE_WAY_COST = 1 << 10  # of a one-way call, besides its payload bytes (section 6)
 
 # The kinds that a server may send, with their flags. Section 6 says which have a head, a payload and an argument.
 SERVER_FLAGS = {HEAD_CHUNK: HEAD_CONTINUES, MESSAGE: HALF_CLOSED | SINGLE, MESSAGE_CHUNK: HALF_CLOSED,
@@ -624,6 +625,7 @@ class Connection:
             raise
         finally:
             os.close(fd)
+        self.one_way_credit = self.peer_limits.call_window
         self._socket.setblocking(False)
         self.outgoing = OutgoingRing(self._own, self._peer, self._ring)
         self.incoming = IncomingRing(self._own, self._peer, self._ring)
@@ -648,6 +650,23 @@ class Connection:
         if message is not None:
             call.send(message, is_last=True, is_single=True)
         return call
+
+    def send_one_way(self, method: str, message: bytes) -> None:
+        """Makes a one-way call when the server has room for it. Any frame for its id is one for no open call."""
+        self.wait(lambda: self.one_way_credit > 0)
+        call_id = self._next_id()
+        head = write_request_head(method, None, ())
+        self.one_way_credit -= ONE_WAY_COST + len(head) + len(message)
+        limit = self.outgoing.max_payload
+        if len(head) + len(message) <= limit:
+            self.write(CALL_START, call_id, head + message, HAS_MESSAGE | HALF_CLOSED | ONE_WAY, len(head))
+        else:
+            self.write(CALL_START, call_id, head, ONE_WAY, len(head))
+            for at in range(0, len(message), limit):
+                part, is_last = message[at:at + limit], at + limit >= len(message)
+                flags = (HALF_CLOSED if is_last else 0) | (0 if at else SINGLE)
+                self.write(MESSAGE_CHUNK if at else MESSAGE, call_id, part, flags, argument=0 if at else len(message))
+        self._free_slots.append(call_id >> 1 & 0xFFFF)
 
     def write(self, kind: int, stream_id: int, payload: bytes = b"", flags: int = 0, head_length: int = 0,
               argument: int = 0) -> None:
@@ -700,10 +719,15 @@ class Connection:
         if (frame.flags & (HAS_MESSAGE | HEAD_CONTINUES) == HAS_MESSAGE | HEAD_CONTINUES
                 or is_all_head and frame.body or frame.head and frame.kind not in WITH_HEAD
                 or frame.body and frame.kind in WITHOUT_PAYLOAD or frame.argument and frame.kind not in WITH_ARGUMENT
-                or (frame.stream_id == 0) != (frame.kind == GO_AWAY)):
+                or (frame.stream_id == 0) != (frame.kind == GO_AWAY) and (frame.stream_id, frame.kind) != (0, CREDIT)):
             raise Violation(f"fields that a frame of kind {frame.kind} does not have: {frame[:4]}")
         if frame.kind == GO_AWAY:
             self.is_going_away = True
+            return
+        if frame.stream_id == 0:
+            self.one_way_credit += frame.argument
+            if self.one_way_credit > self.peer_limits.call_window:
+                raise Violation("more credit for one-way calls than was used")
             return
         call = self._calls.get(frame.stream_id)
         if call is None:

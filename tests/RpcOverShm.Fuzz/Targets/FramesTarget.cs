@@ -45,6 +45,18 @@ internal sealed class FramesTarget() : FrameTarget(isAcceptor: true)
             .. Message(0, [7], 1, Single),
         ],
         [0, .. Start(0, "?", Whole, []), .. Start(0, "U", Whole, [], 2), .. Step.Of(FrameKind.GoAway)],
+        [
+            0, .. Start(0, "U", Whole | FrameFlags.OneWay, [1]), .. Start(0, "F", Whole | FrameFlags.OneWay, [], 2),
+            .. Start(0, "D", Whole | FrameFlags.OneWay, [], 3),
+        ],
+        [
+            0, .. Start(0, "U", FrameFlags.OneWay, []), .. Message(0, [1, 2], 4, FrameFlags.Single),
+            .. Chunk(0, [3, 4], FrameFlags.HalfClose), .. Start(0, "U", Whole, [5], 2),
+        ],
+        [
+            1, .. Start(0, "U", FrameFlags.OneWay, []), .. Step.Of(FrameKind.Cancel, call: Step.CallOf(0)),
+            .. Start(0, "U", Whole | FrameFlags.OneWay, [1], 2), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0,
+        ],
         [0, .. Start(0, "F", Whole, []), .. Start(1, "D", default, []), Step.FirstAction, 0, 0, 0, 0, 0, 0, 0],
     ];
 

@@ -141,6 +141,8 @@ internal sealed class ResponsesTarget() : FrameTarget(isAcceptor: false)
         public override void Start(ClientCall call, object snapshot) =>
             throw new FuzzFindingException("A call without a snapshot is not started again.");
 
+        public override byte[]? CreateEmptyResponse() => null;
+
         private static new ClientSettings Settings() => new()
         {
             MaxReceiveMessageBytes = 1000,

@@ -27,4 +27,6 @@ internal sealed class LooseMethod(LogGuard? log = null)
 
     public override void Start(ClientCall call, object snapshot) =>
         (OnRetry ?? throw new InvalidOperationException("A call of no channel can't be started."))(snapshot);
+
+    public override string? CreateEmptyResponse() => "";
 }

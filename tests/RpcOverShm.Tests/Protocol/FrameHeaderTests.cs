@@ -8,13 +8,14 @@ public class FrameHeaderTests
     private const byte H = 2; // half-close
     private const byte C = 4; // head continues
     private const byte S = 8; // single
+    private const byte O = 16; // one-way
 
     // The table of kinds, written independently of the product. A letter for each part that a kind may have: h head, p
     // payload, a argument. Frames of the connection belong to no call.
     private static readonly (string Name, byte Flags, string Parts, bool IsForConnection)?[] s_kinds =
     [
         null,
-        ("CallStart", M | H | C, "hp", false),
+        ("CallStart", M | H | C | O, "hp", false),
         ("HeadChunk", C, "hp", false),
         ("Message", H | S, "pa", false),
         ("MessageChunk", H, "p", false),
@@ -64,13 +65,16 @@ public class FrameHeaderTests
 
         Assert.That(Enum.GetValues<FrameKind>(), Has.Length.EqualTo(s_kinds.Length - 1));
         Assert.That(
-            Enum.GetValues<FrameFlags>().Select(flag => (byte)flag), Is.EqualTo(new byte[] { 0, M, H, C, S }));
+            Enum.GetValues<FrameFlags>().Select(flag => (byte)flag), Is.EqualTo(new byte[] { 0, M, H, C, S, O }));
     }
 
     [TestCase(0, 0, 1u, 0u, 0, 0, "unknown kind 0")]
     [TestCase(255, 0, 1u, 0u, 0, 0, "unknown kind 255")]
     [TestCase(5, 1, 1u, 0u, 0, 0, "flags 0x1 on a HalfClose")]
     [TestCase(1, 5, 1u, 0u, 3, 3, "flags 0x5 on a CallStart")]
+    [TestCase(1, 17, 1u, 0u, 3, 3, "flags 0x11 on a one-way CallStart")]
+    [TestCase(1, 18, 1u, 0u, 3, 3, "flags 0x12 on a one-way CallStart")]
+    [TestCase(3, 16, 1u, 3u, 0, 3, "flags 0x10 on a Message")]
     [TestCase(1, 0, 0u, 0u, 3, 3, "a CallStart for call 0")]
     [TestCase(10, 0, 7u, 0u, 0, 0, "a GoAway for call 7")]
     [TestCase(9, 0, 1u, 4u, 0, 0, "an argument of 4 on a Cancel")]
@@ -106,13 +110,15 @@ public class FrameHeaderTests
             return false;
         }
 
-        bool hasRightFlags = (flags | allowed) == allowed && (flags & (M | C)) != (M | C);
+        bool hasRightFlags = (flags | allowed) == allowed
+            && (flags & (M | C)) != (M | C)
+            && ((flags & O) == 0 || (flags & (M | H)) is 0 or (M | H));
         bool hasRightLengths = parts.Contains('h')
             ? head <= payload && ((flags & M) != 0 || head == payload)
             : head == 0 && (payload == 0 || parts.Contains('p'));
         return hasRightFlags
             && hasRightLengths
-            && (call == 0) == isForConnection
+            && ((call == 0) == isForConnection || name == "Credit")
             && (argument == 0 || parts.Contains('a'))
             && (name != "Message" || payload <= argument);
     }

@@ -1,0 +1,210 @@
+using Grpc.Core;
+using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Sending;
+
+namespace RpcOverShm.Servers;
+
+/// <content>The client's frames, as the holder of the reader role delivers them, and the end of the connection.</content>
+internal sealed partial class ServerCall
+{
+    public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        RequestHead request = RequestHead.Decode(head, Settings.MaxMetadataBytes);
+        _handler = Settings.Methods.Find(request.Method);
+        MethodName = _handler?.FullName ?? System.Text.Encoding.UTF8.GetString(request.Method);
+        Host = request.Host ?? Host;
+        Codec = request.Codec;
+        RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
+        RequestEncoding = request.Encoding;
+        ServerCall? oneWay = IsOneWay ? this : null;
+        if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, oneWay) is { } refusal)
+        {
+            RefuseAtStart(refusal);
+            return;
+        }
+
+        Turn = IsOneWay ? null : CallTurn.For(this, request.Parent);
+        const FrameFlags Whole = FrameFlags.HasMessage | FrameFlags.HalfClose;
+        bool isWhole = !_handler!.IsRequestStream && (flags & Whole) == Whole;
+        if (!isWhole && !TryTakeRequests(message, flags))
+        {
+            return;
+        }
+
+        if (request.Timeout is { } timeout)
+        {
+            StartDeadline(timeout);
+        }
+
+        if (isWhole && Settings.AllowInPlaceParsing)
+        {
+            Parsed = _handler.ParseInPlace(this, message);
+        }
+        else if (isWhole)
+        {
+            _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestEncoding));
+        }
+
+        if (Requests is null || Requests.TryBegin(IsEnded))
+        {
+            BeginOrWait(isWhole ? message.Length : 0);
+        }
+    }
+
+    public override void OnHeadTooLarge(FrameKind kind)
+    {
+        if (IsEnded)
+        {
+            return; // The rest of a head that was dropped before.
+        }
+
+        CallAdmission.ReportMetadata(owner);
+        Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
+        RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));
+    }
+
+    public override void OnHeadLate(TimeSpan limit)
+    {
+        LimitEvents.Reached(
+            Settings.Logger,
+            ServerLimits.HeadTimeoutOption,
+            (long)limit.TotalMilliseconds,
+            $"{owner.PeerName}: the head of a call did not come whole in time.");
+        RefuseAtStart(new StatusTrailer(StatusMapping.HeadTooLate(limit), IsNotProcessed: true));
+    }
+
+    public override void OnHeadNotKept(BufferBudget full)
+    {
+        ReportFull(full);
+        RefuseAtStart(new StatusTrailer(StatusMapping.BufferFull(full), IsNotProcessed: true));
+    }
+
+    public override void OnMessage(uint wholeLength, ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (Inbound() is not { } inbound)
+        {
+            return;
+        }
+
+        StopFor(inbound.Add(wholeLength, bytes, flags));
+        BeginIfDue();
+    }
+
+    public override void OnMessageChunk(ReadOnlySpan<byte> bytes, FrameFlags flags)
+    {
+        if (Inbound() is { } inbound)
+        {
+            StopFor(inbound.AddChunk(bytes, flags));
+        }
+
+        BeginIfDue();
+    }
+
+    public override void OnHalfClose()
+    {
+        Inbound()?.End();
+        BeginIfDue();
+    }
+
+    public override void OnCancel()
+    {
+        PartialHead?.Drop();
+        PartialHead = null;
+        if (IsOneWay)
+        {
+            GiveUpOneWay();
+            return;
+        }
+
+        // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
+        Connection.CutShort(this);
+        Stop(Status.DefaultCancelled);
+    }
+
+    public override void OnConnectionClosed(CloseReason reason)
+    {
+        PartialHead?.Drop();
+        if (IsOneWay)
+        {
+            GiveUpOneWay();
+            return;
+        }
+
+        _isStopped |= !IsEnded;
+        if (TrySetEnded(StatusCode.Unavailable))
+        {
+            AfterEnd(isToldMethod: true);
+        }
+
+        Connection.DropQueued(this);
+    }
+
+    // The method is not counted yet.
+    private void RefuseAtStart(in StatusTrailer trailer)
+    {
+        _isRefused = true;
+        TryEnd(trailer);
+        charge?.End();
+    }
+
+    /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>
+    private bool TryTakeRequests(ReadOnlySpan<byte> message, FrameFlags flags)
+    {
+        // A stream of requests begins at once. Any other call costs memory until its request is whole.
+        if (!_handler!.IsRequestStream
+            && owner.Queue.TryCountUnbegun(Turn ??= new CallTurn(this)) is { } refusal)
+        {
+            Refuse(refusal);
+            return false;
+        }
+
+        var requests = new RequestMessages(_handler, Settings, this, owner.Queue.Budget);
+        Status? problem = requests.AddFirst(message, flags);
+        Requests = requests;
+        Interlocked.MemoryBarrier(); // StoreLoad: an ending thread sees Requests, or IsEnded is true below.
+        StopFor(problem);
+        return true;
+    }
+
+    /// <summary>Ends the call because of a request that is not taken, if there is such a problem.</summary>
+    private void StopFor(in Status? problem)
+    {
+        if (problem is not { } status)
+        {
+            return;
+        }
+
+        if (Requests!.Inbound.Exceeded is { } full)
+        {
+            ReportFull(full);
+        }
+
+        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", status);
+        Stop(status);
+    }
+
+    // Only the holder of the reader role calls this.
+    private void BeginIfDue()
+    {
+        if (Requests?.TryBegin(IsEnded) == true)
+        {
+            BeginOrWait(requestBytes: 0);
+        }
+    }
+
+    private void ReportFull(BufferBudget full) => LimitEvents.Reached(
+        Settings.Logger, full.Option, full.LimitBytes, $"{owner.PeerName}: a request was refused.");
+
+    // Null for a refused call, whose requests may still arrive while its End waits for space. Any other message that is
+    // out of place is a protocol error of the peer.
+    private InboundMessages? Inbound() => Requests is not null
+        ? Requests.Inbound
+        : _isRefused
+            ? null
+            : throw new ProtocolException(
+                $"A message of call {Id} {(_handler is null ? "before its start" : "after the end of messages")}.");
+}

@@ -1,0 +1,130 @@
+namespace RpcOverShm.FunctionalTests.OneWay;
+
+/// <summary>One-way calls when their client or their server goes.</summary>
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class OneWayLifetimeTests(ShmSchedulingMode mode) : OneWayFixture(mode)
+{
+    [Test]
+    public async Task Calls_OfAClientThatHasLeft_RunToTheirEnd_AlsoThoseThatWait()
+    {
+        string[] sent = ["hold", "a", "b", "c"];
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        foreach (string text in sent)
+        {
+            await OneWay(rig).UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
+        }
+
+        await rig.ShmChannel.DisposeAsync();
+        await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
+        await Timeouts.Eventually(() => Begun.Length == 1);
+        Release();
+
+        await Timeouts.Eventually(() => Ended == sent.Length);
+        Assert.That(Begun, Is.EqualTo(sent));
+        Assert.That(Failures, Is.Empty);
+        await Timeouts.Eventually(() => rig.Served.Count == 0, "the server forgets the connection");
+    }
+
+    [Test]
+    public async Task Connection_KeepsItsPlace_UntilItsCallsHaveEnded()
+    {
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConnectionsPerProcess = 1);
+        await OneWay(rig).UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Length == 1);
+        await rig.ShmChannel.DisposeAsync();
+        await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
+        ShmChannel next = rig.OpenChannel();
+        var client = new ScriptClient(next.CreateCallInvoker());
+
+        RpcException failure = await FailureOf(client.UnaryAsync(Payloads.Empty));
+        Release();
+        var ready = new CallOptions().WithWaitForReady();
+        await client.UnaryAsync(Payloads.Of("x"), ready).ResponseAsync.Bounded();
+
+        Assert.That(failure.Status.Detail, Does.Contain("MaxConnectionsPerProcess"));
+    }
+
+    [Test]
+    public async Task ServerThatStops_WaitsForCalls_AlsoForThoseThatWait([Values] bool hasClientLeft)
+    {
+        string[] sent = ["hold", "a", "b"];
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        foreach (string text in sent)
+        {
+            await OneWay(rig).UnaryAsync(Payloads.Of(text)).ResponseAsync.Bounded();
+        }
+
+        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running.Count) == sent.Length);
+        if (hasClientLeft)
+        {
+            await rig.ShmChannel.DisposeAsync();
+            await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
+        }
+
+        Task stopping = rig.Server.ShutdownAsync();
+        bool isWaiting = !stopping.IsCompleted;
+        Release();
+        await stopping.Bounded();
+
+        Assert.That(isWaiting, Is.True);
+        Assert.That((Ended, Failures.Length), Is.EqualTo((sent.Length, 0)));
+        Assert.That(Begun, Is.EqualTo(sent));
+    }
+
+    [Test]
+    public async Task ServerThatIsKilled_CancelsAndReportsCalls([Values] bool hasClientLeft)
+    {
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        await OneWay(rig).UnaryAsync(Payloads.Of("wait")).ResponseAsync.Bounded();
+        await OneWay(rig).UnaryAsync(Payloads.Of("never")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running.Count) == 2);
+        if (hasClientLeft)
+        {
+            await rig.ShmChannel.DisposeAsync();
+            await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
+        }
+
+        await rig.Server.KillAsync().Bounded();
+
+        await Timeouts.Eventually(() => Failures.Length == 2);
+        Assert.That(
+            Failures.Select(failure => failure.Status.StatusCode), Is.All.EqualTo(StatusCode.Unavailable));
+        await Timeouts.Eventually(() => Ended == 1);
+        Assert.That(Begun, Is.EqualTo((string[])["wait"]));
+    }
+
+    [Test]
+    public async Task WaitingCall_WhenItsServerStops_GoesToTheNextOne()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        (int sent, Task waiting) = await FillAsync(OneWay(rig)).Bounded();
+        Task next = OneWay(rig)
+            .UnaryAsync(Payloads.Of("next"), new CallOptions().WithWaitForReady()).ResponseAsync;
+        await Timeouts.Eventually(() => Begun.Length == sent);
+
+        Task stopping = rig.Server.KillAsync();
+        await FailureOrSuccessAsync(waiting);
+        Release();
+        await stopping.Bounded();
+        await rig.StartServerAsync(Script.Build());
+        await next.Bounded();
+
+        await Timeouts.Eventually(() => Begun.Contains("next"));
+        Assert.That(Begun.Count(text => text == "next"), Is.EqualTo(1));
+    }
+
+    // It finds the server gone, or the next one.
+    private static async Task FailureOrSuccessAsync(Task call)
+    {
+        try
+        {
+            await call.Bounded();
+        }
+        catch (RpcException exception)
+        {
+            Assert.That(exception.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        }
+    }
+}

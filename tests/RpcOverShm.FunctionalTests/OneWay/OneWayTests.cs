@@ -1,0 +1,288 @@
+using Microsoft.Extensions.Logging;
+using RpcOverShm.Diagnostics;
+
+namespace RpcOverShm.FunctionalTests.OneWay;
+
+/// <summary>One-way calls: what their caller sees, and what becomes of a failure.</summary>
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class OneWayTests(ShmSchedulingMode mode) : OneWayFixture(mode)
+{
+    [Test]
+    public async Task Call_ReturnsBeforeItsMethodEnds_WithAnEmptyResponse([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartOneWayAsync();
+        ScriptClient client = OneWay(rig);
+
+        Payload response = isBlocking
+            ? await Timeouts.OnThread(() => client.Unary(Payloads.Of("hold"))).Bounded()
+            : await client.UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Length == 1);
+        int endedBefore = Ended;
+        Release();
+
+        await Timeouts.Eventually(() => Ended == 1);
+        Assert.That(endedBefore, Is.Zero);
+        Assert.That(response, Is.EqualTo(Payloads.Empty));
+        Assert.That(Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task Call_OfAnySize_OverASmallRing_ArrivesWhole([Values] bool isBlocking)
+    {
+        int[] sizes = [0, 1, 1000, 7_000, 16 << 10, 20_000, 100_000, 1 << 20, 3_000_001, 5];
+        var right = new List<bool>();
+        ShmRig rig = await StartOneWayAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    lock (right)
+                    {
+                        right.Add(sizes.Any(size => request.IsOfSize(size)));
+                    }
+
+                    return Task.FromResult(request);
+                },
+            },
+            options: RigOptions.AnySize with { RingCapacity = 64 << 10 });
+        ScriptClient client = OneWay(rig);
+
+        for (int round = 0; round < 5; round++)
+        {
+            foreach (int size in sizes)
+            {
+                Payload request = Payloads.OfSize(size);
+                Task call = isBlocking
+                    ? Timeouts.OnThread(() => client.Unary(request))
+                    : client.UnaryAsync(request).ResponseAsync;
+                await call.Bounded();
+            }
+        }
+
+        await Timeouts.Eventually(() => right.Count == 5 * sizes.Length);
+        Assert.That(right, Is.All.True);
+        Assert.That(rig.Served.Single().Connection.IncomingCount, Is.Zero);
+    }
+
+    [Test]
+    public async Task Calls_FromManyThreads_RunOnceEach_BesideOthers()
+    {
+        const int Callers = 8;
+        const int Calls = 500;
+        int[] runs = new int[Callers * Calls];
+        ShmRig rig = await StartOneWayAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (int.TryParse(request.Text(), out int number))
+                {
+                    await Task.Yield();
+                    Interlocked.Increment(ref runs[number]);
+                }
+
+                return request;
+            },
+        });
+        ScriptClient client = OneWay(rig);
+
+        await Task.WhenAll(Enumerable.Range(0, Callers).Select(caller => Timeouts.OnThread(() =>
+        {
+            for (int i = 0; i < Calls; i++)
+            {
+                Payload request = Payloads.Of($"{(caller * Calls) + i}");
+                if (caller % 2 == 0)
+                {
+                    client.Unary(request);
+                }
+                else
+                {
+                    client.UnaryAsync(request).ResponseAsync.Bounded().GetAwaiter().GetResult();
+                }
+
+                if (i % 50 == 0)
+                {
+                    Assert.That(rig.Client.Unary(Payloads.Of("x")).Text(), Is.EqualTo("x"));
+                }
+            }
+        }))).Bounded();
+
+        await Timeouts.Eventually(() => runs.Sum() == runs.Length, "every call has run");
+        Assert.That(runs, Is.All.EqualTo(1));
+        Assert.That(Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task Method_SeesAnOrdinaryCall_AndWhatItAnswersIsDropped()
+    {
+        (string? Header, string Method, bool HasSession) seen = default;
+        var ended = new TaskCompletionSource();
+        ShmRig rig = await StartOneWayAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                seen = (context.RequestHeaders.GetValue("key"), context.Method, context.GetShmSession().Id > 0);
+                await context.WriteResponseHeadersAsync(new Metadata { { "key", "back" } });
+                context.ResponseTrailers.Add("key", "last");
+                ended.SetResult();
+                return null!;
+            },
+        });
+
+        using AsyncUnaryCall<Payload> call =
+            OneWay(rig).UnaryAsync(Payloads.Empty, new CallOptions(new Metadata { { "key", "there" } }));
+        await call.ResponseAsync.Bounded();
+        await ended.Task.Bounded();
+
+        Assert.That(seen, Is.EqualTo(("there", Script.UnaryMethod.FullName, true)));
+        Assert.That(await call.ResponseHeadersAsync.Bounded(), Is.Empty);
+        Assert.That(call.GetTrailers(), Is.Empty);
+        Assert.That(call.GetStatus(), Is.EqualTo(Status.DefaultSuccess));
+        Assert.That(await rig.Client.UnaryAsync(Payloads.Empty).ResponseHeadersAsync.Bounded(), Is.Not.Null);
+        Assert.That(Failures, Is.Empty);
+    }
+
+    [Test]
+    public async Task MethodThatThrows_IsReportedCountedAndLogged_AndHarmsNothing()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        rig.Log.Expect(MethodThrew);
+        long before = OneWayFailures.CountOf("Unknown");
+
+        await OneWay(rig).UnaryAsync(Payloads.Of("fail")).ResponseAsync.Bounded();
+
+        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Assert.That(failure.Method, Is.EqualTo(Script.UnaryMethod.FullName));
+        Assert.That(failure.Exception, Is.TypeOf<InvalidOperationException>());
+        Assert.That(failure.Status.StatusCode, Is.EqualTo(StatusCode.Unknown));
+        Assert.That((failure.Session!.Id, failure.Peer), Is.EqualTo((1, rig.Served.Single().PeerName)));
+        Assert.That(OneWayFailures.CountOf("Unknown"), Is.EqualTo(before + 1));
+        Assert.That((await rig.Log.WaitForAsync(MethodThrew)).Exception, Is.SameAs(failure.Exception));
+        Assert.That((await rig.Client.UnaryAsync(Payloads.Of("x")).ResponseAsync.Bounded()).Text(), Is.EqualTo("x"));
+    }
+
+    [Test]
+    public async Task MethodThatSetsAStatus_IsReported()
+    {
+        ShmRig rig = await StartOneWayAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                context.Status = new Status(StatusCode.NotFound, "not here");
+                return Task.FromResult(request);
+            },
+        });
+
+        await OneWay(rig).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Assert.That(failure.Status, Is.EqualTo(new Status(StatusCode.NotFound, "not here")));
+        Assert.That(failure.Exception, Is.Null);
+        LogEntry entry = await rig.Log.WaitForAsync(OneWayCallFailed);
+        Assert.That(entry.Message, Does.Contain(Script.UnaryMethod.FullName).And.Contain("not here"));
+        Assert.That(entry.Level, Is.EqualTo(LogLevel.Warning));
+    }
+
+    [TestCase("Nothing", StatusCode.Unimplemented, Description = "no such method")]
+    [TestCase("Duplex", StatusCode.Unimplemented, Description = "a stream on the server")]
+    [TestCase("ServerStream", StatusCode.Unimplemented, Description = "a stream on the server")]
+    public async Task RefusedCall_IsReported(string method, StatusCode status)
+    {
+        ShmRig rig = await StartOneWayAsync();
+
+        await rig.ShmChannel.CreateOneWayInvoker()
+            .AsyncUnaryCall(Script.Define(MethodType.Unary, method), null, default, Payloads.OfSize(100_000))
+            .ResponseAsync.Bounded();
+
+        ShmOneWayCallFailure failure = await WaitForFailureAsync();
+        Assert.That(failure.Status.StatusCode, Is.EqualTo(status));
+        Assert.That(failure.Method, Does.EndWith(method));
+        await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Contains("next"));
+    }
+
+    [TestCase(5_000)]
+    [TestCase(1_000_000)]
+    public async Task RequestAboveTheServersLimit_IsReported(int bytes)
+    {
+        ShmRig rig = await StartOneWayAsync(options: RigOptions.AnySize with { ServerMaxReceive = 1000 });
+
+        await OneWay(rig).UnaryAsync(Payloads.OfSize(bytes)).ResponseAsync.Bounded();
+
+        Assert.That((await WaitForFailureAsync()).Status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Contains("next"));
+    }
+
+    [Test]
+    public async Task HandlerThatThrows_IsLogged()
+    {
+        const int HandlerThrew = 309;
+        ShmRig rig = await StartOneWayAsync();
+        rig.Log.Expect(MethodThrew, HandlerThrew);
+        rig.Server.OneWayCallFailed += (_, _) => throw new InvalidOperationException("The handler fails.");
+
+        await OneWay(rig).UnaryAsync(Payloads.Of("fail")).ResponseAsync.Bounded();
+
+        await rig.Log.WaitForAsync(HandlerThrew);
+        await OneWay(rig).UnaryAsync(Payloads.Of("next")).ResponseAsync.Bounded();
+        await Timeouts.Eventually(() => Begun.Contains("next"));
+    }
+
+    [Test]
+    public async Task Deadline_IsSent_AndEndsTheMethod()
+    {
+        ShmRig rig = await StartOneWayAsync();
+
+        await OneWay(rig)
+            .UnaryAsync(Payloads.Of("wait"), new CallOptions(deadline: DateTime.UtcNow.AddSeconds(1)))
+            .ResponseAsync.Bounded();
+
+        Assert.That((await WaitForFailureAsync()).Status.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        await Timeouts.Eventually(() => Ended == 1);
+    }
+
+    [Test]
+    public async Task CallThatCannotBeSent_FailsAsOthersDo([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        ScriptClient client = OneWay(rig);
+
+        RpcException failure = isBlocking
+            ? await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty))
+            : await FailureOf(client.UnaryAsync(Payloads.Empty));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
+    [Test]
+    public async Task CallWithAStream_Throws()
+    {
+        ShmRig rig = await StartOneWayAsync();
+        ScriptClient client = OneWay(rig);
+
+        Assert.That(() => client.Duplex(), Throws.InvalidOperationException.With.Message.Contains("one-way"));
+        Assert.That(() => client.ClientStream(), Throws.InvalidOperationException);
+        Assert.That(() => client.ServerStream(Payloads.Empty), Throws.InvalidOperationException);
+    }
+
+    [Test]
+    public async Task CallsOfOneThread_BeginInTheirOrder_OneWayAndOthers()
+    {
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
+        ScriptClient client = OneWay(rig);
+        string[] sent = [.. Enumerable.Range(0, 200).Select(number => $"{number}")];
+
+        await Timeouts.OnThread(() =>
+        {
+            foreach (string text in sent)
+            {
+                _ = text.EndsWith('7') ? rig.Client.Unary(Payloads.Of(text)) : client.Unary(Payloads.Of(text));
+            }
+        }).Bounded();
+
+        await Timeouts.Eventually(() => Ended == sent.Length);
+        Assert.That(Begun, Is.EqualTo(sent));
+    }
+}
