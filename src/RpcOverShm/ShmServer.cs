@@ -2,7 +2,6 @@ using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Calls;
-using RpcOverShm.Clients;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
@@ -26,7 +25,7 @@ namespace RpcOverShm;
 /// </para>
 /// <para>Thread-safe. The code that creates a server disposes it.</para>
 /// </remarks>
-public sealed class ShmServer : IDisposable, IAsyncDisposable
+public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 {
     // Timers do not support a longer time.
     private static readonly TimeSpan s_longestGrace = TimeSpan.FromMilliseconds(int.MaxValue);
@@ -348,59 +347,5 @@ public sealed class ShmServer : IDisposable, IAsyncDisposable
         using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
         await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);
         ShmLog.StoppedListening(_logger, _address.SocketPath, Address);
-    }
-
-    private ClientSettings CallbackSettings() => new()
-    {
-        MaxReceiveMessageBytes = _settings.MaxReceiveMessageBytes,
-        MaxSendMessageBytes = _settings.MaxSendMessageBytes,
-        CallWindow = _settings.CallWindow,
-        Codec = null,
-        Observer = _observer,
-        AllowInPlaceParsing = _settings.AllowInPlaceParsing,
-        ThrowsOperationCanceled = false,
-        Credentials = [],
-        Authority = Address,
-        Scheduling = _settings.Scheduling,
-        Logger = _logger,
-    };
-
-    private sealed class Sessions(ShmServer server) : SessionObserver
-    {
-        private readonly ClientSettings _callbacks = server.CallbackSettings();
-
-        public override bool HasStartHandlers => server.SessionStarted is not null;
-
-        public override object CreateView(ServerSession session) =>
-            new ShmSession(session, _callbacks, server.Services.HasInstanceLimits);
-
-        public override void OnStarted(ServerSession session) => Raise(server.SessionStarted, session);
-
-        public override async Task OnEndedAsync(ServerSession session)
-        {
-            try
-            {
-                await session.EndAsync().ConfigureAwait(false);
-            }
-            catch (AggregateException exception)
-            {
-                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
-            }
-
-            Raise(server.SessionEnded, session);
-            session.EndInstances(server._logger);
-        }
-
-        private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)
-        {
-            try
-            {
-                handlers?.Invoke(server, (ShmSession)session.View);
-            }
-            catch (Exception exception)
-            {
-                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
-            }
-        }
     }
 }

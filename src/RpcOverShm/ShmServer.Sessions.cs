@@ -1,0 +1,63 @@
+using RpcOverShm.Clients;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm;
+
+/// <content>The sessions as the user sees them: their events, and how callbacks are made.</content>
+public sealed partial class ShmServer
+{
+    private ClientSettings CallbackSettings() => new()
+    {
+        MaxReceiveMessageBytes = _settings.MaxReceiveMessageBytes,
+        MaxSendMessageBytes = _settings.MaxSendMessageBytes,
+        CallWindow = _settings.CallWindow,
+        Codec = null,
+        Observer = _observer,
+        AllowInPlaceParsing = _settings.AllowInPlaceParsing,
+        ThrowsOperationCanceled = false,
+        Credentials = [],
+        Authority = Address,
+        Scheduling = _settings.Scheduling,
+        Logger = _logger,
+    };
+
+    private sealed class Sessions(ShmServer server) : SessionObserver
+    {
+        private readonly ClientSettings _callbacks = server.CallbackSettings();
+
+        public override bool HasStartHandlers => server.SessionStarted is not null;
+
+        public override object CreateView(ServerSession session) =>
+            new ShmSession(session, _callbacks, server.Services.HasInstanceLimits);
+
+        public override void OnStarted(ServerSession session) => Raise(server.SessionStarted, session);
+
+        public override async Task OnEndedAsync(ServerSession session)
+        {
+            try
+            {
+                await session.EndAsync().ConfigureAwait(false);
+            }
+            catch (AggregateException exception)
+            {
+                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
+            }
+
+            Raise(server.SessionEnded, session);
+            session.EndInstances(server._logger);
+        }
+
+        private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)
+        {
+            try
+            {
+                handlers?.Invoke(server, (ShmSession)session.View);
+            }
+            catch (Exception exception)
+            {
+                ShmLog.SessionHandlerThrew(server._logger, session.PeerName, exception);
+            }
+        }
+    }
+}
