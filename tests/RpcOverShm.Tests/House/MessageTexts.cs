@@ -16,6 +16,9 @@ internal sealed class MessageTexts
 
     private const string LogAttribute = "LoggerMessage";
 
+    // A broken peer alone can cause it; all its texts are reasons of one log message.
+    private const string PeerFault = "ProtocolException";
+
     // Texts in these attributes are never shown to a user.
     private static readonly string[] s_silentAttributes = ["LibraryImport", "SuppressMessage", LogAttribute];
 
@@ -25,6 +28,7 @@ internal sealed class MessageTexts
     public MessageTexts(IEnumerable<SourceFile> files)
     {
         _files = [.. files];
+        _constants = [];
         _constants = _files.SelectMany(file => file.Root.DescendantNodes().OfType<FieldDeclarationSyntax>())
             .Where(field => field.Modifiers.Any(SyntaxKind.ConstKeyword))
             .SelectMany(field => field.Declaration.Variables)
@@ -63,8 +67,17 @@ internal sealed class MessageTexts
     {
         AttributeSyntax attribute => s_silentAttributes.Contains(attribute.Name.ToString()),
         InvocationExpressionSyntax call => call.Expression.ToString() == "Debug.Assert",
+        ObjectCreationExpressionSyntax made => made.Type.ToString() == PeerFault,
+        MethodDeclarationSyntax method => method.ReturnType.ToString() == PeerFault,
         _ => false,
     });
+
+    // A constant is named alone or after its type, both in upper case.
+    private string? ConstantOf(ExpressionSyntax node)
+    {
+        string[] names = node.ToString().Split('.');
+        return names.All(name => char.IsUpper(name[0])) ? _constants.GetValueOrDefault(names[^1]) : null;
+    }
 
     private string TextOf(ExpressionSyntax node)
     {
@@ -102,10 +115,7 @@ internal sealed class MessageTexts
                 text.Append(name.ArgumentList.Arguments[0].ToString().Split('.')[^1]);
                 break;
             default:
-                string last = node.ToString().Split('.')[^1];
-                text.Append(_constants is not null && _constants.TryGetValue(last, out string? constant)
-                    ? constant
-                    : Hole);
+                text.Append(ConstantOf(node) ?? Hole);
                 break;
         }
     }
