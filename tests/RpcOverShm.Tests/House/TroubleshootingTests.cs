@@ -10,7 +10,7 @@ public class TroubleshootingTests
     [
         "Checks.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
         "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SharedSegment.cs", "BackgroundThread.cs",
-        "LimitEvents.cs", "TypedMethodHandler.cs",
+        "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
     ];
 
     private static readonly Lazy<MessageTexts> s_texts = new(() => new MessageTexts(Repository.Sources("src")));
