@@ -42,7 +42,7 @@ internal static class MigratingFromWcfCalls
         Headers(client);
         await FaultAsync(client);
         TimeOut(client);
-        Authorised(channel);
+        Inspect(channel);
 
         // snippet: sync-and-async
         HelloReply blocking = client.SayHello(new HelloRequest { Name = "blocking" });
@@ -104,7 +104,7 @@ internal static class MigratingFromWcfCalls
         Expect.Equal(StatusCode.DeadlineExceeded, code);
     }
 
-    private static void Authorised(ShmChannel channel)
+    private static void Inspect(ShmChannel channel)
     {
         // snippet: client-inspector
         var client = new Greeter.GreeterClient(channel.Intercept(new TenantInterceptor("acme")));

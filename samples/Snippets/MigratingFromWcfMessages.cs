@@ -75,7 +75,7 @@ internal static class MigratingFromWcfMessages
     }
     // end snippet
 
-    private static MemoryStream Open(ShmPayload name) => new(new byte[name.Length > 0 ? 100_000 : 0]);
+    private static Stream Open(ShmPayload name) => name.Length > 0 ? new MemoryStream(new byte[100_000]) : Stream.Null;
 
     private static async Task<int> CopyAsync(ShmChannel channel)
     {

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using Outside;
+using Outside.Client;
 using RpcOverShm;
 using RpcOverShm.MessagePack;
 

@@ -1,6 +1,6 @@
 using Grpc.Core;
 
-namespace Outside;
+namespace Outside.Client;
 
 /// <summary>The service that the client offers: it keeps what it is told.</summary>
 internal sealed class Watcher : NoteWatcher.NoteWatcherBase

@@ -2,7 +2,7 @@ using System.Collections.Concurrent;
 using Grpc.Core;
 using RpcOverShm;
 
-namespace Outside;
+namespace Outside.Server;
 
 /// <summary>Keeps notes, and tells the client of each one before it answers.</summary>
 internal sealed class NotesService : Notes.NotesBase

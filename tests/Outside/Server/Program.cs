@@ -1,4 +1,5 @@
 using Outside;
+using Outside.Server;
 using RpcOverShm;
 using RpcOverShm.MessagePack;
 

@@ -1,3 +1,5 @@
+using NUnit.Framework.Constraints;
+
 namespace RpcOverShm.Tests.House;
 
 /// <summary>The messages in docs/troubleshooting.md are those of the code, and none is missing.</summary>
@@ -51,8 +53,11 @@ public class TroubleshootingTests
             Document(row), Texts("[LoggerMessage(7, LogLevel.Error, \"{Door} \" + \"is shut.\")] void M() { }")),
         finding);
 
-    private static void Check(IEnumerable<string> findings, string? finding) =>
-        Assert.That(findings, finding is null ? Is.Empty : Has.Some.Contains(finding));
+    private static void Check(IEnumerable<string> findings, string? finding)
+    {
+        IResolveConstraint expected = finding is null ? Is.Empty : Has.Some.Contains(finding);
+        Assert.That(findings, expected);
+    }
 
     private static SourceFile Document(string row) => new("page.md", row);
 
