@@ -14,7 +14,7 @@ public class DocumentSnippetTests
     public void Readme_QuotesServerAndClient() =>
         Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(2));
 
-    /// <summary>Pages for users quote their code, and the pages about migrating show some for what they explain.</summary>
+    /// <summary>Pages for users quote their code, and those about migrating show some.</summary>
     [TestCase("docs/deployment.md", 2)]
     [TestCase("docs/migrating-from-grpc.md", 4)]
     [TestCase("docs/migrating-from-named-pipes.md", 4)]

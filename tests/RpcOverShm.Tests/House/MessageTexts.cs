@@ -76,7 +76,9 @@ internal sealed class MessageTexts
     private string? ConstantOf(ExpressionSyntax node)
     {
         string[] names = node.ToString().Split('.');
-        return names.All(name => name.Length > 0 && char.IsUpper(name[0])) ? _constants.GetValueOrDefault(names[^1]) : null;
+        return names.All(name => name.Length > 0 && char.IsUpper(name[0]))
+            ? _constants.GetValueOrDefault(names[^1])
+            : null;
     }
 
     private string TextOf(ExpressionSyntax node)
