@@ -11,7 +11,7 @@ namespace RpcOverShm.Tests.House;
 /// </summary>
 internal sealed class MessageTexts
 {
-    /// <summary>What stands for a value in a text.</summary>
+    /// <summary>The sign for a value in a text.</summary>
     public const string Hole = "…";
 
     private const string LogAttribute = "LoggerMessage";
@@ -43,7 +43,7 @@ internal sealed class MessageTexts
         from file in _files
         where isWanted is null || isWanted(file)
         from node in file.Root.DescendantNodes().OfType<ExpressionSyntax>()
-        where IsText(node) && node.Parent is not BinaryExpressionSyntax && !IsSilent(node)
+        where IsText(node) && !(node.Parent is BinaryExpressionSyntax sum && IsText(sum)) && !IsSilent(node)
         select (file, (SyntaxNode)node, TextOf(node));
 
     /// <summary>Returns the log messages: number, level, template.</summary>
