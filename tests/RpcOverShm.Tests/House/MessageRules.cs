@@ -14,7 +14,8 @@ internal static partial class MessageRules
     public static IEnumerable<string> Untrue(SourceFile document, MessageTexts texts)
     {
         string[] all = [.. texts.All().Select(text => text.Text)];
-        return from row in Rows(document)
+        return
+            from row in Rows(document)
             where row.Number.Length == 0
             from part in Parts(row.Message, 2)
             where !all.Any(text => text.Contains(part, StringComparison.Ordinal))
@@ -26,7 +27,8 @@ internal static partial class MessageRules
         SourceFile document, MessageTexts texts, Func<SourceFile, bool> isWanted)
     {
         string[] messages = [.. Rows(document).Select(row => row.Message)];
-        return from text in texts.All(isWanted)
+        return
+            from text in texts.All(isWanted)
             let parts = Parts(text.Text, FewestWords).ToArray()
             where parts.Length > 0 && !messages.Any(message => HasAll(message, parts))
             select text.File.At(text.Node, $"{document.Path} lacks '{text.Text}'.");
