@@ -14,6 +14,15 @@ public class DocumentSnippetTests
     public void Readme_QuotesServerAndClient() =>
         Assert.That(Snippets.Count(Repository.Read("README.md")), Is.GreaterThanOrEqualTo(2));
 
+    /// <summary>Pages for users quote their code, and those about migrating show some.</summary>
+    [TestCase("docs/deployment.md", 2)]
+    [TestCase("docs/migrating-from-grpc.md", 4)]
+    [TestCase("docs/migrating-from-named-pipes.md", 4)]
+    [TestCase("docs/migrating-from-wcf.md", 25)]
+    [TestCase("docs/troubleshooting.md", 1)]
+    public void Page_ForUsers_QuotesItsCode(string page, int fewest) =>
+        Assert.That(Snippets.Count(Repository.Read(page)), Is.GreaterThanOrEqualTo(fewest));
+
     /// <summary>The figures of the README are those of a published report.</summary>
     [Test]
     public void Readme_Speed_IsThatOfTheNewestReport()
@@ -35,6 +44,8 @@ public class DocumentSnippetTests
     [TestCase("<!-- snippet: a.cs#lost -->\n```csharp\nint one = 1;\n```", "names no file")]
     [TestCase("<!-- snippet: lost.cs -->\n```csharp\nint one = 1;\n```", "names no file")]
     [TestCase("```csharp\nint four;\n```", "without a snippet marker")]
+    [TestCase("```cs\nint four;\n```", "without a snippet marker")]
+    [TestCase("1. A list.\n   ```C#\n   int four;\n   ```", "without a snippet marker")]
     public void Check_OfAWrongQuotation_FindsIt(string markdown, string finding) =>
         Assert.That(Check(markdown), Has.Some.Contains(finding));
 

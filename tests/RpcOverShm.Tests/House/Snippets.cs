@@ -9,7 +9,6 @@ namespace RpcOverShm.Tests.House;
 /// </summary>
 internal static partial class Snippets
 {
-    private const string CSharpFence = "```csharp";
     private const string FenceEnd = "```";
 
     /// <summary>Quotations that differ from their source, and C# fences without a source.</summary>
@@ -31,7 +30,7 @@ internal static partial class Snippets
                     yield return document.At(i + 1, Explain(marker.Value, source, quoted));
                 }
             }
-            else if (lines[i].TrimEnd() == CSharpFence && (i == 0 || !Marker().IsMatch(lines[i - 1])))
+            else if (CSharpFence().IsMatch(lines[i]) && (i == 0 || !Marker().IsMatch(lines[i - 1])))
             {
                 yield return document.At(i + 1, "C# without a snippet marker before it: nothing compiles it.");
             }
@@ -81,4 +80,8 @@ internal static partial class Snippets
 
     [GeneratedRegex(@"^<!-- snippet: ([^\s#]+)(?:#(\S+))? -->$")]
     private static partial Regex Marker();
+
+    // Every name by which renderers know the language, in both kinds of fences.
+    [GeneratedRegex(@"^\s*(?:```|~~~)\s*(?:csharp|cs|c#)\s*$", RegexOptions.IgnoreCase)]
+    private static partial Regex CSharpFence();
 }

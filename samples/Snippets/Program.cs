@@ -1,0 +1,19 @@
+using RpcOverShm.Samples;
+
+// Runs the code that the pages in docs/ quote: each page has a class of its name. A failure ends the program with its
+// exception, and so with an exit code other than 0.
+string prefix = $"shm://snippets-{Environment.ProcessId}";
+(string Page, Func<string, Task> RunAsync)[] pages =
+[
+    ("migrating from WCF, calls", MigratingFromWcfCalls.RunAsync),
+    ("migrating from WCF, sessions", MigratingFromWcfSessions.RunAsync),
+    ("migrating from WCF, messages", MigratingFromWcfMessages.RunAsync),
+    ("migrating from gRPC", MigratingFromGrpc.RunAsync),
+    ("migrating from named pipes", MigratingFromNamedPipes.RunAsync),
+    ("troubleshooting", Troubleshooting.RunAsync),
+];
+for (int i = 0; i < pages.Length; i++)
+{
+    await pages[i].RunAsync($"{prefix}/{i}");
+    Console.WriteLine($"{pages[i].Page}: done");
+}

@@ -1,0 +1,68 @@
+using System.Text.RegularExpressions;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>
+/// Compares the messages in the tables of a document with those of the code. A message is the first code span of a row;
+/// a row of a log message has its number and level before it.
+/// </summary>
+internal static partial class MessageRules
+{
+    private const int FewestWords = 4;
+
+    /// <summary>Messages of the document that no code composes.</summary>
+    public static IEnumerable<string> Untrue(SourceFile document, MessageTexts texts)
+    {
+        string[] all = [.. texts.All().Select(text => text.Text)];
+        return
+            from row in Rows(document)
+            where row.Number.Length == 0
+            from part in Parts(row.Message, 2)
+            where !all.Any(text => text.Contains(part, StringComparison.Ordinal))
+            select document.At(row.Line, $"No code composes '{part}'.");
+    }
+
+    /// <summary>Texts of the code that no message of the document contains.</summary>
+    public static IEnumerable<string> Missing(
+        SourceFile document, MessageTexts texts, Func<SourceFile, bool> isWanted)
+    {
+        string[] messages = [.. Rows(document).Select(row => row.Message)];
+        return
+            from text in texts.All(isWanted)
+            let parts = Parts(text.Text, FewestWords).ToArray()
+            where parts.Length > 0 && !messages.Any(message => HasAll(message, parts))
+            select text.File.At(text.Node, $"{document.Path} lacks '{text.Text}'.");
+    }
+
+    /// <summary>Log messages that differ between the code and the document.</summary>
+    public static IEnumerable<string> Logged(SourceFile document, MessageTexts texts)
+    {
+        (SourceFile File, Microsoft.CodeAnalysis.SyntaxNode Node, string Row)[] logged = [.. texts.LogMessages()];
+        (int Line, string Number, string Level, string Message)[] rows =
+            [.. Rows(document).Where(row => row.Number.Length > 0)];
+        IEnumerable<string> untrue = rows
+            .Where(row => !logged.Any(one => one.Row == $"{row.Number} {row.Level} {row.Message}"))
+            .Select(row => document.At(row.Line, $"No code logs {row.Number} {row.Level} '{row.Message}'."));
+        IEnumerable<string> missing = logged
+            .Where(one => !rows.Any(row => one.Row == $"{row.Number} {row.Level} {row.Message}"))
+            .Select(one => one.File.At(one.Node, $"{document.Path} lacks the log message {one.Row}"));
+        return untrue.Concat(missing);
+    }
+
+    private static IEnumerable<(int Line, string Number, string Level, string Message)> Rows(SourceFile document) =>
+        from line in document.Lines.Index()
+        let row = Row().Match(line.Item)
+        where row.Success
+        select (line.Index + 1, row.Groups["number"].Value, row.Groups["level"].Value, row.Groups["text"].Value);
+
+    // The parts between holes, without the punctuation around them.
+    private static IEnumerable<string> Parts(string text, int fewestWords) =>
+        text.Split(MessageTexts.Hole).Select(part => part.Trim(' ', '.', ',', ':', ';', '(', ')', '\''))
+            .Where(part => part.Split(' ').Length >= fewestWords);
+
+    private static bool HasAll(string message, string[] parts) =>
+        parts.All(part => message.Contains(part, StringComparison.Ordinal));
+
+    [GeneratedRegex(@"^\| (?:(?<number>\d+) \| (?<level>\w+) \| )?`(?<text>[^`]+)`")]
+    private static partial Regex Row();
+}

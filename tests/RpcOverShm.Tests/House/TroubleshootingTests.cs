@@ -1,0 +1,66 @@
+using NUnit.Framework.Constraints;
+
+namespace RpcOverShm.Tests.House;
+
+/// <summary>The messages in docs/troubleshooting.md are those of the code, and none is missing.</summary>
+public class TroubleshootingTests
+{
+    private const string Page = "docs/troubleshooting.md";
+
+    // Options that are refused at start; the public types; reasons of event 103; texts that no user can get.
+    private static readonly string[] s_leftOut =
+    [
+        "Checks.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
+        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SharedSegment.cs", "BackgroundThread.cs",
+        "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
+    ];
+
+    private static readonly Lazy<MessageTexts> s_texts = new(() => new MessageTexts(Repository.Sources("src")));
+
+    [Test]
+    public void Messages_OfThePage_AreThoseOfTheCode() =>
+        Findings.AssertNone(MessageRules.Untrue(Repository.Read(Page), s_texts.Value));
+
+    [Test]
+    public void Messages_OfTheCode_AreOnThePage() => Findings.AssertNone(MessageRules.Missing(
+        Repository.Read(Page),
+        s_texts.Value,
+        file => file.Path.StartsWith("src/RpcOverShm/", StringComparison.Ordinal)
+            && !s_leftOut.Any(part => file.Name.Contains(part, StringComparison.Ordinal))));
+
+    [Test]
+    public void LogMessages_OfTheCode_AreThoseOfThePage() =>
+        Findings.AssertNone(MessageRules.Logged(Repository.Read(Page), s_texts.Value));
+
+    [TestCase("| `The door of … is shut: knock later.` | c | d |", null)]
+    [TestCase("| `The door of … is shut: knock later. And wait.` | c | d |", "knock later. And wait")]
+    public void Untrue_OfAMessage_FindsWhatNoCodeComposes(string row, string? finding) => Check(
+        MessageRules.Untrue(Document(row), Texts("throw new E($\"The door of {name} \" + \"is shut: knock later.\");")),
+        finding);
+
+    [TestCase("| `The door of … is shut: knock later.` | c | d |", null)]
+    [TestCase("| `The door of … is open.` | c | d |", "lacks 'The door of … is shut: knock later.'")]
+    public void Missing_OfAText_FindsThatThePageLacksIt(string row, string? finding) => Check(
+        MessageRules.Missing(
+            Document(row), Texts("throw new E($\"The door of {name} is shut: knock later.\");"), _ => true),
+        finding);
+
+    [TestCase("| 7 | Error | `{Door} is shut.` | c | d |", null)]
+    [TestCase("| 7 | Debug | `{Door} is shut.` | c | d |", "No code logs 7 Debug")]
+    [TestCase("| 8 | Error | `{Door} is shut.` | c | d |", "lacks the log message 7 Error")]
+    public void Logged_OfARow_FindsADifference(string row, string? finding) => Check(
+        MessageRules.Logged(
+            Document(row), Texts("[LoggerMessage(7, LogLevel.Error, \"{Door} \" + \"is shut.\")] void M() { }")),
+        finding);
+
+    private static void Check(IEnumerable<string> findings, string? finding)
+    {
+        IResolveConstraint expected = finding is null ? Is.Empty : Has.Some.Contains(finding);
+        Assert.That(findings, expected);
+    }
+
+    private static SourceFile Document(string row) => new("page.md", row);
+
+    private static MessageTexts Texts(string code) =>
+        new([new SourceFile("a.cs", code.StartsWith('[') ? $"class A {{ {code} }}" : code)]);
+}
