@@ -10,14 +10,10 @@ namespace RpcOverShm.Diagnostics;
 /// </summary>
 internal static class OneWayFailures
 {
-    /// <summary>The name of the counter; its tag <c>status</c> is the name of the status code.</summary>
-    public const string CounterName = "rpcovershm.oneway.failed";
-
-    private static readonly Meter s_meter = new(LimitEvents.MeterName);
     private static readonly ConcurrentDictionary<string, StrongBox<long>> s_counts = new();
 
-    static OneWayFailures() => s_meter.CreateObservableCounter(
-        CounterName, Observe, "{call}", "One-way calls that failed or were refused, of which no client hears.");
+    static OneWayFailures() => Telemetry.Meter.CreateObservableCounter(
+        TelemetryNames.OneWayFailed, Observe, "{call}", "One-way calls that failed or were refused, of which no client hears.");
 
     /// <summary>Returns how many calls have ended with a status since the process began.</summary>
     public static long CountOf(string status) =>
@@ -27,5 +23,5 @@ internal static class OneWayFailures
         Interlocked.Increment(ref s_counts.GetOrAdd(status, static _ => new StrongBox<long>()).Value);
 
     private static IEnumerable<Measurement<long>> Observe() => s_counts.Select(count => new Measurement<long>(
-        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>("status", count.Key)));
+        Interlocked.Read(ref count.Value.Value), new KeyValuePair<string, object?>(TelemetryNames.Status, count.Key)));
 }

@@ -26,6 +26,8 @@ internal static class TelemetryNames
     public const string ClientActiveCalls = "rpcovershm.client.active_calls";
     public const string ServerActiveCalls = "rpcovershm.server.active_calls";
     public const string QueuedCalls = "rpcovershm.server.queued_calls";
+    public const string OneWayFailed = "rpcovershm.oneway.failed";
+    public const string Status = "status"; // of OneWayFailed: the name of the status code
     public const string Sessions = "rpcovershm.server.sessions";
     public const string Connections = "rpcovershm.connections";
     public const string RingUnread = "rpcovershm.ring.unread";

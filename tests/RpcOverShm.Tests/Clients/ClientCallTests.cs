@@ -346,5 +346,7 @@ internal sealed class ClientCallTests
     {
         public override void Start(ClientCall call, object snapshot) =>
             throw new InvalidOperationException("A call of no channel can't be started.");
+
+        public override ShmPayload? CreateEmptyResponse() => null;
     }
 }
