@@ -1,13 +1,11 @@
 using System.Diagnostics;
-using System.Runtime.InteropServices;
+using System.Globalization;
 
 namespace RpcOverShm.Samples;
 
 /// <summary>A second instance of this program, which serves until it is stopped.</summary>
-internal sealed partial class WorkerProcess : IDisposable
+internal sealed class WorkerProcess : IDisposable
 {
-    private const int SigTerm = 15;
-
     private readonly Process _process;
 
     private WorkerProcess(Process process) => _process = process;
@@ -29,9 +27,10 @@ internal sealed partial class WorkerProcess : IDisposable
     /// <summary>Stops the worker as systemd does, and returns its exit code and its last line.</summary>
     public async Task<(int ExitCode, string Line)> StopAsync()
     {
-        if (Kill(_process.Id, SigTerm) != 0)
+        string id = _process.Id.ToString(CultureInfo.InvariantCulture);
+        using (Process kill = Process.Start("kill", ["-TERM", id]))
         {
-            throw new InvalidOperationException("The worker could not be signalled.");
+            await kill.WaitForExitAsync();
         }
 
         string line = (await _process.StandardOutput.ReadToEndAsync()).Trim();
@@ -55,7 +54,4 @@ internal sealed partial class WorkerProcess : IDisposable
 
         _process.Dispose();
     }
-
-    [LibraryImport("libc", EntryPoint = "kill")]
-    private static partial int Kill(int process, int signal);
 }
