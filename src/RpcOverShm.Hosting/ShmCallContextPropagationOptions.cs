@@ -1,6 +1,6 @@
 namespace RpcOverShm.Hosting;
 
-/// <summary>How a client takes over deadline and cancellation of the current call of a server.</summary>
+/// <summary>The settings of a client that takes over deadline and cancellation of a server's call.</summary>
 /// <remarks>Read when the client is created. Not thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmCallContextPropagationOptions
 {

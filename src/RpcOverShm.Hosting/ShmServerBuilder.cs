@@ -85,10 +85,8 @@ public sealed class ShmServerBuilder
     /// exception.
     /// </para>
     /// </remarks>
-    public ShmServerBuilder AddService<
-        [DynamicallyAccessedMembers(
-            DynamicallyAccessedMemberTypes.PublicConstructors | DynamicallyAccessedMemberTypes.PublicMethods)]
-        TService>(Action<ShmServiceOptions>? configure = null)
+    public ShmServerBuilder AddService<[DynamicallyAccessedMembers(ServiceEntry.Members)] TService>(
+        Action<ShmServiceOptions>? configure = null)
         where TService : class
     {
         _registration.Services.Add(ServiceEntry.Of<TService>(configure));

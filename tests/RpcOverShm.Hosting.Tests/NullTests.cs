@@ -1,7 +1,5 @@
-using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
-using RpcOverShm.Testing.Protos;
 using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
 
 namespace RpcOverShm.Hosting.Tests;

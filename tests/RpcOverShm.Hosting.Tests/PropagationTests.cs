@@ -186,7 +186,7 @@ public class PropagationTests
             case "EchoAll":
                 using (var call = client.EchoAll(cancellationToken: token))
                 {
-                    await call.RequestStream.WriteAsync(Answer.Of("one"));
+                    await call.RequestStream.WriteAsync(Answer.Of("one"), CancellationToken.None);
                     await call.RequestStream.CompleteAsync();
                     await ReadAsync(call.ResponseStream);
                 }

@@ -2,7 +2,6 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Options;
 using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.Tests.Support;
-using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 
 namespace RpcOverShm.Hosting.Tests;

@@ -32,10 +32,10 @@ internal sealed class ClientRegistration
     /// <summary>The interceptors that each client has for itself, the outermost first.</summary>
     public List<Func<IServiceProvider, Interceptor>> ClientInterceptors { get; } = [];
 
-    /// <summary>What changes the options of each call, in this order.</summary>
+    /// <summary>The changes of the options of each call, in this order.</summary>
     public List<Func<CallOptions, IServiceProvider, CallOptions>> CallOptions { get; } = [];
 
-    /// <summary>How calls take over the current call of a server; null if they do not.</summary>
+    /// <summary>The way in which calls take over the current call of a server; null if they do not.</summary>
     public ShmCallContextPropagationOptions? Propagation { get; set; }
 
     /// <exception cref="ArgumentException">The type has no constructor for a client.</exception>

@@ -20,13 +20,11 @@ internal sealed class ServerAssembly
     private readonly ServerRegistration _registration;
     private readonly ShmServer _server;
 
-    private ServerAssembly(IServiceProvider provider, ServerRegistration registration)
+    private ServerAssembly(IServiceProvider provider, ServerRegistration registration, ShmServer server)
     {
         _provider = provider;
         _registration = registration;
-        ShmServerOptions options = provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
-            .Get(registration.Name);
-        _server = new ShmServer(registration.Address, options);
+        _server = server;
     }
 
     /// <exception cref="OptionsValidationException">An option of the server is not allowed.</exception>
@@ -34,7 +32,10 @@ internal sealed class ServerAssembly
     /// <exception cref="InvalidOperationException">An interceptor is for a service that is not there.</exception>
     public static ShmServer Create(IServiceProvider provider, ServerRegistration registration)
     {
-        var assembly = new ServerAssembly(provider, registration);
+        ShmServerOptions options = provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(registration.Name);
+        var server = new ShmServer(registration.Address, options);
+        var assembly = new ServerAssembly(provider, registration, server);
         assembly.CheckInterceptors();
         foreach (ServiceEntry service in registration.Services)
         {
@@ -43,7 +44,7 @@ internal sealed class ServerAssembly
 
         assembly.AddHealth();
         assembly.AddReflection();
-        return assembly._server;
+        return server;
     }
 
     private void CheckInterceptors()
