@@ -2,7 +2,7 @@ using MessagePack;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>A message that only MessagePack serialises. It is public, because the package's formatters see it.</summary>
+/// <summary>A message that only MessagePack serialises. It is public, because generated formatters see it.</summary>
 [MessagePackObject]
 public sealed class Card
 {
