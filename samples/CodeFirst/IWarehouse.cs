@@ -34,7 +34,7 @@ public interface IWarehouse
     Task<Stream> DownloadAsync(Order order, CallContext context = default);
 }
 
-/// <summary>What the client offers: the server calls it back over the same connection.</summary>
+/// <summary>The contract that the client serves: the server calls it back over the same connection.</summary>
 [ServiceContract(Name = "rpcovershm.samples.WarehouseCallback")]
 public interface IWarehouseCallback
 {
@@ -47,11 +47,11 @@ public interface IWarehouseCallback
 [DataContract]
 public sealed class Order
 {
-    /// <summary>What; never null on the wire: an empty string stands for none.</summary>
+    /// <summary>The name of the article; Protobuf has no null, so an empty string stands for none.</summary>
     [DataMember(Order = 1)]
     public string Article { get; set; } = "";
 
-    /// <summary>How many.</summary>
+    /// <summary>The number of pieces.</summary>
     [DataMember(Order = 2)]
     public int Quantity { get; set; }
 }

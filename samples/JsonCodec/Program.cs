@@ -1,5 +1,4 @@
 using System.Text;
-using Grpc.Core;
 using RpcOverShm;
 using RpcOverShm.Samples;
 

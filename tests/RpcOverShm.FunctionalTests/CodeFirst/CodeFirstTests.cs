@@ -33,9 +33,9 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         Assert.That(answer.Count(c => c is 'x' or 'X'), Is.EqualTo((operation == "Read" ? 4 : 2) * large.Length));
     }
 
-    // Download: protobuf-net.Grpc captures no metadata of a call that answers with a Stream.
+    // Of a blocking call, and of one that answers with a Stream, protobuf-net.Grpc captures no metadata.
     [Test]
-    public async Task Metadata_GoesBothWays([Values("Write", "WriteLater", "Read", "Join", "Echo")] string operation)
+    public async Task Metadata_GoesBothWays([Values("WriteLater", "Read", "Join", "Echo")] string operation)
     {
         ShmRig rig = await StartAsync(new Notebook(async context =>
         {
@@ -48,7 +48,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
 
         await ClientOf(rig).CallAsync(operation, context).Bounded();
 
-        Assert.That((await context.ResponseHeadersAsync()).GetValue("header"), Is.EqualTo("value"));
+        Assert.That((await context.ResponseHeadersAsync().Bounded()).GetValue("header"), Is.EqualTo("value"));
         Assert.That(context.ResponseTrailers().GetValueBytes("trailer-bin"), Is.EqualTo(new byte[] { 1, 2 }));
         Assert.That(context.ResponseStatus().StatusCode, Is.EqualTo(StatusCode.OK));
     }
@@ -129,7 +129,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         ShmChannel channel = rig.OpenChannel(options => options.CallbackServices.AddCodeFirst<IReader>(new Notebook()));
         var context = new CallContext(default, CallContextFlags.CaptureMetadata);
 
-        string answer = await channel.CreateGrpcService<INotebook>().CallAsync("Write", context).Bounded();
+        string answer = await channel.CreateGrpcService<INotebook>().CallAsync("WriteLater", context).Bounded();
 
         Assert.That(answer, Is.EqualTo("AB"));
         Assert.That(context.ResponseTrailers().GetValue("asked"), Is.EqualTo("BACK"));

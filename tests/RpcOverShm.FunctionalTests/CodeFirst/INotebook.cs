@@ -29,7 +29,7 @@ public interface INotebook
     Task<Stream> DownloadAsync(Note note, CallContext context = default);
 }
 
-/// <summary>What the client offers for callbacks.</summary>
+/// <summary>A contract that the client serves, for callbacks.</summary>
 [Service("test.Reader")]
 public interface IReader
 {

@@ -1,4 +1,3 @@
-using MessagePack;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
@@ -142,15 +141,5 @@ internal sealed class ShmMethodTests() : RigFixture(RigKind.Shm)
         RpcException failure = await FailureOf(s_cards.EchoAsync(rig.Invoker, MethodType.Unary, new Card()));
 
         Assert.That(failure.Status.Detail, Does.Contain("Set ShmChannelOptions.Codec"));
-    }
-
-    [MessagePackObject]
-    public sealed class Card
-    {
-        [Key(0)]
-        public string Name { get; set; } = "";
-
-        [Key(1)]
-        public int Year { get; set; }
     }
 }
