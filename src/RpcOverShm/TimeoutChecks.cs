@@ -14,10 +14,7 @@ internal static class TimeoutChecks
     {
         if (options.DefaultTimeout is { } time && time <= TimeSpan.Zero)
         {
-            throw new ArgumentOutOfRangeException(
-                nameof(options.DefaultTimeout),
-                time,
-                $"{nameof(options.DefaultTimeout)} is above zero, or null for none.");
+            throw OutOfRange(nameof(options.DefaultTimeout), time, "above zero, or null for none");
         }
 
         Dictionary<string, TimeSpan?> methods = RetryChecks.ByName(options.ServiceConfig, static one => Method(one));
@@ -39,11 +36,12 @@ internal static class TimeoutChecks
     /// <exception cref="ArgumentOutOfRangeException">The time is not allowed.</exception>
     public static TimeSpan? Idle(TimeSpan? idleTimeout) =>
         idleTimeout is { } time && (time < s_shortestIdle || time.TotalMilliseconds > int.MaxValue)
-            ? throw new ArgumentOutOfRangeException(
-                nameof(ShmServerOptions.IdleTimeout),
-                time,
-                $"{nameof(ShmServerOptions.IdleTimeout)} is 1 second or more and below 24 days, or null for none.")
+            ? throw OutOfRange(
+                nameof(ShmServerOptions.IdleTimeout), time, "1 second or more and below 24 days, or null for none")
             : idleTimeout;
+
+    private static ArgumentOutOfRangeException OutOfRange(string name, TimeSpan time, string allowed) =>
+        new(name, time, $"{name} is {allowed}.");
 
     private static TimeSpan? Method(ShmMethodConfig config) =>
         config.Timeout is { } time && time <= TimeSpan.Zero && time != Timeout.InfiniteTimeSpan

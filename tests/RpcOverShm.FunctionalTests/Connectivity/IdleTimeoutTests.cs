@@ -134,11 +134,8 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
     [Test]
     public void IdleTimeout_OfAChannelThatOffersCallbacks_IsRefused()
     {
-        var options = new ShmChannelOptions
-        {
-            IdleTimeout = TimeSpan.FromHours(1),
-            CallbackServices = { new Script().Build() },
-        };
+        var options = new ShmChannelOptions { IdleTimeout = TimeSpan.FromHours(1) };
+        options.CallbackServices.Add(new Script().Build());
 
         Assert.That(
             () => ShmChannel.ForAddress("shm://x", options),
