@@ -3,8 +3,9 @@ using Grpc.Core;
 namespace RpcOverShm.Samples;
 
 /// <summary>
-/// The client's calls, which know no transport. Each returns all that it was answered as text: messages, status,
-/// headers and trailers. They leave the stock as it is, so any number of them has the same answers.
+/// The client's calls, which know no transport. Each returns what describes all that it was answered: messages, status,
+/// headers and trailers; the text is made later, outside the measured time. They leave the stock as it is, so any
+/// number of them has the same answers.
 /// </summary>
 internal sealed class DepotCalls(ChannelBase channel)
 {
@@ -13,9 +14,9 @@ internal sealed class DepotCalls(ChannelBase channel)
     private readonly Depot.DepotClient _client = new(channel);
 
     /// <summary>The calls by name, in order; the time of those that wait for a time to pass says nothing.</summary>
-    public IReadOnlyList<(string Name, Func<Task<string>> Run, bool IsTimed)> All =>
+    public IReadOnlyList<(string Name, Func<Task<Func<string>>> Run, bool IsTimed)> All =>
     [
-        ("blocking unary", () => Task.FromResult($"{_client.Take(Nothing("bolt"))}"), true),
+        ("blocking unary", TakeBlocking, true),
         ("async unary", TakeAsync, true),
         ("server stream", ListAsync, true),
         ("client stream", DeliverAsync, true),
@@ -29,14 +30,21 @@ internal sealed class DepotCalls(ChannelBase channel)
     private static CallOptions Options =>
         new(new Metadata { { DepotService.TimeZoneKey, "Europe/Oslo" }, { CallerInterceptor.CallerKey, "visitor" } });
 
-    private async Task<string> TakeAsync()
+    private Task<Func<string>> TakeBlocking()
+    {
+        Parts left = _client.Take(Nothing("bolt"));
+        return Task.FromResult<Func<string>>(() => $"{left}");
+    }
+
+    private async Task<Func<string>> TakeAsync()
     {
         using AsyncUnaryCall<Parts> call = _client.TakeAsync(Nothing("nut"), Options);
         Parts left = await call;
-        return Describe($"{left}", call.GetStatus(), call.GetTrailers(), await call.ResponseHeadersAsync);
+        Metadata headers = await call.ResponseHeadersAsync;
+        return Later(() => $"{left}", call.GetStatus(), call.GetTrailers(), headers);
     }
 
-    private async Task<string> ListAsync()
+    private async Task<Func<string>> ListAsync()
     {
         using AsyncServerStreamingCall<Parts> call = _client.List(new ListRequest(), Options);
         var parts = new List<Parts>();
@@ -45,11 +53,11 @@ internal sealed class DepotCalls(ChannelBase channel)
             parts.Add(one);
         }
 
-        return Describe(
-            string.Join("", parts), call.GetStatus(), call.GetTrailers(), await call.ResponseHeadersAsync);
+        Metadata headers = await call.ResponseHeadersAsync;
+        return Later(() => string.Join("", parts), call.GetStatus(), call.GetTrailers(), headers);
     }
 
-    private async Task<string> DeliverAsync()
+    private async Task<Func<string>> DeliverAsync()
     {
         using AsyncClientStreamingCall<Parts, Receipt> call = _client.Deliver(Options);
         for (int i = 0; i < 10; i++)
@@ -59,10 +67,11 @@ internal sealed class DepotCalls(ChannelBase channel)
 
         await call.RequestStream.CompleteAsync();
         Receipt receipt = await call;
-        return Describe($"{receipt}", call.GetStatus(), call.GetTrailers(), await call.ResponseHeadersAsync);
+        Metadata headers = await call.ResponseHeadersAsync;
+        return Later(() => $"{receipt}", call.GetStatus(), call.GetTrailers(), headers);
     }
 
-    private async Task<string> CompareAsync()
+    private async Task<Func<string>> CompareAsync()
     {
         using AsyncDuplexStreamingCall<Parts, Difference> call = _client.Compare(Options);
         var differences = new List<Difference>();
@@ -75,17 +84,18 @@ internal sealed class DepotCalls(ChannelBase channel)
 
         await call.RequestStream.CompleteAsync();
         bool hasMore = await call.ResponseStream.MoveNext(CancellationToken.None);
-        return Describe(
-            $"{string.Join("", differences)}{(hasMore ? " and more" : "")}",
+        Metadata headers = await call.ResponseHeadersAsync;
+        return Later(
+            () => $"{string.Join("", differences)}{(hasMore ? " and more" : "")}",
             call.GetStatus(),
             call.GetTrailers(),
-            await call.ResponseHeadersAsync);
+            headers);
     }
 
-    private Task<string> TakeTooManyAsync() =>
+    private Task<Func<string>> TakeTooManyAsync() =>
         FailAsync(async () => await _client.TakeAsync(new Parts { Name = "nut", Quantity = 1000 }, Options));
 
-    private Task<string> CallUnknownAsync()
+    private Task<Func<string>> CallUnknownAsync()
     {
         Marshaller<Parts> marshaller = Marshallers.Create(_ => [], Parts.Parser.ParseFrom);
         var unknown = new Method<Parts, Parts>(
@@ -95,45 +105,46 @@ internal sealed class DepotCalls(ChannelBase channel)
     }
 
     // Client and server watch the deadline, and whose answer is first is a matter of luck: only the code is compared.
-    private async Task<string> MissDeadlineAsync()
+    private async Task<Func<string>> MissDeadlineAsync()
     {
         DateTime deadline = DateTime.UtcNow.AddMilliseconds(100);
-        string failure = await FailAsync(async () => await _client.AuditAsync(
+        Func<string> failure = await FailAsync(async () => await _client.AuditAsync(
             new AuditRequest(), Options.WithDeadline(deadline)));
-        return failure.Split(' ')[0];
+        return () => failure().Split(' ')[0];
     }
 
-    private async Task<string> CancelAsync()
+    private async Task<Func<string>> CancelAsync()
     {
         using var cancellation = new CancellationTokenSource();
         using AsyncServerStreamingCall<Parts> call = _client.List(
             new ListRequest { IsEndless = true }, Options.WithCancellationToken(cancellation.Token));
         await call.ResponseStream.MoveNext(CancellationToken.None);
-        string first = $"{call.ResponseStream.Current}";
+        Parts first = call.ResponseStream.Current;
         await cancellation.CancelAsync();
-        return first + await FailAsync(async () =>
+        Func<string> failure = await FailAsync(async () =>
         {
             while (await call.ResponseStream.MoveNext(CancellationToken.None))
             {
             }
         });
+        return () => $"{first} {failure()}";
     }
 
-    private static async Task<string> FailAsync(Func<Task> call)
+    private static async Task<Func<string>> FailAsync(Func<Task> call)
     {
         try
         {
             await call();
-            return "no failure";
+            return () => "no failure";
         }
         catch (RpcException failure)
         {
-            return Describe("", failure.Status, failure.Trailers, headers: []);
+            return Later(() => "", failure.Status, failure.Trailers, headers: []);
         }
     }
 
-    private static string Describe(string answer, Status status, Metadata trailers, Metadata headers) =>
-        $"{status.StatusCode} \"{status.Detail}\" {answer} headers {Describe(headers)} trailers {Describe(trailers)}";
+    private static Func<string> Later(Func<string> answer, Status status, Metadata trailers, Metadata headers) => () =>
+        $"{status.StatusCode} \"{status.Detail}\" {answer()} headers {Describe(headers)} trailers {Describe(trailers)}";
 
     // HTTP adds headers of its own to the answer: the date and the name of the server.
     private static string Describe(Metadata entries) => string.Join(", ", entries

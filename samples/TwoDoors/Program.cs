@@ -5,8 +5,8 @@ using Microsoft.AspNetCore.Builder;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
-const int WarmUps = 100;
-const int Repetitions = 200;
+const int WarmUps = 500;
+const int Repetitions = 500;
 
 // One service object behind both doors.
 var depot = new DepotService();
@@ -17,11 +17,11 @@ ChannelBase shm = Doors.ChannelFor(server.Address);
 ChannelBase http = Doors.ChannelFor(app.Urls.Single());
 int differing = 0;
 Console.WriteLine($"{"call",-16} {"shared memory",14} {"HTTP/2",14}   answers");
-foreach (((string name, Func<Task<string>> overShm, bool isTimed), (_, Func<Task<string>> overHttp, _))
+foreach (((string name, Func<Task<Func<string>>> overShm, bool isTimed), (_, Func<Task<Func<string>>> overHttp, _))
     in new DepotCalls(shm).All.Zip(new DepotCalls(http).All))
 {
-    string one = await overShm();
-    string other = await overHttp();
+    string one = (await overShm())();
+    string other = (await overHttp())();
     bool isSame = one == other;
     differing += isSame ? 0 : 1;
     string verdict = isSame ? $"alike: {Cut(one)}" : $"DIFFERENT:\n  {one}\n  {other}";
@@ -36,7 +36,7 @@ await app.StopAsync();
 Console.WriteLine(differing == 0 ? "Both doors answer alike." : $"{differing} calls were answered differently.");
 return differing == 0 ? 0 : 1;
 
-static async Task<string> TimeAsync(Func<Task<string>> call)
+static async Task<string> TimeAsync(Func<Task<Func<string>>> call)
 {
     for (int i = 0; i < WarmUps; i++)
     {
