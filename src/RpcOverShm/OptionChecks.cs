@@ -215,7 +215,7 @@ internal static class OptionChecks
 
         string name = codec.Name;
         bool isLegal = name is { Length: > 0 and <= LongestCodecName }
-            && name != "proto"
+            && name != MarshallerProvider.Generated
             && name.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_');
         return isLegal
             ? new CodecMarshallers(codec, name)

@@ -24,7 +24,10 @@ public abstract class ShmCodec
 
     /// <summary>Creates the marshaller of a message type.</summary>
     /// <typeparam name="T">The message type.</typeparam>
-    /// <param name="generated">The marshaller that was generated with the service; the codec may use it.</param>
+    /// <param name="generated">
+    /// The marshaller that was generated with the service; the codec may use it. That of a <see cref="ShmMethod"/>
+    /// throws <see cref="InvalidOperationException"/> for each message.
+    /// </param>
     /// <returns>
     /// The marshaller; null if the codec does not support the type. A server then does not offer the codec for methods
     /// with this type, and a call of such a method on a channel throws <see cref="InvalidOperationException"/>.

@@ -158,7 +158,9 @@ public sealed class ShmServer : IAsyncDisposable
     /// </exception>
     /// <exception cref="PlatformNotSupportedException">The system is not Linux.</exception>
     /// <exception cref="InvalidOperationException">The server was already started.</exception>
-    /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
+    /// <exception cref="ArgumentException">
+    /// Two services have a method of the same name, or no codec serialises the messages of a <see cref="ShmMethod"/>.
+    /// </exception>
     /// <exception cref="ObjectDisposedException">The server was stopped or disposed.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     /// <remarks>An exception of <see cref="ShmCodec.CreateMarshaller{T}"/> is reported as well.</remarks>

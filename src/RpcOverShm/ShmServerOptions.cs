@@ -336,7 +336,8 @@ public sealed class ShmServerOptions
 
     /// <summary>Gets the codecs that the server offers besides the generated marshallers.</summary>
     /// <remarks>
-    /// Empty by default; the generated marshallers are always offered. Each codec must have a different name.
+    /// Empty by default; the generated marshallers are always offered, but a <see cref="ShmMethod"/> has none. Each
+    /// codec must have a different name.
     /// </remarks>
     public IList<ShmCodec> Codecs { get; } = [];
 

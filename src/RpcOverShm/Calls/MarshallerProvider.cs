@@ -5,12 +5,23 @@ namespace RpcOverShm.Calls;
 /// <summary>A codec as the calls see it: its name on the wire, and a marshaller for each message type.</summary>
 internal abstract class MarshallerProvider
 {
+    /// <summary>The name that stands for the generated marshallers where codecs are listed.</summary>
+    public const string Generated = "proto";
+
     /// <summary>The name of the codec, which each call that uses it carries.</summary>
     public abstract string Name { get; }
 
     /// <summary>Returns the marshaller that replaces the generated one; null if there is none for this type.</summary>
     public abstract Marshaller<T>? TryReplace<T>(Marshaller<T> generated)
         where T : class;
+
+    /// <summary>Returns the marshaller of a channel: the codec's, or the generated one without a codec.</summary>
+    /// <exception cref="InvalidOperationException">There is none for this type.</exception>
+    public static Marshaller<T> Choose<T>(MarshallerProvider? codec, Marshaller<T> generated)
+        where T : class =>
+        codec is not null ? codec.Replace(generated)
+        : AbsentMarshaller<T>.Is(generated) ? throw AbsentMarshaller<T>.Used()
+        : generated;
 
     /// <summary>Returns the marshaller that replaces the generated one.</summary>
     /// <exception cref="InvalidOperationException">The codec has no marshaller for this type.</exception>

@@ -21,7 +21,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         : base(
             settings,
             method.FullName,
-            settings.Codec?.Replace(method.ResponseMarshaller) ?? method.ResponseMarshaller)
+            MarshallerProvider.Choose(settings.Codec, method.ResponseMarshaller))
     {
         _method = method;
         _starter = starter;
@@ -34,7 +34,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
 
         RequestMarshaller = typeof(TRequest) == typeof(SerializedMessage)
             ? method.RequestMarshaller
-            : settings.Codec?.Replace(method.RequestMarshaller) ?? method.RequestMarshaller;
+            : MarshallerProvider.Choose(settings.Codec, method.RequestMarshaller);
     }
 
     public byte[] FullName { get; }

@@ -22,7 +22,8 @@ internal static class CallAdmission
 
         if (!handler.Offers(request.Codec))
         {
-            return new StatusTrailer(StatusMapping.CodecUnknown(request.Codec!, handler.CodecNames));
+            return new StatusTrailer(StatusMapping.CodecUnknown(
+                request.Codec ?? MarshallerProvider.Generated, handler.CodecNames));
         }
 
         if (request.Encoding is { } encoding and not MessageEncoding.Gzip and not MessageEncoding.Identity)

@@ -14,7 +14,9 @@ internal sealed class MethodTable
     private readonly Utf8Lookup<MethodHandler> _handlers;
     private readonly FrozenSet<string> _services;
 
-    /// <exception cref="ArgumentException">Two services have a method of the same name.</exception>
+    /// <exception cref="ArgumentException">
+    /// Two services have a method of the same name, or no codec serialises the messages of a method.
+    /// </exception>
     public MethodTable(IEnumerable<ServerServiceDefinition> definitions, IReadOnlyList<MarshallerProvider> codecs)
     {
         var collector = new Collector(codecs);

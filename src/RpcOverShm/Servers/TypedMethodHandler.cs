@@ -11,10 +11,11 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     where TResponse : class
 {
     private readonly Func<ServerCall, ShmServerCallContext, Task> _invoke;
-    private readonly Marshallers _generated;
+    private readonly Marshallers? _generated; // null if only codecs serialise the messages
     private readonly Dictionary<string, Marshallers> _byCodec = new(StringComparer.Ordinal);
 
     /// <summary>Takes the user's code as a delegate of one of the four shapes.</summary>
+    /// <exception cref="ArgumentException">The method has no marshallers, and no codec has any for it.</exception>
     public TypedMethodHandler(
         Method<TRequest, TResponse> method, IReadOnlyList<MarshallerProvider> codecs, Delegate handler)
         : base(method, PayloadAccessHint.Of<TRequest>())
@@ -30,7 +31,11 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
                 (call, context) => InvokeAsync(duplex, call, context),
             _ => throw new ArgumentException($"{handler.GetType()} is no shape of a method.", nameof(handler)),
         };
-        _generated = new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
+        _generated =
+            AbsentMarshaller<TRequest>.Is(method.RequestMarshaller)
+            || AbsentMarshaller<TResponse>.Is(method.ResponseMarshaller)
+                ? null
+                : new Marshallers(method.RequestMarshaller, method.ResponseMarshaller);
         foreach (MarshallerProvider codec in codecs)
         {
             if (codec.TryReplace(method.RequestMarshaller) is { } request
@@ -39,11 +44,21 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
                 _byCodec.Add(codec.Name, new Marshallers(request, response));
             }
         }
+
+        if (_generated is null && _byCodec.Count == 0)
+        {
+            throw new ArgumentException(
+                $"The method '{method.FullName}' was created with ShmMethod, and none of the codecs has a form for "
+                + $"{typeof(TRequest)} and {typeof(TResponse)}. Add one to ShmServerOptions.Codecs (for services that "
+                + "a channel offers, set ShmChannelOptions.Codec), or create the method with marshallers.");
+        }
     }
 
-    public override IEnumerable<string> CodecNames => _byCodec.Keys.Prepend("proto");
+    public override IEnumerable<string> CodecNames =>
+        _generated is null ? _byCodec.Keys : _byCodec.Keys.Prepend(MarshallerProvider.Generated);
 
-    public override bool Offers(string? codec) => codec is null || _byCodec.ContainsKey(codec);
+    public override bool Offers(string? codec) =>
+        codec is null ? _generated is not null : _byCodec.ContainsKey(codec);
 
     public override ParsedMessage ParseInPlace(ServerCall call, ReadOnlySpan<byte> message)
     {
@@ -135,7 +150,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         call.RequestEncoding == MessageEncoding.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
-    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated : _byCodec[call.Codec];
+    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
 
     private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);
 }

@@ -1,10 +1,12 @@
 namespace RpcOverShm.FunctionalTests.Codecs;
 
-/// <summary>A service that echoes messages of one type in every shape.</summary>
-internal sealed class EchoMethods<T>(string service, Marshaller<T> marshaller)
+/// <summary>A service that echoes messages of one type in every shape. Without a marshaller it needs a codec.</summary>
+internal sealed class EchoMethods<T>(string service, Marshaller<T>? marshaller = null)
     where T : class
 {
-    public Method<T, T> Of(MethodType shape) => new(shape, service, shape.ToString(), marshaller, marshaller);
+    public Method<T, T> Of(MethodType shape) => marshaller is null
+        ? ShmMethod.Create<T, T>(shape, service, shape.ToString())
+        : new Method<T, T>(shape, service, shape.ToString(), marshaller, marshaller);
 
     public ServerServiceDefinition Build() => ServerServiceDefinition.CreateBuilder()
         .AddMethod(Of(MethodType.Unary), static (request, _) => Task.FromResult(request))

@@ -5,9 +5,9 @@ namespace RpcOverShm.FunctionalTests.Codecs;
 /// <summary>Arrays and payloads travel unchanged, in any size and every shape.</summary>
 internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
 {
-    // These marshallers throw: only a codec can serialise the messages.
-    private static readonly EchoMethods<byte[]> s_arrays = new("test.Arrays", Unusable<byte[]>());
-    private static readonly EchoMethods<ShmPayload> s_payloads = new("test.Payloads", Unusable<ShmPayload>());
+    // Methods without marshallers: only a codec can serialise the messages.
+    private static readonly EchoMethods<byte[]> s_arrays = new("test.Arrays");
+    private static readonly EchoMethods<ShmPayload> s_payloads = new("test.Payloads");
 
     private static readonly RigOptions s_raw = RigOptions.AnySize with
     {
@@ -201,9 +201,6 @@ internal sealed class RawEchoTests() : RigFixture(RigKind.Shm)
         new Random(length).NextBytes(bytes);
         return bytes;
     }
-
-    private static Marshaller<T> Unusable<T>() => Marshallers.Create<T>(
-        static (_, _) => throw new NotSupportedException(), static _ => throw new NotSupportedException());
 
     /// <summary>Writes raw bytes through an array that it overwrites immediately afterwards.</summary>
     private sealed class ScratchCodec : ShmCodec

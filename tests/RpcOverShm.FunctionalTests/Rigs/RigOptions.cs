@@ -59,6 +59,9 @@ internal sealed record RigOptions
     /// <summary>Shared memory only: sets further options of the server; null for none.</summary>
     public Action<ShmServerOptions>? Server { get; init; }
 
+    /// <summary>Shared memory only: adds further services through a binder; null for none.</summary>
+    public Action<ServiceBinderBase>? Bind { get; init; }
+
     /// <summary>Shared memory only: applies to server and channel.</summary>
     public bool AllowInPlaceParsing { get; init; }
 

@@ -93,6 +93,7 @@ internal sealed class ShmRig : CallRig
             server.Services.Add(service);
         }
 
+        _options.Bind?.Invoke(server.Services);
         _servers.Add(server);
         return server;
     }

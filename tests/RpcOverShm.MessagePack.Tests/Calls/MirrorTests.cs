@@ -71,9 +71,8 @@ internal sealed class MirrorTests
     public async Task Request_ThatIsNoMessagePack_FailsItsCallAlone()
     {
         await using ShmChannel bytes = Open(new ShmRawCodec("msgpack"));
-        Marshaller<byte[]> marshaller = Marshallers.Create<byte[]>(static sent => sent, static received => received);
-        var method = new Method<byte[], byte[]>(
-            MethodType.Unary, MirrorService.Unary.ServiceName, MirrorService.Unary.Name, marshaller, marshaller);
+        Method<byte[], byte[]> method =
+            ShmMethod.Unary<byte[], byte[]>(MirrorService.Unary.ServiceName, MirrorService.Unary.Name);
         CallInvoker invoker = bytes.CreateCallInvoker();
 
         // A message that claims 100 MB; the start of a list; no bytes; Protobuf.

@@ -73,11 +73,6 @@ internal sealed class RuleCallTests
                 return Task.FromResult(request);
             }).Build();
 
-    // The codec replaces these marshallers, so they are never called.
     private static Method<T, T> Echo<T>()
-        where T : class
-    {
-        Marshaller<T> none = Marshallers.Create<T>(_ => throw new NotSupportedException(), _ => null!);
-        return new Method<T, T>(MethodType.Unary, typeof(T).Name, "Echo", none, none);
-    }
+        where T : class => ShmMethod.Unary<T, T>(typeof(T).Name, "Echo");
 }
