@@ -1,5 +1,4 @@
 using System.Text;
-using Grpc.Core;
 using RpcOverShm;
 using RpcOverShm.Samples;
 
@@ -14,8 +13,7 @@ HelloReply reply = new Greeter.GreeterClient(channel).SayHello(new HelloRequest 
 Console.WriteLine($"a generated client:  {reply.Message}");
 
 // A second client uses the codec's name with raw bytes, which shows the bytes on the wire.
-Marshaller<byte[]> bytes = Marshallers.Create<byte[]>(static sent => sent, static received => received);
-var sayHello = new Method<byte[], byte[]>(MethodType.Unary, "rpcovershm.samples.Greeter", "SayHello", bytes, bytes);
+var sayHello = ShmMethod.Unary<byte[], byte[]>("rpcovershm.samples.Greeter", "SayHello");
 using var wire = ShmChannel.ForAddress(server.Address, new ShmChannelOptions { Codec = new ShmRawCodec("json") });
 byte[] answer = wire.CreateCallInvoker().BlockingUnaryCall(
     sayHello, host: null, default, """{ "name": "bytes" }"""u8.ToArray());

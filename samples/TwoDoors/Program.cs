@@ -1,0 +1,56 @@
+using System.Diagnostics;
+using System.Globalization;
+using Grpc.Core;
+using Microsoft.AspNetCore.Builder;
+using RpcOverShm;
+using RpcOverShm.Samples;
+
+const int WarmUps = 500;
+const int Repetitions = 500;
+
+// One service object behind both doors.
+var depot = new DepotService();
+await using ShmServer server = await Doors.OpenSharedMemoryAsync(depot);
+await using WebApplication app = await Doors.OpenHttpAsync(depot);
+
+ChannelBase shm = Doors.ChannelFor(server.Address);
+ChannelBase http = Doors.ChannelFor(app.Urls.Single());
+int differing = 0;
+Console.WriteLine($"{"call",-16} {"shared memory",14} {"HTTP/2",14}   answers");
+foreach (((string name, Func<Task<Func<string>>> overShm, bool isTimed), (_, Func<Task<Func<string>>> overHttp, _))
+    in new DepotCalls(shm).All.Zip(new DepotCalls(http).All))
+{
+    string one = (await overShm())();
+    string other = (await overHttp())();
+    bool isSame = one == other;
+    differing += isSame ? 0 : 1;
+    string verdict = isSame ? $"alike: {Cut(one)}" : $"DIFFERENT:\n  {one}\n  {other}";
+    string times = isTimed ? $"{await TimeAsync(overShm),14} {await TimeAsync(overHttp),14}" : new string(' ', 29);
+    Console.WriteLine($"{name,-16} {times}   {verdict}");
+}
+
+await shm.ShutdownAsync();
+await http.ShutdownAsync();
+await server.ShutdownAsync();
+await app.StopAsync();
+Console.WriteLine(differing == 0 ? "Both doors answer alike." : $"{differing} calls were answered differently.");
+return differing == 0 ? 0 : 1;
+
+static async Task<string> TimeAsync(Func<Task<Func<string>>> call)
+{
+    for (int i = 0; i < WarmUps; i++)
+    {
+        await call();
+    }
+
+    long start = Stopwatch.GetTimestamp();
+    for (int i = 0; i < Repetitions; i++)
+    {
+        await call();
+    }
+
+    double microseconds = Stopwatch.GetElapsedTime(start).TotalMicroseconds / Repetitions;
+    return string.Create(CultureInfo.InvariantCulture, $"{microseconds:F1} us");
+}
+
+static string Cut(string text) => text.Length <= 60 ? text : text[..60] + "...";
