@@ -2,7 +2,7 @@ using Grpc.Core;
 
 namespace RpcOverShm;
 
-/// <summary>What an activator knows about the instance that it creates.</summary>
+/// <summary>Facts that an activator knows about the instance that it creates.</summary>
 /// <remarks>Thread-safe. Nothing to dispose.</remarks>
 public sealed class ShmActivationContext
 {

@@ -186,11 +186,11 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// deadline or token, a call waits for as long as the server is behind.
     /// </para>
     /// <para>
-    /// The request of a completed call is in memory that the server reads even if the client
-    /// exits or is killed. Its method then runs at most once, and is not cancelled if the client leaves. A call is lost
-    /// if the server crashes or is killed before its method has ended, if the server stops before it has read the call,
-    /// or if its grace is too short; calls that it has read and does not complete are reported there. A deadline is sent
-    /// with the call and holds for its method. A call that fails, also by its deadline or token while it waits, was not
+    /// The request of a completed call is in memory that the server reads even if the client exits or is killed. Its
+    /// method then runs at most once, and is not cancelled if the client leaves. A call is lost if the server crashes
+    /// or is killed before its method has ended, if the server stops before it has read the call, or if its grace is
+    /// too short; calls that it has read and does not complete are reported there. A deadline is sent with the call and
+    /// holds for its method. A call that fails, also by its deadline or token while it waits, was not
     /// sent, unless it was cancelled at the moment of being sent.
     /// </para>
     /// <para>

@@ -4,7 +4,7 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm;
 
 /// <summary>
-/// How the instances of a service live and run:
+/// Options for the instances of a service, how they live and run:
 /// <see cref="ShmServiceCollection.Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
 /// </summary>
 /// <remarks>

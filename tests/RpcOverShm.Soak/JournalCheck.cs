@@ -86,7 +86,7 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
         _ => false,
     };
 
-    // A peer that is stopped or has no processor after it has published, and before it wakes, has not forgotten the wake.
+    // A peer that is stopped, or has no processor, after it has published and before it wakes, has not forgotten to.
     private bool HadPeerAFault(SoakJournalLine line)
     {
         int peer = int.Parse(PeerProcess().Match(line.Text).Groups[1].ValueSpan, CultureInfo.InvariantCulture);

@@ -12,7 +12,10 @@ internal static class BoundOptions
     /// <summary>The options of a server that no text can stand for. The generated code would pass over them.</summary>
     public static readonly IReadOnlyList<string> OfServersInCode =
     [
-        nameof(ShmServerOptions.LoggerFactory), nameof(ShmServerOptions.Interceptors), nameof(ShmServerOptions.Codecs),
+        nameof(ShmServerOptions.LoggerFactory),
+        nameof(ShmServerOptions.Interceptors),
+        nameof(ShmServerOptions.MessageInspectors),
+        nameof(ShmServerOptions.Codecs),
     ];
 
     /// <summary>The options of a channel that no text can stand for.</summary>
@@ -21,6 +24,7 @@ internal static class BoundOptions
         nameof(ShmChannelOptions.LoggerFactory),
         nameof(ShmChannelOptions.Credentials),
         nameof(ShmChannelOptions.Codec),
+        nameof(ShmChannelOptions.MessageInspectors),
         nameof(ShmChannelOptions.CallbackServices),
     ];
 

@@ -27,7 +27,7 @@ internal sealed class AmbientCall(ParentCall name, int depth, AmbientCall? paren
 
     public AmbientCall? Parent => parent;
 
-    /// <summary>What the call lets go while its method waits for a callback; null for nothing.</summary>
+    /// <summary>The thing that the call lets go while its method waits for a callback; null for nothing.</summary>
     public CallHold? Hold { get; set; }
 
     /// <summary>Makes a call known to the code that this thread runs next, until its context is restored.</summary>

@@ -6,8 +6,8 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// Takes one-way calls to a connection. A call for which the server has no room waits for its turn there, or goes to the
-/// next connection when that one takes no more calls. Keeps no state of a call.
+/// Takes one-way calls to a connection. A call for which the server has no room waits for its turn there, or goes to
+/// the next connection when that one takes no more calls. Keeps no state of a call.
 /// </summary>
 internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings)
 {

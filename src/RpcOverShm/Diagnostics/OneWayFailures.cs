@@ -13,7 +13,10 @@ internal static class OneWayFailures
     private static readonly ConcurrentDictionary<string, StrongBox<long>> s_counts = new();
 
     static OneWayFailures() => Telemetry.Meter.CreateObservableCounter(
-        TelemetryNames.OneWayFailed, Observe, "{call}", "One-way calls that failed or were refused, of which no client hears.");
+        TelemetryNames.OneWayFailed,
+        Observe,
+        "{call}",
+        "One-way calls that failed or were refused, of which no client hears.");
 
     /// <summary>Returns how many calls have ended with a status since the process began.</summary>
     public static long CountOf(string status) =>

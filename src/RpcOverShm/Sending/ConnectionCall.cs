@@ -46,7 +46,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Whether the side that serves the call sends nothing for it.</summary>
     public bool IsOneWay { get; init; }
 
-    /// <summary>What an incoming one-way call takes of the credit for such calls; null for any other call.</summary>
+    /// <summary>The share of an incoming one-way call in the credit for such calls; null for any other call.</summary>
     public virtual OneWayCharge? OneWay => null;
 
     /// <summary>

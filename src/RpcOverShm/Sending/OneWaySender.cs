@@ -6,8 +6,8 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// Sends the one-way calls of one connection, as far as the peer's credit for them goes, and the credit for the peer's
-/// own. Such a call has its id only until its last frame is in the ring: nothing comes back. Never waits; a call without
-/// credit gets a turn.
+/// own. Such a call has its id only until its last frame is in the ring: nothing comes back. Never waits; a call
+/// without credit gets a turn.
 /// </summary>
 internal sealed class OneWaySender
 {
@@ -42,7 +42,7 @@ internal sealed class OneWaySender
         writer.OnOneWayCancelled = _outgoing.RemoveSent;
     }
 
-    /// <summary>What the peer's one-way calls may make this side keep.</summary>
+    /// <summary>The window of the peer's one-way calls: what they may make this side keep.</summary>
     public OneWayWindow Window { get; }
 
     /// <summary>Whether calls wait for credit, which somebody must read.</summary>

@@ -3,7 +3,7 @@ using RpcOverShm.Protocol;
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// What the peer's one-way calls may make this side keep: each takes of the window from its first frame until its
+/// The bound of what the peer's one-way calls make this side keep: each takes of it from its first frame until its
 /// method has ended, and a call may start only while some is left. What has become free is granted to the peer again,
 /// half a window at a time, so a call costs no answer.
 /// </summary>
@@ -37,32 +37,6 @@ internal sealed class OneWayWindow(uint window, Action<long> grant)
         {
             Interlocked.Add(ref _used, -due);
             grant(due);
-        }
-    }
-}
-
-/// <summary>What one incoming one-way call takes of the window, until each of those that hold it has ended.</summary>
-internal sealed class OneWayCharge(OneWayWindow window)
-{
-    private int _holders = 2; // the request, until it has come whole, and the method
-    private long _bytes;
-
-    /// <summary>Takes bytes. Only the holder of the reader role calls this, while the request comes.</summary>
-    public void Take(long bytes)
-    {
-        _bytes += bytes;
-        window.Take(bytes);
-    }
-
-    /// <summary>Adds a holder, such as the report of the call's failure. Called by one that has not ended.</summary>
-    public void Hold() => Interlocked.Increment(ref _holders);
-
-    /// <summary>Ends the hold of one holder.</summary>
-    public void End()
-    {
-        if (Interlocked.Decrement(ref _holders) == 0)
-        {
-            window.Return(_bytes);
         }
     }
 }

@@ -5,10 +5,10 @@ namespace RpcOverShm.Sending;
 
 /// <summary>
 /// The calls that this side has started: assigns their ids and finds calls by id. A slot is free only after the peer's
-/// End was received, so an abandoned call keeps its slot until then; a one-way call has one only while it is sent. Calls
-/// are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass between the
-/// two without a lock; while few are free, also without interlocked operations, each of which costs as much as a small
-/// copy.
+/// End was received, so an abandoned call keeps its slot until then; a one-way call has one only while it is sent.
+/// Calls are added under the sender's gate; the holder of the reader role finds and removes them. Free slots pass
+/// between the two without a lock; while few are free, also without interlocked operations, each of which costs as much
+/// as a small copy.
 /// </summary>
 internal sealed class OutgoingCalls(uint maxCalls, bool isFromAcceptor)
 {

@@ -31,20 +31,9 @@ internal static class CallAdmission
             return new StatusTrailer(settings.Methods.Unimplemented(methodName));
         }
 
-        if (oneWay is not null && !handler.IsUnary)
+        if (Unfit(methodName, handler, request, oneWay) is { } unfit)
         {
-            return new StatusTrailer(StatusMapping.OneWayNotUnary(methodName));
-        }
-
-        if (!handler.Offers(request.Codec))
-        {
-            return new StatusTrailer(StatusMapping.CodecUnknown(
-                request.Codec ?? MarshallerProvider.Generated, handler.CodecNames));
-        }
-
-        if (request.Encoding is { } encoding and not MessageEncoding.Gzip and not MessageEncoding.Identity)
-        {
-            return new StatusTrailer(StatusMapping.EncodingUnknown(encoding));
+            return new StatusTrailer(unfit);
         }
 
         if (request.IsMetadataTooLarge
@@ -79,6 +68,25 @@ internal static class CallAdmission
 
         MessageTooLargeException.LogIfSo(settings.Logger, methodName, "server", why);
         return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
+    }
+
+    /// <summary>Returns the status of a call that the method does not take in this form; null if it does.</summary>
+    private static Status? Unfit(
+        string methodName, MethodHandler handler, in RequestHead request, ServerCall? oneWay)
+    {
+        if (oneWay is not null && !handler.IsUnary)
+        {
+            return StatusMapping.OneWayNotUnary(methodName);
+        }
+
+        if (!handler.Offers(request.Codec))
+        {
+            return StatusMapping.CodecUnknown(request.Codec ?? MarshallerProvider.Generated, handler.CodecNames);
+        }
+
+        return request.Encoding is { } encoding and not MessageEncoding.Gzip and not MessageEncoding.Identity
+            ? StatusMapping.EncodingUnknown(encoding)
+            : null;
     }
 
     /// <summary>Reports that a request's metadata exceeds the limit.</summary>

@@ -1,6 +1,6 @@
 namespace RpcOverShm.Servers;
 
-/// <summary>How the instances of a service live and run, from checked options.</summary>
+/// <summary>The settings of a service's instances, from checked options.</summary>
 /// <param name="Lifetime">How long an instance serves calls.</param>
 /// <param name="Calls">The calls that run on one instance at a time; null for no limit.</param>
 /// <param name="Queued">The calls that may wait for one instance.</param>
@@ -11,7 +11,7 @@ internal sealed record InstanceSettings(InstanceLifetime Lifetime, int? Calls, i
     public const string QueuedOption = "MaxQueuedCallsPerInstance";
 }
 
-/// <summary>How long an instance of a service serves calls.</summary>
+/// <summary>The time for which an instance of a service serves calls.</summary>
 internal enum InstanceLifetime
 {
     Server,

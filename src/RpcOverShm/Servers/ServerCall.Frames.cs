@@ -8,7 +8,9 @@ using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
-/// <content>The client's frames, as the holder of the reader role delivers them, and the end of the connection.</content>
+/// <content>
+/// The client's frames, as the holder of the reader role delivers them, and the end of the connection.
+/// </content>
 internal sealed partial class ServerCall
 {
     public override void OnStart(ReadOnlySpan<byte> head, ReadOnlySpan<byte> message, FrameFlags flags)

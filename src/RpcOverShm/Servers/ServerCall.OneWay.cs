@@ -4,8 +4,8 @@ using RpcOverShm.Sending;
 namespace RpcOverShm.Servers;
 
 /// <content>
-/// The end of a one-way call, of which its client hears nothing. Once its request has come whole, neither the client nor
-/// the end of the connection ends it: the client has let it go and may have left.
+/// The end of a one-way call, of which its client hears nothing. Once its request has come whole, neither the client
+/// nor the end of the connection ends it: the client has let it go and may have left.
 /// </content>
 internal sealed partial class ServerCall
 {

@@ -80,7 +80,7 @@ internal sealed class ServerConnection
     /// Whether a callback has made the call, so that a running method waits for it: it is not refused.
     /// </param>
     /// <param name="oneWay">
-    /// The call if it is one-way; null for any other. It would be lost, so it is refused after the grace of a stop only.
+    /// The call if it is one-way; null for any other. It would be lost, so it is refused only after a stop's grace.
     /// </param>
     public Status? TryAdmit(bool isOfChain, ServerCall? oneWay = null)
     {

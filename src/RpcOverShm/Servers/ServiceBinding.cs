@@ -7,7 +7,7 @@ namespace RpcOverShm.Servers;
 /// <summary>Finds the generated code that binds a service. Stateless.</summary>
 internal static class ServiceBinding
 {
-    /// <summary>What a trimmed application keeps of a service: its methods.</summary>
+    /// <summary>The members of a service that a trimmed application keeps: its methods.</summary>
     public const DynamicallyAccessedMemberTypes Members = DynamicallyAccessedMemberTypes.PublicMethods;
 
     /// <summary>Returns the BindService of the generated base class of a service.</summary>

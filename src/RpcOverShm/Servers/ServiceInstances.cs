@@ -157,28 +157,3 @@ internal sealed class ServiceInstances
         _released.SetResult();
     }
 }
-
-/// <summary>An instance of a service, with its gate if it has one.</summary>
-internal abstract class ServiceInstance(InstanceGate? gate)
-{
-    public InstanceGate? Gate => gate;
-
-    /// <summary>The name of the service's type, for the log.</summary>
-    protected abstract string TypeName { get; }
-
-    /// <summary>Releases the instance. Logs what the user's code throws.</summary>
-    public async ValueTask ReleaseAsync(ILogger logger)
-    {
-        try
-        {
-            await ReleaseAsync().ConfigureAwait(false);
-        }
-        catch (Exception exception)
-        {
-            ShmLog.ReleaseFailed(logger, TypeName, exception);
-        }
-    }
-
-    /// <summary>Runs the user's code.</summary>
-    protected abstract ValueTask ReleaseAsync();
-}

@@ -2,7 +2,7 @@ using RpcOverShm.FunctionalTests.Codecs;
 
 namespace RpcOverShm.FunctionalTests.Inspectors;
 
-/// <summary>What message inspectors see.</summary>
+/// <summary>Message inspectors see each message.</summary>
 internal sealed class InspectorTests : InspectorFixture
 {
     private static readonly CallOptions s_withHeader = new(new Metadata { { "key", "h" } });

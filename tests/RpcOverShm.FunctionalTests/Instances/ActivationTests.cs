@@ -1,6 +1,6 @@
 namespace RpcOverShm.FunctionalTests.Instances;
 
-/// <summary>What goes wrong when a service is added, and when an instance is created or released.</summary>
+/// <summary>Failures when a service is added, and when an instance is created or released.</summary>
 internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adaptive)
 {
     private const int ActivationFailed = 320;

@@ -57,7 +57,9 @@ internal abstract class OneWayFixture(ShmSchedulingMode mode) : RigFixture(RigKi
         return Failures.Single();
     }
 
-    /// <summary>Makes calls of methods that hold until one of them waits for room. Returns those that were sent.</summary>
+    /// <summary>
+    /// Makes calls of methods that hold until one of them waits for room. Returns those that were sent.
+    /// </summary>
     protected static async Task<(int Sent, Task Waiting)> FillAsync(ScriptClient client)
     {
         await client.UnaryAsync(Payloads.Of("hold"));

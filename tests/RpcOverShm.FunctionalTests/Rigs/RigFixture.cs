@@ -44,7 +44,7 @@ internal abstract class RigFixture(RigKind kind)
         StartShmAsync(options, script.Build());
 
     protected async Task<ShmRig> StartShmAsync(RigOptions? options, params ServerServiceDefinition[] services) =>
-        Keep(await ShmRig.StartAsync(options, services));
+        Keep((ShmRig)await CallRig.StartAsync(RigKind.Shm, options, services));
 
     /// <summary>Starts a rig of shared memory whose server has stopped.</summary>
     protected async Task<ShmRig> StartWithoutServerAsync(RigOptions? options = null)

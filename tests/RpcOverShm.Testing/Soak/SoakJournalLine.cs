@@ -3,7 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.Testing.Soak;
 
 /// <summary>One line of the text that a process of a soak leaves for the supervisor.</summary>
-/// <param name="Kind">Whether the library broke a promise, or logged something, or the process had no processor.</param>
+/// <param name="Kind">A broken promise of the library, an entry of its log, or a time without a processor.</param>
 /// <param name="Time">The time, from the system's monotonic clock; of a stall, its end.</param>
 /// <param name="EventId">The id of the log entry, or the milliseconds of the stall.</param>
 /// <param name="Text">The text.</param>

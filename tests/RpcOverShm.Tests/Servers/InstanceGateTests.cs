@@ -4,7 +4,7 @@ using RpcOverShm.Servers;
 
 namespace RpcOverShm.Tests.Servers;
 
-/// <summary>Who may run on an instance, and who comes next.</summary>
+/// <summary>Calls run on an instance and wait for it in order.</summary>
 [TestFixture]
 public class InstanceGateTests
 {
