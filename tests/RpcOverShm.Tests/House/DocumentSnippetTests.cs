@@ -20,6 +20,7 @@ public class DocumentSnippetTests
     [TestCase("docs/migrating-from-named-pipes.md", 4)]
     [TestCase("docs/migrating-from-wcf.md", 25)]
     [TestCase("docs/troubleshooting.md", 1)]
+    [TestCase("docs/two-doors.md", 3)]
     public void Page_ForUsers_QuotesItsCode(string page, int fewest) =>
         Assert.That(Snippets.Count(Repository.Read(page)), Is.GreaterThanOrEqualTo(fewest));
 
