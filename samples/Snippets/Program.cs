@@ -12,6 +12,7 @@ string prefix = $"shm://snippets-{Environment.ProcessId}";
     ("migrating from WCF, instances", MigratingFromWcfInstances.RunAsync),
     ("migrating from WCF, one-way calls", MigratingFromWcfOneWay.RunAsync),
     ("migrating from WCF, faults", MigratingFromWcfFaults.RunAsync),
+    ("hosting", HostedGreeter.RunAsync),
     ("migrating from gRPC", MigratingFromGrpc.RunAsync),
     ("migrating from named pipes", MigratingFromNamedPipes.RunAsync),
     ("troubleshooting", Troubleshooting.RunAsync),

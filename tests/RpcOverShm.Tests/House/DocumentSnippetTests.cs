@@ -16,6 +16,7 @@ public class DocumentSnippetTests
 
     /// <summary>Pages for users quote their code, and those about migrating show some.</summary>
     [TestCase("docs/deployment.md", 2)]
+    [TestCase("docs/hosting.md", 3)]
     [TestCase("docs/migrating-from-grpc.md", 4)]
     [TestCase("docs/migrating-from-named-pipes.md", 4)]
     [TestCase("docs/migrating-from-wcf.md", 25)]
