@@ -13,7 +13,7 @@ public class TroubleshootingTests
         "Checks.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
         "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SharedSegment.cs", "BackgroundThread.cs",
         "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
-        "OneWayCall.cs", "OneWayFailures.cs",
+        "OneWayCall.cs", "OneWayFailures.cs", "ProcessCounts.cs", "Telemetry.cs",
     ];
 
     private static readonly Lazy<MessageTexts> s_texts = new(() => new MessageTexts(Repository.Sources("src")));
