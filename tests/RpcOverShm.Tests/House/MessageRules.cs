@@ -3,8 +3,8 @@ using System.Text.RegularExpressions;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Compares the messages in the tables of a document with those of the code. A message is the first code span of a row;
-/// a row of a log message has its number and level before it.
+/// Compares the messages in the tables of a document with those of the code. A message is the code span in the first
+/// cell of a row.
 /// </summary>
 internal static partial class MessageRules
 {
@@ -16,7 +16,6 @@ internal static partial class MessageRules
         string[] all = [.. texts.All().Select(text => text.Text)];
         return
             from row in Rows(document)
-            where row.Number.Length == 0
             from part in Parts(row.Message, 2)
             where !all.Any(text => text.Contains(part, StringComparison.Ordinal))
             select document.At(row.Line, $"No code composes '{part}'.");
@@ -34,26 +33,11 @@ internal static partial class MessageRules
             select text.File.At(text.Node, $"{document.Path} lacks '{text.Text}'.");
     }
 
-    /// <summary>Log messages that differ between the code and the document.</summary>
-    public static IEnumerable<string> Logged(SourceFile document, MessageTexts texts)
-    {
-        (SourceFile File, Microsoft.CodeAnalysis.SyntaxNode Node, string Row)[] logged = [.. texts.LogMessages()];
-        (int Line, string Number, string Level, string Message)[] rows =
-            [.. Rows(document).Where(row => row.Number.Length > 0)];
-        IEnumerable<string> untrue = rows
-            .Where(row => !logged.Any(one => one.Row == $"{row.Number} {row.Level} {row.Message}"))
-            .Select(row => document.At(row.Line, $"No code logs {row.Number} {row.Level} '{row.Message}'."));
-        IEnumerable<string> missing = logged
-            .Where(one => !rows.Any(row => one.Row == $"{row.Number} {row.Level} {row.Message}"))
-            .Select(one => one.File.At(one.Node, $"{document.Path} lacks the log message {one.Row}"));
-        return untrue.Concat(missing);
-    }
-
-    private static IEnumerable<(int Line, string Number, string Level, string Message)> Rows(SourceFile document) =>
+    private static IEnumerable<(int Line, string Message)> Rows(SourceFile document) =>
         from line in document.Lines.Index()
         let row = Row().Match(line.Item)
         where row.Success
-        select (line.Index + 1, row.Groups["number"].Value, row.Groups["level"].Value, row.Groups["text"].Value);
+        select (line.Index + 1, row.Groups["text"].Value);
 
     // The parts between holes, without the punctuation around them.
     private static IEnumerable<string> Parts(string text, int fewestWords) =>
@@ -63,6 +47,6 @@ internal static partial class MessageRules
     private static bool HasAll(string message, string[] parts) =>
         parts.All(part => message.Contains(part, StringComparison.Ordinal));
 
-    [GeneratedRegex(@"^\| (?:(?<number>\d+) \| (?<level>\w+) \| )?`(?<text>[^`]+)`")]
+    [GeneratedRegex(@"^\| `(?<text>[^`]+)`")]
     private static partial Regex Row();
 }

@@ -29,10 +29,6 @@ public class TroubleshootingTests
         file => file.Path.StartsWith("src/RpcOverShm/", StringComparison.Ordinal)
             && !s_leftOut.Any(part => file.Name.Contains(part, StringComparison.Ordinal))));
 
-    [Test]
-    public void LogMessages_OfTheCode_AreThoseOfThePage() =>
-        Findings.AssertNone(MessageRules.Logged(Repository.Read(Page), s_texts.Value));
-
     [TestCase("| `The door of … is shut: knock later.` | c | d |", null)]
     [TestCase("| `The door of … is shut: knock later. And wait.` | c | d |", "knock later. And wait")]
     public void Untrue_OfAMessage_FindsWhatNoCodeComposes(string row, string? finding) => Check(
@@ -46,14 +42,6 @@ public class TroubleshootingTests
             Document(row), Texts("throw new E($\"The door of {name} is shut: knock later.\");"), _ => true),
         finding);
 
-    [TestCase("| 7 | Error | `{Door} is shut.` | c | d |", null)]
-    [TestCase("| 7 | Debug | `{Door} is shut.` | c | d |", "No code logs 7 Debug")]
-    [TestCase("| 8 | Error | `{Door} is shut.` | c | d |", "lacks the log message 7 Error")]
-    public void Logged_OfARow_FindsADifference(string row, string? finding) => Check(
-        MessageRules.Logged(
-            Document(row), Texts("[LoggerMessage(7, LogLevel.Error, \"{Door} \" + \"is shut.\")] void M() { }")),
-        finding);
-
     private static void Check(IEnumerable<string> findings, string? finding)
     {
         IResolveConstraint expected = finding is null ? Is.Empty : Has.Some.Contains(finding);
@@ -62,6 +50,5 @@ public class TroubleshootingTests
 
     private static SourceFile Document(string row) => new("page.md", row);
 
-    private static MessageTexts Texts(string code) =>
-        new([new SourceFile("a.cs", code.StartsWith('[') ? $"class A {{ {code} }}" : code)]);
+    private static MessageTexts Texts(string code) => new([new SourceFile("a.cs", code)]);
 }
