@@ -1,9 +1,18 @@
 using Grpc.Core;
+using OpenTelemetry;
+using OpenTelemetry.Trace;
 using Outside;
 using Outside.Client;
+using Outside.Contract;
+using ProtoBuf.Grpc;
+using ProtoBuf.Grpc.Client;
 using RpcOverShm;
 using RpcOverShm.MessagePack;
+using RpcOverShm.OpenTelemetry;
 
+var spans = new Spans();
+using TracerProvider traces =
+    Sdk.CreateTracerProviderBuilder().AddRpcOverShmInstrumentation().AddProcessor(spans).Build();
 var watcher = new Watcher();
 var options = new ShmChannelOptions();
 options.CallbackServices.Add(NoteWatcher.BindService(watcher));
@@ -24,6 +33,13 @@ await foreach (Note note in new Notes.NotesClient(packed).List(new ListRequest()
 }
 
 Expect("one, two", string.Join(", ", listed));
+// An interface instead of a .proto file.
+IArchive archive = channel.CreateGrpcService<IArchive>();
+Expect("page 7", (await archive.FindAsync(new Page { Number = 7 })).Text);
+
+// The calls of this process, and the callback that it has served.
+Expect(true, spans.Names.Contains("Client outside.Notes/Add"));
+Expect(true, spans.Names.Contains("Server outside.NoteWatcher/Added"));
 Console.WriteLine("The client has seen all answers.");
 
 static void Expect<T>(T expected, T actual)

@@ -16,10 +16,12 @@ public class DocumentSnippetTests
 
     /// <summary>Pages for users quote their code, and those about migrating show some.</summary>
     [TestCase("docs/deployment.md", 2)]
+    [TestCase("docs/hosting.md", 3)]
     [TestCase("docs/migrating-from-grpc.md", 4)]
     [TestCase("docs/migrating-from-named-pipes.md", 4)]
     [TestCase("docs/migrating-from-wcf.md", 25)]
     [TestCase("docs/troubleshooting.md", 1)]
+    [TestCase("docs/two-doors.md", 3)]
     public void Page_ForUsers_QuotesItsCode(string page, int fewest) =>
         Assert.That(Snippets.Count(Repository.Read(page)), Is.GreaterThanOrEqualTo(fewest));
 

@@ -3,7 +3,8 @@ using System.Text.RegularExpressions;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Compares the messages in the tables of a document with those of the code. A message is the first code span of a row.
+/// Compares the messages in the tables of a document with those of the code. A message is the code span in the first
+/// cell of a row.
 /// </summary>
 internal static partial class MessageRules
 {

@@ -14,13 +14,11 @@ internal sealed class MessageTexts
     /// <summary>The sign for a value in a text.</summary>
     public const string Hole = "…";
 
-    private const string LogAttribute = "LoggerMessage";
-
     // A broken peer alone can cause it; all its texts are reasons of one log message.
     private const string PeerFault = "ProtocolException";
 
-    // Texts in these attributes are never shown to a user.
-    private static readonly string[] s_silentAttributes = ["LibraryImport", "SuppressMessage", LogAttribute];
+    // Texts that are never shown to a user, and log messages, which docs/observability.md lists.
+    private static readonly string[] s_silentAttributes = ["LibraryImport", "SuppressMessage", "LoggerMessage"];
 
     private readonly IReadOnlyList<SourceFile> _files;
     private readonly Dictionary<string, string> _constants;
@@ -45,15 +43,6 @@ internal sealed class MessageTexts
         from node in file.Root.DescendantNodes().OfType<ExpressionSyntax>()
         where IsText(node) && !(node.Parent is BinaryExpressionSyntax sum && IsText(sum)) && !IsSilent(node)
         select (file, (SyntaxNode)node, TextOf(node));
-
-    /// <summary>Returns the log messages: number, level, template.</summary>
-    public IEnumerable<(SourceFile File, SyntaxNode Node, string Row)> LogMessages() =>
-        from file in _files
-        from attribute in file.Root.DescendantNodes().OfType<AttributeSyntax>()
-        where attribute.Name.ToString() == LogAttribute
-        let arguments = attribute.ArgumentList!.Arguments.Select(argument => argument.Expression).ToArray()
-        let level = arguments.OfType<MemberAccessExpressionSyntax>().FirstOrDefault()?.Name.Identifier.Text ?? "varies"
-        select (file, (SyntaxNode)attribute, $"{arguments[0]} {level} {TextOf(arguments[^1])}");
 
     private static bool IsText(ExpressionSyntax node) => node switch
     {
