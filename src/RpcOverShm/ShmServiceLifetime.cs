@@ -1,6 +1,8 @@
 namespace RpcOverShm;
 
-/// <summary>The time for which an instance of a service serves calls (<see cref="ShmServiceOptions.Lifetime"/>).</summary>
+/// <summary>
+/// The time for which an instance of a service serves calls (<see cref="ShmServiceOptions.Lifetime"/>).
+/// </summary>
 public enum ShmServiceLifetime
 {
     /// <summary>

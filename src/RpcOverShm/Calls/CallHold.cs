@@ -1,6 +1,8 @@
 namespace RpcOverShm.Calls;
 
-/// <summary>Something that a running call holds, but lets go while its method waits for a callback. Thread-safe.</summary>
+/// <summary>
+/// Something that a running call holds, but lets go while its method waits for a callback. Thread-safe.
+/// </summary>
 internal abstract class CallHold
 {
     /// <summary>Lets go. Has no effect if the call does not hold anything.</summary>
