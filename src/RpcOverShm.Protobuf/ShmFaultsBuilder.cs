@@ -10,6 +10,9 @@ namespace RpcOverShm.Protobuf;
 /// <remarks>Not thread-safe. May build several maps; nothing to dispose.</remarks>
 public sealed class ShmFaultsBuilder
 {
+    private const DynamicallyAccessedMemberTypes Members =
+        DynamicallyAccessedMemberTypes.PublicProperties | DynamicallyAccessedMemberTypes.PublicConstructors;
+
     private readonly Dictionary<Type, Fault> _byException = [];
     private readonly Dictionary<string, Func<IMessage, RpcException, Exception?>> _withoutEntry = [];
     private readonly Dictionary<string, MessageDescriptor> _details = [];
@@ -73,9 +76,7 @@ public sealed class ShmFaultsBuilder
     /// The attribute is missing, or a member that it demands; the type has an entry; or another exception is made from
     /// the same type of detail and status code.
     /// </exception>
-    public ShmFaultsBuilder Add<[DynamicallyAccessedMembers(
-        DynamicallyAccessedMemberTypes.PublicProperties | DynamicallyAccessedMemberTypes.PublicConstructors)]
-        TException>()
+    public ShmFaultsBuilder Add<[DynamicallyAccessedMembers(Members)] TException>()
         where TException : Exception
     {
         var fault = new AttributedFault(typeof(TException));

@@ -73,7 +73,7 @@ internal static class LimitChecks
                 $"{nameof(options.Lifetime)} PerSession is only for the services of a server: the calls of "
                 + "ShmChannelOptions.CallbackServices come from one server. Use Singleton or PerCall."),
             _ => throw new ArgumentOutOfRangeException(
-                nameof(options.Lifetime), options.Lifetime, "Lifetime is Singleton, PerCall or PerSession."),
+                nameof(options), options.Lifetime, "Lifetime is Singleton, PerCall or PerSession."),
         };
         return lifetime != InstanceLifetime.Call || options.MaxConcurrentCallsPerInstance is null
             ? new InstanceSettings(

@@ -45,7 +45,9 @@ public sealed partial class ShmServer
             }
 
             Raise(server.SessionEnded, session);
-            session.EndInstances(server._logger);
+
+            // Not awaited: a stop waits for the release of instances by itself, and not for ever.
+            _ = session.EndInstancesAsync(server._logger);
         }
 
         private void Raise(EventHandler<ShmSession>? handlers, ServerSession session)

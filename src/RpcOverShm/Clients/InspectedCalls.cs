@@ -13,17 +13,19 @@ internal sealed class InspectedCalls : Interceptor
 {
     private readonly MessageObserver _observer;
     private readonly ClientSettings _settings;
+    private readonly bool _isOneWay; // so no response comes that could be shown
     private readonly ConditionalWeakTable<IMethod, object> _methods = []; // with the marshallers of the codec
 
-    private InspectedCalls(MessageObserver observer, ClientSettings settings)
+    private InspectedCalls(MessageObserver observer, ClientSettings settings, bool isOneWay)
     {
         _observer = observer;
         _settings = settings;
+        _isOneWay = isOneWay;
     }
 
     /// <summary>Returns an invoker around the one of the same settings; the same one if nobody observes.</summary>
     public static CallInvoker Around(CallInvoker invoker, ClientSettings settings) => settings.Observer is { } observer
-        ? invoker.Intercept(new InspectedCalls(observer, settings))
+        ? invoker.Intercept(new InspectedCalls(observer, settings, invoker is OneWayCallInvoker))
         : invoker;
 
     /// <summary>Returns the codec for the settings of calls: one that is applied here, if somebody observes.</summary>
@@ -72,11 +74,13 @@ internal sealed class InspectedCalls : Interceptor
                 request,
                 method.Type is MethodType.ClientStreaming or MethodType.DuplexStreaming,
                 _settings.MaxSendMessageBytes),
-            MessageInspection.Receiving(
-                method.ResponseMarshaller,
-                _observer,
-                request with { IsRequest = false, IsReceived = true },
-                method.Type is MethodType.ServerStreaming or MethodType.DuplexStreaming));
+            _isOneWay
+                ? method.ResponseMarshaller
+                : MessageInspection.Receiving(
+                    method.ResponseMarshaller,
+                    _observer,
+                    request with { IsRequest = false, IsReceived = true },
+                    method.Type is MethodType.ServerStreaming or MethodType.DuplexStreaming));
         return new ClientInterceptorContext<TRequest, TResponse>(inspected, context.Host, context.Options);
     }
 

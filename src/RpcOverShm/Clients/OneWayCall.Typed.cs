@@ -1,7 +1,5 @@
-using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Grpc.Core;
-using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
 

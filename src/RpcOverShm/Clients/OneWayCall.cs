@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;

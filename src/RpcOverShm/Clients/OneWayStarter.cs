@@ -35,9 +35,13 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
             // Here, and not later, a call that must wait takes its turn: before the next one of this thread.
             Connection connection = connecting.Result;
             StartResult outcome = StartOn(connection, call, target, context.Bytes, ref turn);
-            return outcome is StartResult.NoCredit or StartResult.Closed
-                ? StartLaterAsync(call, target, context.Bytes.Copy(), null, connection, turn)
-                : CallStarter.None;
+            if (outcome is StartResult.NoCredit or StartResult.Closed)
+            {
+                return StartLaterAsync(call, target, context.Bytes.Copy(), null, connection, turn);
+            }
+
+            CallStarter.FinishUnlessStarted(outcome, connection, call);
+            return CallStarter.None;
         }
     }
 
@@ -168,6 +172,14 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
             // This task never fails: the failure becomes the status of the call.
             call.FinishUnsent(StatusMapping.FromStartFailure(exception));
             return null;
+        }
+        finally
+        {
+            if (turn is not null)
+            {
+                // A turn that stays would keep all later calls from their own.
+                connection!.LeaveOneWay(turn);
+            }
         }
     }
 

@@ -78,7 +78,7 @@ internal sealed class Connection : ICountedConnection
     public int OutgoingCount => _sender.Outgoing.Living.Count;
 
     /// <summary>The number of outgoing calls so far.</summary>
-    public long StartedCount => _sender.Outgoing.Living.Total;
+    public long StartedCount => _sender.Outgoing.Living.Total + _sender.OneWay.Sent;
 
     /// <summary>Whether a blocking caller would read for itself at once: no thread holds the reader role.</summary>
     public bool IsReaderFree => _role.IsFree;
@@ -267,8 +267,9 @@ internal sealed class Connection : ICountedConnection
     public bool IsQuietSinceLastLook()
     {
         // Counted first: a call that begins and ends after this is found by the next look.
-        long changes = _sender.Outgoing.Living.Changes + _sender.Incoming.Living.Changes;
-        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && IncomingCount == 0;
+        long changes = _sender.Outgoing.Living.Changes + _sender.Incoming.Living.Changes + _sender.OneWay.Sent;
+        bool isQuiet = changes == _changesAtLastLook && OutgoingCount == 0 && IncomingCount == 0
+            && !_sender.OneWay.HasTurns;
         _changesAtLastLook = changes;
         return isQuiet;
     }

@@ -20,6 +20,7 @@ internal sealed class OneWaySender
     private readonly OutgoingCalls _outgoing;
     private readonly IncomingCalls _incoming;
     private readonly OneWayCredit _credit;
+    private long _sent;
 
     public OneWaySender(
         PeerLink link,
@@ -44,6 +45,9 @@ internal sealed class OneWaySender
 
     /// <summary>The window of the peer's one-way calls: what they may make this side keep.</summary>
     public OneWayWindow Window { get; }
+
+    /// <summary>The number of calls sent so far: they leave no trace in the counts of living calls.</summary>
+    public long Sent => Volatile.Read(ref _sent);
 
     /// <summary>Whether calls wait for credit, which somebody must read.</summary>
     public bool HasTurns => _credit.HasTurns;
@@ -108,11 +112,9 @@ internal sealed class OneWaySender
     /// <summary>Lets all waiting calls try again: they find that the connection takes no more calls.</summary>
     public void WakeAll()
     {
-        if (_credit.HasTurns)
-        {
-            using FramePublisher.Scope scope = _publisher.Enter();
-            _credit.WakeAll();
-        }
+        // Under the gate, so that a call which gets its turn meanwhile is woken, or sees that the peer leaves.
+        using FramePublisher.Scope scope = _publisher.Enter();
+        _credit.WakeAll();
     }
 
     /// <summary>Adds credit from the peer. The caller holds the reader role.</summary>
@@ -181,6 +183,7 @@ internal sealed class OneWaySender
         call.IsAllSent = true;
         call.Sending.Phase = CallSendPhase.Finished;
         _outgoing.RemoveSent(call);
+        Volatile.Write(ref _sent, _sent + 1);
     }
 
     private void Grant(long bytes)

@@ -1,5 +1,3 @@
-using RpcOverShm.Protocol;
-
 namespace RpcOverShm.Sending;
 
 /// <summary>The place of a one-way call among those that wait for credit. Guarded by the sender's gate.</summary>

@@ -1,9 +1,3 @@
-using System.Diagnostics;
-using RpcOverShm.Buffers;
-using RpcOverShm.Links;
-using RpcOverShm.Protocol;
-using RpcOverShm.Scheduling;
-
 namespace RpcOverShm.Sending;
 
 /// <summary>The result of starting a call.</summary>

@@ -45,7 +45,9 @@ internal static class CallAdmission
                 StatusMapping.MetadataTooLarge("The request's metadata", settings.MaxMetadataBytes));
         }
 
-        ConnectionCall? caller = request.Parent is { } parent ? owner.Connection.FindCaller(parent) : null;
+        ConnectionCall? caller = oneWay is null && request.Parent is { } parent
+            ? owner.Connection.FindCaller(parent)
+            : null;
         if (caller?.Depth >= settings.MaxCallbackDepth)
         {
             LimitEvents.Reached(

@@ -1,4 +1,3 @@
-using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using Microsoft.Extensions.Logging;
 using RpcOverShm.Diagnostics;
@@ -24,7 +23,7 @@ internal sealed record OneWayFailure(string Method, Status Status, Exception? Ex
     /// </summary>
     public static void Report(ServerCall call, OneWayCharge charge, in Status status, Exception? exception)
     {
-        OneWayFailures.Count(status.StatusCode.ToString());
+        OneWayFailures.Count(call.EndedWith.ToString()); // the code on the wire: a method may make up others
         var failure = new OneWayFailure(call.MethodName, status, exception, call.Owner);
         ServerSettings settings = call.Settings;
         if (exception is null)

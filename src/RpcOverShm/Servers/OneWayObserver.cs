@@ -1,7 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Grpc.Core;
-using Microsoft.Extensions.Logging;
-using RpcOverShm.Diagnostics;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;

@@ -4,7 +4,6 @@ using RpcOverShm.Calls;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
-using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
 
@@ -150,7 +149,7 @@ internal sealed partial class ServerCall
     {
         _isRefused = true;
         TryEnd(trailer);
-        charge?.End();
+        charge?.EndMethod();
     }
 
     /// <summary>Begins to assemble and queue the requests of a call. Returns false if the call was refused.</summary>

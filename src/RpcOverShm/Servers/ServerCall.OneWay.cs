@@ -42,7 +42,7 @@ internal sealed partial class ServerCall
         AfterEnd(isToldMethod: true);
         if (_handler is null && !_isRefused)
         {
-            charge!.End(); // Its head was not whole, so no method was counted.
+            charge!.EndMethod(); // Its head was not whole, so no method was counted.
         }
     }
 }

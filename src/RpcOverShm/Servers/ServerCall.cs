@@ -130,7 +130,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         _request.Release();
         UncountMethod();
-        charge?.End();
+        charge?.EndMethod();
     }
 
     /// <summary>Releases what is kept for a method that will not begin, because its call has ended.</summary>
@@ -138,7 +138,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         _request.Release();
         owner.Queue.OnLeft(this);
-        charge?.End();
+        charge?.EndMethod();
     }
 
     /// <summary>Refuses a call that waits for its turn. It is in no list anymore.</summary>

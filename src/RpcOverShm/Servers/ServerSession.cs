@@ -17,6 +17,7 @@ internal sealed class ServerSession
     private volatile ServerConnection[] _connections = [];
     private int _quietLooks; // in a row
     private ServiceInstances? _instances; // made on first use
+    private Task _oneWayEnded = Task.CompletedTask; // the calls of removed connections
 
     /// <summary>Starts a session. The number is unique within the server.</summary>
     public ServerSession(Guid key, PeerIdentity peer, long number, Func<ServerSession, object> createView)
@@ -66,6 +67,8 @@ internal sealed class ServerSession
     /// <summary>Removes a connection. Returns whether it was the last one.</summary>
     public bool Remove(ServerConnection connection)
     {
+        Task oneWay = connection.OneWay.WhenEmptyAsync();
+        _oneWayEnded = oneWay.IsCompleted ? _oneWayEnded : Task.WhenAll(_oneWayEnded, oneWay);
         _connections = [.. _connections.Where(one => one != connection)];
         return _connections.Length == 0;
     }
@@ -76,7 +79,8 @@ internal sealed class ServerSession
     /// </summary>
     public bool LookForIdle()
     {
-        bool isQuiet = true;
+        // A connection that was closed may still have methods of one-way calls.
+        bool isQuiet = _connections.Length > 0;
         foreach (ServerConnection one in _connections)
         {
             isQuiet &= one.IsQuietSinceLastLook();
@@ -90,7 +94,16 @@ internal sealed class ServerSession
     /// <exception cref="AggregateException">A callback has thrown; the task fails.</exception>
     public Task EndAsync() => _closed.CancelAsync();
 
-    /// <summary>Ends the use of the instances, and has them released when no method uses them.</summary>
-    public void EndInstances(ILogger logger) =>
-        Interlocked.CompareExchange(ref _instances, ServiceInstances.Ended, null)?.EndAsync(logger);
+    /// <summary>
+    /// Ends the use of the instances when no one-way call is left, which goes on without its client; has them released
+    /// when no method uses them. Does not fail.
+    /// </summary>
+    public async Task EndInstancesAsync(ILogger logger)
+    {
+        await _oneWayEnded.ConfigureAwait(false);
+        if (Interlocked.CompareExchange(ref _instances, ServiceInstances.Ended, null) is { } instances)
+        {
+            await instances.EndAsync(logger).ConfigureAwait(false);
+        }
+    }
 }

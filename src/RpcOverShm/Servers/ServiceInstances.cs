@@ -1,5 +1,4 @@
 using Microsoft.Extensions.Logging;
-using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 

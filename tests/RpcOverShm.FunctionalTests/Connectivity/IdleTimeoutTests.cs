@@ -56,6 +56,24 @@ internal sealed class IdleTimeoutTests() : RigFixture(RigKind.Shm)
         Assert.That(channel.State, Is.EqualTo(ConnectivityState.Idle));
     }
 
+    [Test]
+    public async Task ChannelWithOneWayCallsOnly_StaysConnected()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        using ShmChannel channel = Open(rig);
+        var client = new ScriptClient(channel.CreateOneWayInvoker());
+
+        for (int i = 0; i < 2 * Looks; i++)
+        {
+            await client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+            channel.Connections.LookForIdle();
+        }
+
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Ready));
+        Look(channel);
+        Assert.That(channel.State, Is.EqualTo(ConnectivityState.Idle));
+    }
+
     // The timer itself: the shortest time.
     [Test]
     public async Task Timer_OfAChannel_MakesTheLooks()

@@ -1,6 +1,5 @@
 using Google.Rpc;
 using Grpc.Core.Interceptors;
-using Status = Grpc.Core.Status;
 
 namespace RpcOverShm.FunctionalTests.Faults;
 

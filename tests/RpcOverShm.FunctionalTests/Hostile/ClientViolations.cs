@@ -184,14 +184,6 @@ internal static class ClientViolations
 
     private static IEnumerable<Violation> OneWay =>
     [
-        new("more one-way calls than there is credit for", async peer =>
-        {
-            for (uint i = 1; i < 2000; i++)
-            {
-                await peer.SendWhenThereIsSpaceAsync(
-                    FrameKind.CallStart, new CallId(0, i, false), WholeOneWay, UnaryHead, Message("hold"));
-            }
-        }, "A one-way call without credit"),
         new(
             "one-way call with one of several messages",
             peer => peer.Send(

@@ -32,6 +32,30 @@ internal sealed class HostileClientTests : VictimFixture
     }
 
     [Test]
+    public async Task OneWayCalls_WithoutCredit_AreAViolation()
+    {
+        var let = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Victim victim = await StartVictimAsync(script => script.Unary = async (request, _) =>
+        {
+            if (request.Text() == "wait")
+            {
+                await let.Task;
+            }
+
+            return request;
+        });
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+
+        Task acting = SendManyOneWayAsync(peer);
+        string lastWord = await peer.ClosedAsync();
+        await acting.Bounded();
+
+        Assert.That(lastWord, Does.Contain("A one-way call without credit"));
+        let.SetResult(); // Methods of one-way calls outlive the connection, which keeps its place until then.
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    [Test]
     public async Task Tail_ThatGoesBackwards_IsAViolation()
     {
         Victim victim = await StartVictimAsync();
@@ -103,5 +127,18 @@ internal sealed class HostileClientTests : VictimFixture
 
         await victim.Rig.Log.WaitForAsync(PeerViolation);
         await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    private static async Task SendManyOneWayAsync(RawPeer peer)
+    {
+        for (uint i = 1; i < 2000; i++)
+        {
+            await peer.SendWhenThereIsSpaceAsync(
+                FrameKind.CallStart,
+                new CallId(0, i, false),
+                FrameFlags.OneWay | FrameFlags.HasMessage | FrameFlags.HalfClose,
+                UnaryHead,
+                Message("wait"));
+        }
     }
 }

@@ -119,6 +119,7 @@ internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adap
     {
         private readonly string _text = "own";
 
-        public Task<Payload> Unary(Payload request, ServerCallContext context) => Task.FromResult(Payloads.Of(_text));
+        public Task<Payload> Unary(Payload request, ServerCallContext context) => Task.FromResult(
+            context.CancellationToken.IsCancellationRequested ? request : Payloads.Of(_text));
     }
 }

@@ -94,16 +94,16 @@ internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixtu
         DateTime? deadline = isCancelled ? null : DateTime.UtcNow.AddSeconds(1);
         Task<RpcException> waiting = FailureOf(
             To(rig.Channel).EchoAsync(Payloads.Of("1"), deadline: deadline, cancellationToken: cancel.Token));
-        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        await Timeouts.Eventually(() => RunningOn(rig) == 2);
         if (isCancelled)
         {
             await cancel.CancelAsync();
         }
 
         RpcException failure = await waiting.Bounded();
-        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 1);
+        await Timeouts.Eventually(() => RunningOn(rig) == 1);
         AsyncUnaryCall<Payload> next = To(rig.Channel).EchoAsync(Payloads.Of("2"));
-        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        await Timeouts.Eventually(() => RunningOn(rig) == 2);
         held.LetAllGo();
 
         await Task.WhenAll([.. calls, next.ResponseAsync]).Bounded();
@@ -121,7 +121,7 @@ internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixtu
         await stream.RequestStream.WriteAsync(Payloads.Empty);
         Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.True);
         AsyncUnaryCall<Payload> call = To(rig.Channel).EchoAsync(Payloads.Empty);
-        await Timeouts.Eventually(() => rig.Served.Single().Running.Count == 2);
+        await Timeouts.Eventually(() => RunningOn(rig) == 2);
         Assert.That(call.ResponseAsync.IsCompleted, Is.False);
 
         await stream.RequestStream.CompleteAsync();
@@ -145,6 +145,35 @@ internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixtu
         Assert.That((held.Probe.Created, held.Probe.Disposed), Is.EqualTo((1, 1)));
     }
 
+    [Test]
+    public async Task OneWayCalls_OfASessionThatHasEnded_StillHaveItsInstance()
+    {
+        var held = new HeldRuns();
+        ShmRig rig = await StartAsync(
+            held.Probe,
+            new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession },
+            new RigOptions { Server = options => options.MaxConcurrentCallsPerConnection = 1 });
+        var ended = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        rig.Server.SessionEnded += (_, _) => ended.SetResult();
+        var client = new ConformanceContract.ConformanceClient(rig.ShmChannel.CreateOneWayInvoker());
+        for (int i = 0; i < 3; i++)
+        {
+            await client.EchoAsync(Payloads.Of($"{i}")).ResponseAsync.Bounded();
+        }
+
+        await held.FirstBegun.Bounded();
+        await rig.ShmChannel.DisposeAsync();
+        await ended.Task.Bounded();
+        held.LetAllGo();
+
+        await Timeouts.Eventually(() => held.Probe.Disposed == 1);
+        Assert.That(held.Begun, Is.EqualTo(["0", "1", "2"]));
+        Assert.That(held.Probe.Created, Is.EqualTo(1));
+    }
+
+    // The client may know its connection before the server has it in its table.
+    private static long RunningOn(ShmRig rig) => rig.Served.Sum(served => (long)served.Running.Count);
+
     // Each one arrives before the next one is made; the first runs.
     private static async Task<List<Task>> StartInOrderAsync(ShmRig rig, HeldRuns held, int count)
     {
@@ -153,7 +182,7 @@ internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixtu
         for (int i = 0; i < count; i++)
         {
             calls.Add(To(rig.Channel).EchoAsync(Payloads.Of($"{i}")).ResponseAsync);
-            await Timeouts.Eventually(() => rig.Served.Single().Running.Count == i + 1);
+            await Timeouts.Eventually(() => RunningOn(rig) == i + 1);
             await held.FirstBegun.Bounded();
         }
 

@@ -28,6 +28,26 @@ internal sealed class OneWayLifetimeTests(ShmSchedulingMode mode) : OneWayFixtur
     }
 
     [Test]
+    public async Task Call_BeyondTheCallsThatTheServerTakes_Fails([Values] bool isBlocking)
+    {
+        ShmRig rig = await StartOneWayAsync(options =>
+        {
+            options.MaxConcurrentCallsPerConnection = 1;
+            options.MaxQueuedCalls = 0;
+        });
+        using AsyncDuplexStreamingCall<Payload, Payload> stream = rig.Client.Duplex();
+        await stream.RequestStream.WriteAsync(Payloads.Empty).Bounded();
+        Assert.That(await stream.ResponseStream.MoveNext().Bounded(), Is.True);
+
+        RpcException failure = await FailureOf(isBlocking
+            ? Timeouts.OnThread(() => OneWay(rig).Unary(Payloads.Of("x")))
+            : OneWay(rig).UnaryAsync(Payloads.Of("x")).ResponseAsync);
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(Begun, Is.Empty);
+    }
+
+    [Test]
     public async Task Connection_KeepsItsPlace_UntilItsCallsHaveEnded()
     {
         ShmRig rig = await StartOneWayAsync(options => options.MaxConnectionsPerProcess = 1);

@@ -125,8 +125,7 @@ internal sealed class OneWayTests(ShmSchedulingMode mode) : OneWayFixture(mode)
                 seen = (context.RequestHeaders.GetValue("key"), context.Method, context.GetShmSession().Id > 0);
                 await context.WriteResponseHeadersAsync(new Metadata { { "key", "back" } });
                 context.ResponseTrailers.Add("key", "last");
-                ended.SetResult();
-                return null!;
+                return ended.TrySetResult() ? null! : request;
             },
         });
 

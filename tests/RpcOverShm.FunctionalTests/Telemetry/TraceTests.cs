@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using RpcOverShm.Diagnostics;
 using RpcOverShm.FunctionalTests.Callbacks;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;

@@ -54,10 +54,11 @@ public class ServiceBindingTests
 
         public Task<Payload> Echo(Payload request) => Of($"overload of {this}: {request}");
 
-        public Task<T> Echo<T>(T request, ServerCallContext context) => Of($"{this}") is { } _
+        public Task<T> Echo<T>(T request, ServerCallContext context) => Of($"{this}, {context}") is { } _
             ? Task.FromResult(request)
             : throw new InvalidOperationException();
 
-        public new Task<Payload> Delay(DelayRequest request, ServerCallContext context) => Of($"new of {this}");
+        public new Task<Payload> Delay(DelayRequest request, ServerCallContext context) =>
+            Of($"new of {this}: {request}, {context}");
     }
 }
