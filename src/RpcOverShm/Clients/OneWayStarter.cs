@@ -112,11 +112,7 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
         }
         finally
         {
-            if (turn is not null)
-            {
-                // The thread was interrupted.
-                connection!.LeaveOneWay(turn);
-            }
+            LeaveTurn(connection, turn);
         }
     }
 
@@ -175,11 +171,16 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
         }
         finally
         {
-            if (turn is not null)
-            {
-                // A turn that stays would keep all later calls from their own.
-                connection!.LeaveOneWay(turn);
-            }
+            LeaveTurn(connection, turn);
+        }
+    }
+
+    // Left after an exception, such as that of an interrupted thread: it would keep all later calls from their own.
+    private static void LeaveTurn(Connection? connection, OneWayTurn? turn)
+    {
+        if (turn is not null)
+        {
+            connection!.LeaveOneWay(turn);
         }
     }
 

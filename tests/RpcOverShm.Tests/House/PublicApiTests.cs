@@ -1,7 +1,7 @@
 using RpcOverShm.Hosting;
 using RpcOverShm.MessagePack;
-using RpcOverShm.Protobuf;
 using RpcOverShm.OpenTelemetry;
+using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.Tests.House;
 
