@@ -13,7 +13,7 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
     /// <summary>Streams are awaited only: a generated client has no blocking form of them.</summary>
     public bool Supports(LoadShape shape, CallerKind caller) => shape switch
     {
-        LoadShape.Echo => true,
+        LoadShape.Echo => service.HasEcho,
         LoadShape.Backlog => service is GeneratedCalls && caller == CallerKind.Async,
         LoadShape.Batch => HasBatches && caller == CallerKind.Async,
         _ => service.HasStreams && caller == CallerKind.Async,

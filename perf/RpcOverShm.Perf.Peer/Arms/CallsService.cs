@@ -5,6 +5,9 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// </summary>
 internal abstract class CallsService
 {
+    /// <summary>Whether the client sends a message and waits for its answer.</summary>
+    public virtual bool HasEcho => true;
+
     /// <summary>Whether the messages of the service are streamed too.</summary>
     public virtual bool HasStreams => false;
 

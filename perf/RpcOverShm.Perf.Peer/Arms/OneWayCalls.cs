@@ -5,11 +5,16 @@ namespace RpcOverShm.Perf.Peer.Arms;
 /// </summary>
 internal sealed class OneWayCalls : CallsService
 {
+    /// <summary>False: the service counts every message of a client as one that was sent one way.</summary>
+    public override bool HasEcho => false;
+
     public override bool HasStreams => true;
 
     public override ServerServiceDefinition Bind() => Conformance.BindService(new CountingService());
 
-    public override IEcho OpenEcho(ChannelBase channel) => new GeneratedCalls().OpenEcho(channel);
+    public override IEcho OpenEcho(ChannelBase channel) => throw new NotSupportedException();
+
+    public override IPump OpenPump(ChannelBase channel) => new GeneratedCalls().OpenPump(channel);
 
     public override IDrain OpenDrain(ChannelBase channel) => new Drain((ShmChannel)channel);
 
