@@ -69,7 +69,7 @@ internal sealed class ServiceLifetimeTests(ShmSchedulingMode mode) : InstanceFix
         await channel.ShutdownAsync().Bounded();
         await Timeouts.Eventually(() => probe.Disposed == 1);
         Assert.That(To(rig.Channel).Echo(Payloads.Empty).Text(), Is.EqualTo("2"));
-        await rig.KillServerAsync().Bounded();
+        await rig.ShutDownServerAsync().Bounded();
         Assert.That((probe.Created, probe.Disposed), Is.EqualTo((2, 2)));
     }
 
@@ -182,7 +182,7 @@ internal sealed class ServiceLifetimeTests(ShmSchedulingMode mode) : InstanceFix
 
         Assert.That(text, Is.EqualTo(isSingleton ? "111" : "123"));
         await channel.ShutdownAsync().Bounded();
-        Assert.That(probe.Disposed, Is.EqualTo(probe.Created));
+        await Timeouts.Eventually(() => probe.Disposed == probe.Created);
     }
 
     private static ShmServiceOptions PerSession => new() { Lifetime = ShmServiceLifetime.PerSession };
