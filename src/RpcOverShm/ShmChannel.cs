@@ -183,7 +183,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// If the server is behind with the one-way calls of a connection, a call waits
     /// until there is room for it: until its deadline, if it has one. Those that wait go in their order. The server
     /// makes room for requests of 512 KiB in all, counted with 1 KiB more each, and one larger one. Without a
-    /// deadline or token, a call waits for as long as the server is behind.
+    /// deadline, a token or a <see cref="ShmChannelOptions.DefaultTimeout"/>, a call waits for as long as the server is
+    /// behind.
     /// </para>
     /// <para>
     /// The request of a completed call is in memory that the server reads even if the client exits or is killed. Its

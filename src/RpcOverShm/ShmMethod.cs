@@ -14,8 +14,9 @@ namespace RpcOverShm;
 /// (<see cref="ShmChannelOptions.Codec"/>), and the server must offer it (<see cref="ShmServerOptions.Codecs"/>).
 /// Without a codec, a call throws <see cref="InvalidOperationException"/>, <see cref="ShmServer.StartAsync"/> throws
 /// <see cref="ArgumentException"/>, and a call of a client without one fails with
-/// <see cref="StatusCode.Unimplemented"/>. A callback uses no codec, so it needs a method with marshallers. On a
-/// channel of another transport, the messages cannot be serialised.
+/// <see cref="StatusCode.Unimplemented"/>. The codec of a callback is that of the client's channel, and the server
+/// passes it to <see cref="ShmSession.CreateCallInvoker"/>. On a channel of another transport, the messages cannot be
+/// serialised.
 /// </para>
 /// <para>
 /// A channel keeps what it knows of a method while the object lives: create each method once, in a static field.

@@ -13,7 +13,11 @@ namespace RpcOverShm;
 public sealed class ShmServiceOptions
 {
     /// <summary>Gets or sets how long an instance serves calls.</summary>
-    /// <remarks>Defaults to <see cref="ShmServiceLifetime.PerCall"/>, as in ASP.NET Core.</remarks>
+    /// <remarks>
+    /// Defaults to <see cref="ShmServiceLifetime.PerCall"/>, as in ASP.NET Core. The services of a channel
+    /// (<see cref="ShmChannelOptions.CallbackServices"/>) cannot be <see cref="ShmServiceLifetime.PerSession"/>: their
+    /// calls come from one server.
+    /// </remarks>
     public ShmServiceLifetime Lifetime { get; set; } = ShmServiceLifetime.PerCall;
 
     /// <summary>

@@ -154,7 +154,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
     {
         bool needsCredentials = _credentials.AreNeeded(options);
         var target = RequestHeadInputs.Of(method.FullName, host, options);
-        if (!call.TryArm(options, isLongBegun: needsCredentials))
+        if (!call.TryArm(options, method.Timeout, needsCredentials))
         {
             return;
         }
@@ -173,7 +173,7 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         ClientMethod<TRequest, TResponse> bound = Bind(method);
         var target = RequestHeadInputs.Of(bound.FullName, host, options);
         var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
-        if (call.TryArm(options))
+        if (call.TryArm(options, bound.Timeout))
         {
             _oneWay.Run(call, bound, target, request);
         }

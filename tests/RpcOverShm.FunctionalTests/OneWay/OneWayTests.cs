@@ -143,6 +143,28 @@ internal sealed class OneWayTests(ShmSchedulingMode mode) : OneWayFixture(mode)
     }
 
     [Test]
+    public async Task DefaultTimeout_OfTheChannel_IsTheDeadlineOfTheCall([Values] bool isBlocking)
+    {
+        var deadline = new TaskCompletionSource<DateTime>(TaskCreationOptions.RunContinuationsAsynchronously);
+        ShmRig rig = await StartOneWayAsync(new Script
+        {
+            Unary = (request, context) =>
+            {
+                deadline.TrySetResult(context.Deadline);
+                return Task.FromResult(request);
+            },
+        });
+        ShmChannel channel = rig.OpenChannel(options => options.DefaultTimeout = TimeSpan.FromHours(1));
+        var client = new ScriptClient(channel.CreateOneWayInvoker());
+
+        await (isBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Empty))
+            : client.UnaryAsync(Payloads.Empty).ResponseAsync).Bounded();
+
+        Assert.That(await deadline.Task.Bounded(), Is.LessThan(DateTime.UtcNow.AddHours(1)));
+    }
+
+    [Test]
     public async Task MethodThatThrows_IsReportedCountedAndLogged_AndHarmsNothing()
     {
         ShmRig rig = await StartOneWayAsync();
