@@ -27,6 +27,11 @@ internal sealed class CallObservation
         _address = address;
         _outer = Activity.Current;
         ActivitySource source = isOfServer ? Telemetry.ServerSource : Telemetry.ClientSource;
+        if (!source.HasListeners())
+        {
+            return; // only durations are measured
+        }
+
         try
         {
             _activity = source.StartActivity(
@@ -58,7 +63,10 @@ internal sealed class CallObservation
     /// <param name="headers">The metadata of the request, in which the trace context comes.</param>
     public static CallObservation OfServer(string fullName, string address, Metadata headers)
     {
-        var made = new CallObservation(isOfServer: true, fullName[1..], address, TraceContext.Extract(headers));
+        ActivityContext parent = headers.Count > 0 && Telemetry.ServerSource.HasListeners()
+            ? TraceContext.Extract(headers)
+            : default;
+        var made = new CallObservation(isOfServer: true, fullName[1..], address, parent);
         if (made._activity is { } activity)
         {
             TraceContext.ExtractBaggage(headers, activity);

@@ -78,7 +78,6 @@ internal sealed class SpinBudget
         long budget = NextBudget();
         if (budget == 0 || s_maxSpinners == 0)
         {
-            ProcessCounts.SpinsInVain.Add();
             return false;
         }
 

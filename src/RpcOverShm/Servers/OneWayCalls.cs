@@ -9,6 +9,8 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class OneWayCalls
 {
+    private const int MostKept = 32; // entries of an empty set, which a burst would else leave on each connection
+
     private readonly Lock _gate = new();
     private readonly HashSet<ServerCall> _calls = [];
     private Guid? _name;
@@ -35,6 +37,11 @@ internal sealed class OneWayCalls
             if (_calls.Count > 0)
             {
                 return;
+            }
+
+            if (_calls.EnsureCapacity(0) > MostKept)
+            {
+                _calls.TrimExcess();
             }
 
             (whenEmpty, _whenEmpty) = (_whenEmpty, null);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -87,6 +88,7 @@ internal sealed class ServerCore
     /// </summary>
     public async Task StopAsync(TimeSpan grace, CancellationToken hurry)
     {
+        long begun = Stopwatch.GetTimestamp();
         ServerConnection[] connections = BeginStop();
         await _listener.DisposeAsync().ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
@@ -108,19 +110,28 @@ internal sealed class ServerCore
         await CloseAsync(connections).ConfigureAwait(false);
 
         // The handlers of the user for the ends of sessions.
-        await WaitAsync(Task.WhenAll(connections.Select(one => one.Forgotten)), grace, hurry).ConfigureAwait(false);
-        await ReleaseAsync(connections, grace, hurry).ConfigureAwait(false);
+        Task forgotten = Task.WhenAll(connections.Select(one => one.Forgotten));
+        await WaitAsync(forgotten, LeftOf(grace, begun), hurry).ConfigureAwait(false);
+        await ReleaseAsync(connections, grace, begun, hurry).ConfigureAwait(false);
+    }
+
+    // All waits of a stop share its grace period.
+    private static TimeSpan LeftOf(TimeSpan grace, long begun)
+    {
+        TimeSpan left = grace - Stopwatch.GetElapsedTime(begun);
+        return grace == Timeout.InfiniteTimeSpan ? grace : left > TimeSpan.Zero ? left : TimeSpan.Zero;
     }
 
     // Waits for the release of instances, also if the grace period is over: for a short time, because a method that
     // ignores its token, or the code of the user that releases an instance, may take long. The rest is released later.
-    private async Task ReleaseAsync(ServerConnection[] connections, TimeSpan grace, CancellationToken hurry)
+    private async Task ReleaseAsync(
+        ServerConnection[] connections, TimeSpan grace, long begun, CancellationToken hurry)
     {
         Task ofSessions = Task.WhenAll(connections.Select(one => one.Session!.Released));
-        await WaitAsync(ofSessions, grace, hurry).ConfigureAwait(false);
+        await WaitAsync(ofSessions, LeftOf(grace, begun), hurry).ConfigureAwait(false);
         await WaitAsync(ofSessions, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
         Task ofServer = _settings.Instances.EndAsync(_settings.Logger);
-        await WaitAsync(ofServer, grace, hurry).ConfigureAwait(false);
+        await WaitAsync(ofServer, LeftOf(grace, begun), hurry).ConfigureAwait(false);
         await WaitAsync(ofServer, WaitBounds.SafetyTimeout, CancellationToken.None).ConfigureAwait(false);
     }
 
