@@ -8,10 +8,6 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
 {
     private const int MethodThrew = 301;
 
-    // A method that fails may do so while requests are still sent, for which the binder has an exception of its own.
-    private static readonly CallContext s_failing =
-        new(default(CallOptions), CallContextFlags.IgnoreStreamTermination);
-
     [Test]
     public async Task Operation_OfEveryShape_IsServedBesideGeneratedServices(
         [ValueSource(typeof(NotebookCalls), nameof(NotebookCalls.Operations))] string operation)
@@ -64,7 +60,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartAsync(new Notebook(_ => throw new RpcException(
             new Status(StatusCode.FailedPrecondition, "full"), new Metadata { { "left", "0" } })));
 
-        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, s_failing));
+        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, Failing()));
 
         Assert.That(failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.FailedPrecondition, "full")));
         Assert.That(failure.Trailers.GetValue("left"), Is.EqualTo("0"));
@@ -77,7 +73,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartAsync(new Notebook(_ => throw new KeyNotFoundException("which")));
         rig.Log.Expect(MethodThrew);
 
-        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, s_failing));
+        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, Failing()));
 
         Assert.That(
             failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Unknown, "Exception was thrown by handler.")));
@@ -92,7 +88,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartAsync(new Notebook(held.RunAsync));
         var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(300));
 
-        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, options));
+        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, Failing(options)));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That(
@@ -108,7 +104,7 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
         using var cancellation = new CancellationTokenSource();
         var options = new CallOptions(cancellationToken: cancellation.Token);
 
-        Task<string> call = ClientOf(rig).CallAsync(operation, options);
+        Task<string> call = ClientOf(rig).CallAsync(operation, Failing(options));
         await held.Begun.Bounded();
         await cancellation.CancelAsync();
 
@@ -164,6 +160,10 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
                 ConformanceContract.BindService(services, new ConformanceService());
             },
         });
+
+    // A call may end while its requests are still sent, for which the binder has an exception of its own.
+    private static CallContext Failing(CallOptions options = default) =>
+        new(options, CallContextFlags.IgnoreStreamTermination);
 
     private static INotebook ClientOf(ShmRig rig) => rig.Channel.CreateGrpcService<INotebook>();
 
