@@ -20,6 +20,7 @@ internal static class ArmCatalog
         new CallsArm("shm-protobuf-in-place", new ShmTransport(parsesInPlace: true), s_generated),
         new CallsArm("shm-offering", s_shmOffering, s_generated),
         new CallsArm("shm-callback", s_shmOffering, new GeneratedCalls(callsBack: true)),
+        new CallsArm("shm-watched", new ShmTransport { IsWatched = true }, s_generated),
         new CallsArm("shm-oneway", s_shm, new OneWayCalls()),
         new PipeArm(),
         new PipeArm(new ProtobufCodec()),
@@ -43,13 +44,11 @@ internal static class ArmCatalog
 
     /// <summary>
     /// The product in forms for one scenario alone: all user code on the pool, for Backlog; several connections for
-    /// each channel, for Cores; methods that block, for Neighbours; listeners to traces and metrics, for Telemetry.
-    /// They are in no table of arms.
+    /// each channel, for Cores; methods that block, for Neighbours. They are in no table of arms.
     /// </summary>
     private static IReadOnlyList<IArm> Special { get; } =
     [
         new CallsArm("shm-protobuf-pool", new ShmTransport(isOnPool: true), s_generated),
-        new CallsArm("shm-watched", new ShmTransport { IsWatched = true }, s_generated),
         new CallsArm("shm-protobuf-many", new ShmTransport(hasSeveralConnections: true), s_generated),
         new CallsArm(
             "shm-raw-blocking", s_shm, new MethodCalls<byte[]>("Raw", new RawForm()) { BlockingMethods = 1000 }),
