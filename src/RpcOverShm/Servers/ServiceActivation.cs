@@ -62,7 +62,7 @@ internal sealed class ServiceActivation<TService>(
         ServiceInstances instances = settings.Lifetime == InstanceLifetime.Session
             ? call.Owner.Session!.Instances
             : call.Settings.Instances;
-        if (!instances.TryBeginUse())
+        if (!instances.TryBeginUse(this, out ServiceInstance? known))
         {
             throw new RpcException(settings.Lifetime == InstanceLifetime.Session
                 ? StatusMapping.SessionEnded
@@ -78,8 +78,7 @@ internal sealed class ServiceActivation<TService>(
                 call.Owner.Queue.Name(call);
             }
 
-            ServiceInstance instance = await instances
-                .GetAsync(this, () => Create(call, context: null), call.CancellationToken).ConfigureAwait(false);
+            ServiceInstance instance = known ?? await CreateOrWaitAsync(instances, call).ConfigureAwait(false);
             if (instance.Gate is { } gate)
             {
                 AmbientCall ambient = call.Turn!.Ambient!;
@@ -96,6 +95,10 @@ internal sealed class ServiceActivation<TService>(
             instances.EndUse(call.Settings.Logger);
         }
     }
+
+    // Apart, so that a call with a known instance makes no closure, and its call no token.
+    private ValueTask<ServiceInstance> CreateOrWaitAsync(ServiceInstances instances, ServerCall call) =>
+        instances.GetAsync(this, () => Create(call, context: null), call.CancellationToken);
 
     private async Task EnterAsync(InstanceGate gate, InstanceTurn turn, ServerCall call)
     {

@@ -22,11 +22,18 @@ internal sealed class ServiceInstances
     /// <summary>Completes when the owner has ended and its instances were released. Does not fail.</summary>
     public Task Released => _released.Task;
 
-    /// <summary>Counts a call that is about to use an instance. Returns false if the owner has ended.</summary>
-    public bool TryBeginUse()
+    /// <summary>
+    /// Counts a call that is about to use the instance of a service. Returns false if the owner has ended.
+    /// </summary>
+    /// <param name="service">What stands for the service.</param>
+    /// <param name="known">The instance; null if none was created yet: see <see cref="GetAsync"/>.</param>
+    public bool TryBeginUse(object service, out ServiceInstance? known)
     {
         lock (_lock)
         {
+            known = _instances.TryGetValue(service, out Task<ServiceInstance?>? made) && made.IsCompletedSuccessfully
+                ? made.Result
+                : null;
             _uses += _hasEnded ? 0 : 1;
             return !_hasEnded;
         }
@@ -38,6 +45,10 @@ internal sealed class ServiceInstances
         lock (_lock)
         {
             _uses--;
+            if (!_hasEnded)
+            {
+                return;
+            }
         }
 
         ReleaseIfUnused(logger);

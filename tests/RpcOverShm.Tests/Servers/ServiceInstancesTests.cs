@@ -43,12 +43,14 @@ public class ServiceInstancesTests
     {
         var instances = new ServiceInstances();
         var list = new List<string>();
-        Assert.That(instances.TryBeginUse() && instances.TryBeginUse(), Is.True);
-        await instances.GetAsync("a", () => new NotedInstance("a", list), default);
+        Assert.That(instances.TryBeginUse("a", out ServiceInstance? none), Is.True);
+        ServiceInstance made = await instances.GetAsync("a", () => new NotedInstance("a", list), default);
+        Assert.That(instances.TryBeginUse("a", out ServiceInstance? known), Is.True);
+        Assert.That((none, known), Is.EqualTo(((ServiceInstance?)null, made)));
         await instances.GetAsync("b", () => new NotedInstance("b", list), default);
 
         Task released = instances.EndAsync(NullLogger.Instance);
-        Assert.That(instances.TryBeginUse(), Is.False);
+        Assert.That(instances.TryBeginUse("a", out _), Is.False);
         instances.EndUse(NullLogger.Instance);
         Assert.That(released.IsCompleted, Is.False);
         instances.EndUse(NullLogger.Instance);
@@ -63,7 +65,7 @@ public class ServiceInstancesTests
     {
         Assert.That(new ServiceInstances().EndAsync(NullLogger.Instance).IsCompleted, Is.True);
         Assert.That(ServiceInstances.Ended.EndAsync(NullLogger.Instance).IsCompleted, Is.True);
-        Assert.That(ServiceInstances.Ended.TryBeginUse(), Is.False);
+        Assert.That(ServiceInstances.Ended.TryBeginUse("a", out _), Is.False);
     }
 
     private sealed class NotedInstance(string name, List<string> released) : ServiceInstance(gate: null)
