@@ -175,8 +175,10 @@ public class ClientTests
     public async Task Channel_OfTheOptions_HasThem()
     {
         _host.Methods.Echo = (_, _) => Task.FromResult(new string('x', 100));
+        _host.Services.AddSingleton(new Version(0, 1));
         _host.Services.AddShmClient<ConformanceClient>(_host.Address, options => options.MaxReceiveMessageSize = 90)
-            .ConfigureChannel((provider, options) => options.MaxSendMessageSize = provider.GetHashCode() & 0)
+            .ConfigureChannel((provider, options) =>
+                options.MaxSendMessageSize = provider.GetRequiredService<Version>().Major)
             .Bind(_host.Section(
                 ("TrustedServerUsers:0", "0"),
                 ("Callbacks:MaxQueuedCalls", "3"),
