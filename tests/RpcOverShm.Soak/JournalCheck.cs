@@ -29,10 +29,12 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
     /// <summary>The number of failures that a lack of memory or threads explains.</summary>
     public int OutOfMemory { get; private set; }
 
-    /// <summary>Whether a text says that the runtime could not load code or prepare its own types.</summary>
+    /// <summary>Whether a text says that the runtime could not load code or prepare a type.</summary>
     public static bool IsAboutLack(string text) =>
         text.Contains("Could not load file or assembly", StringComparison.Ordinal)
-        || text.Contains("The type initializer for 'System.", StringComparison.Ordinal);
+        || text.Contains("The type initializer for 'System.", StringComparison.Ordinal)
+        || (text.Contains("The type initializer for '", StringComparison.Ordinal)
+            && text.Contains($"---> System.{OutOfMemoryName}", StringComparison.Ordinal));
 
     public void Read(SoakProcess process)
     {

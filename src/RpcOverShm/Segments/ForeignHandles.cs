@@ -10,7 +10,7 @@ namespace RpcOverShm.Segments;
 /// nobody waits for. Such a close may take as long as the peer likes: that of a TCP socket waits for SO_LINGER, that of
 /// a file on FUSE for the peer's answer. Any thread may use it.
 /// </summary>
-internal sealed class ForeignHandles
+internal sealed class ForeignHandles : IThreadPoolWorkItem
 {
     /// <summary>The maximum number of closes at a time. Each one that hangs keeps a thread.</summary>
     public const int MaxThreads = 8;
@@ -87,6 +87,8 @@ internal sealed class ForeignHandles
         }
     }
 
+    void IThreadPoolWorkItem.Execute() => Run();
+
     private void Run()
     {
         bool hasClosed = false;
@@ -153,10 +155,19 @@ internal sealed class ForeignHandles
         }
 
         _threads++;
-        if (BackgroundThread.TryStart(Run, "RpcOverShm closing", StackBytes) is not null)
+        try
         {
-            // The pool's threads exist already; without one of its own, a handle would never be closed.
-            ThreadPool.UnsafeQueueUserWorkItem(static self => self.Run(), this, preferLocal: false);
+            if (BackgroundThread.TryStart(Run, "RpcOverShm closing", StackBytes) is not null)
+            {
+                // The pool's threads exist already; without one of its own, a handle would never be closed.
+                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            }
+        }
+        catch (OutOfMemoryException)
+        {
+            // A thread without a handle may be a closing one, which an exception would end with its process. The handle
+            // waits for a thread that is there, or until the next one comes.
+            _threads--;
         }
     }
 

@@ -89,8 +89,10 @@ internal sealed class ServerCore
     public async Task StopAsync(TimeSpan grace, CancellationToken hurry)
     {
         long begun = Stopwatch.GetTimestamp();
-        ServerConnection[] connections = BeginStop();
+
+        // The listener ends first: a client that it still accepts is told to leave like any other.
         await _listener.DisposeAsync().ConfigureAwait(false);
+        ServerConnection[] connections = BeginStop();
         foreach (ServerConnection connection in connections)
         {
             connection.StopAccepting();
@@ -98,6 +100,7 @@ internal sealed class ServerCore
 
         Task idle = Task.WhenAll(connections.Select(connection => connection.WhenIdleAsync()));
         await WaitAsync(idle, grace, hurry).ConfigureAwait(false);
+        await WaitForClientsAsync(connections, LeftOf(grace, begun), hurry).ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
         {
             connection.EndAllCalls(StatusMapping.ServerStopping);
@@ -113,6 +116,21 @@ internal sealed class ServerCore
         Task forgotten = Task.WhenAll(connections.Select(one => one.Forgotten));
         await WaitAsync(forgotten, LeftOf(grace, begun), hurry).ConfigureAwait(false);
         await ReleaseAsync(connections, grace, begun, hurry).ConfigureAwait(false);
+    }
+
+    // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
+    // would leave the client without an answer. Clients close when they have read the GoAway and their calls have ended.
+    // The timeout is for a client that does not read; one-way calls that crossed the GoAway get the rest of the grace.
+    private static async Task WaitForClientsAsync(
+        ServerConnection[] connections, TimeSpan left, CancellationToken hurry)
+    {
+        Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
+        TimeSpan longest = left == Timeout.InfiniteTimeSpan || left > WaitBounds.SafetyTimeout
+            ? WaitBounds.SafetyTimeout
+            : left;
+        await WaitAsync(gone, longest, hurry).ConfigureAwait(false);
+        Task oneWays = Task.WhenAll(connections.Select(connection => connection.OneWay.WhenEmptyAsync()));
+        await WaitAsync(oneWays, left, hurry).ConfigureAwait(false);
     }
 
     // All waits of a stop share its grace period.

@@ -55,6 +55,33 @@ internal sealed class RefusedCallTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
+    public async Task Call_ThatCrossesTheGoAwayOfAnIdleServer_IsRefusedAndNotCutOff()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        Task stopping = rig.Server.ShutdownAsync();
+        await client.ReceiveAsync(FrameKind.GoAway);
+        client.StartUnary(RawFrames.First); // As if the client had not read the GoAway.
+        RawFrame end = await client.ReceiveAsync(FrameKind.End);
+        client.Dispose();
+        await stopping.Bounded();
+
+        Assert.That(StatusTrailer.Decode(end.Head).IsNotProcessed, Is.True);
+    }
+
+    [Test]
+    public async Task Stop_OfAnIdleServer_DoesNotWaitForAClientThatStays()
+    {
+        ShmRig rig = await StartShmAsync(new Script());
+        using RawPeer client = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        await rig.Server.ShutdownAsync().Bounded();
+
+        Assert.That(await client.ClosedAsync(), Is.Empty);
+    }
+
+    [Test]
     public async Task Call_RefusedByEveryServer_EndsUnavailable([Values] bool isBlocking)
     {
         ShmRig rig = await StartWithoutServerAsync();
