@@ -51,8 +51,8 @@ internal sealed class PerfRun : IAsyncDisposable
     {
         if (_crowd is null)
         {
-            Say($"Starting {CrowdClients} clients for each of {ArmSets.Crowd.Count} servers.");
-            _crowd = new Fleet(ArmSets.Crowd, CrowdClients);
+            Say($"Starting {CrowdClients} clients for each of {ArmSets.Senders.Count} servers.");
+            _crowd = new Fleet(ArmSets.Senders, CrowdClients);
             await _crowd.StartAsync();
             await LearnFactsAsync(_crowd.Pairs[0]);
         }

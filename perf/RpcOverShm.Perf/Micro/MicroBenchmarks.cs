@@ -17,8 +17,8 @@ namespace RpcOverShm.Perf.Micro;
 [Category("Micro")]
 public sealed class MicroBenchmarks
 {
-    private const int WarmUps = 3;
-    private const int Iterations = 8;
+    private const int WarmUps = 2;
+    private const int Iterations = 6;
     private const int IterationMilliseconds = 50;
 
     private static readonly Type[] s_pieces =

@@ -61,4 +61,7 @@ internal static class ArmSets
     /// <summary>Arms with one server and many client processes at once.</summary>
     public static IReadOnlyList<string> Crowd { get; } =
         ["raw-ring", "raw-stream", "shm-raw", "shm-protobuf", Fleet.Baseline, Fleet.BaselineAgain, "grpc-core-uds"];
+
+    /// <summary>The same, and calls without an answer, for scenarios in which only the clients send.</summary>
+    public static IReadOnlyList<string> Senders { get; } = [.. Crowd, "shm-oneway"];
 }

@@ -33,6 +33,12 @@ internal sealed class CellRecorder
         string name = plan.Scenario + plan.Name;
         _order = new Random(settings.Seed ^ name.Aggregate(0, (hash, letter) => (hash * 31) + letter));
         ArmPair[] pairs = [.. fleet.Pairs.Where(pair => plan.Arms.Contains(pair.Label))];
+        string[] missing = [.. plan.Arms.Except(pairs.Select(pair => pair.Label))];
+        if (missing.Length > 0)
+        {
+            throw new ArgumentException($"The fleet has no {string.Join(", ", missing)}.", nameof(fleet));
+        }
+
         TooSmall = [.. pairs.Select(pair => pair.Arm).Where(arm => arm.LargestBytes < plan.LargestBytes)];
         Entrants = [.. pairs.Where(pair => !TooSmall.Contains(pair.Arm)).SelectMany(EntrantsOf)];
     }

@@ -76,7 +76,7 @@ public sealed class Cores
 
     private static LoadOrder Order(CallerKind kind, int callers, int workMicroseconds)
     {
-        TimeSpan slice = PerfRun.Current.Settings.Slice;
+        TimeSpan slice = PerfRun.Current.Settings.Slice / 2; // many rows, and no finer bar
         return new LoadOrder(LoadShape.Echo, kind, SizeBytes)
         {
             Callers = callers,
