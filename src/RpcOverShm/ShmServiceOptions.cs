@@ -18,7 +18,7 @@ public sealed class ShmServiceOptions
     /// (<see cref="ShmChannelOptions.CallbackServices"/>) cannot be <see cref="ShmServiceLifetime.PerSession"/>: their
     /// calls come from one server.
     /// </remarks>
-    public ShmServiceLifetime Lifetime { get; set; } = ShmServiceLifetime.PerCall;
+    public ShmServiceLifetime Lifetime { get; set; }
 
     /// <summary>
     /// Gets or sets the maximum number of calls that run on one instance at a time; 1 or more.

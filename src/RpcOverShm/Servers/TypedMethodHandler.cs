@@ -92,7 +92,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             return EndLaterAsync(call, context, running);
         }
 
-        call.EndWith(Of(call).Response, running.Result, context);
+        call.EndWith(Response(call), running.Result, context);
         return Task.CompletedTask;
     }
 
@@ -104,7 +104,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
     {
         TRequest request = ReadRequest(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, Response(call));
         await NotNull(server(request, responses, context)).ConfigureAwait(false);
     }
 
@@ -112,7 +112,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         DuplexStreamingServerMethod<TRequest, TResponse> duplex, ServerCall call, ShmServerCallContext context)
     {
         RequestStreamReader<TRequest> requests = Requests(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, Response(call));
         await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
@@ -125,7 +125,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         }
 
-        call.EndWith(Of(call).Response, response, context);
+        call.EndWith(Response(call), response, context);
     }
 
     private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));
@@ -144,7 +144,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     }
 
     private Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
-        call.RequestEncoding is not null ? DecodingMarshaller(call) : Of(call).Request;
+        call.RequestEncoding is not null ? DecodingMarshaller(call) : Request(call);
 
     /// <summary>Returns the task of a method; throws if the method returned null.</summary>
     private static T NotNull<T>(T? task)
@@ -152,27 +152,30 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");
 
     private Marshaller<TRequest> DecodingMarshaller(ServerCall call) => MessageEncoding.Reading(
-        Of(call).Request,
+        Request(call),
         call.Settings.MaxReceiveMessageBytes,
         call.RequestEncoding == MessageEncoding.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
-    private Marshallers Of(ServerCall call)
-    {
-        Marshallers own = call.Codec is null ? _generated! : _byCodec[call.Codec];
-        return _observer is null ? own : Inspected(call, own, _observer);
-    }
+    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
 
-    // Each call has its own: they know its metadata, and count its messages.
-    private Marshallers Inspected(ServerCall call, Marshallers own, MessageObserver observer)
-    {
-        var request = new MessageOrigin(FullName, call.RequestHeaders, IsRequest: true, IsReceived: true);
-        MessageOrigin response = request with { IsRequest = false, IsReceived = false };
-        return new Marshallers(
-            MessageInspection.Receiving(own.Request, observer, request, IsRequestStream),
-            MessageInspection.Sending(
-                own.Response, observer, response, _isResponseStream, call.Settings.MaxSendMessageBytes));
-    }
+    // Marshallers of each inspected call: they know its metadata, and count its messages.
+    private Marshaller<TRequest> Request(ServerCall call) => _observer is null
+        ? Of(call).Request
+        : MessageInspection.Receiving(
+            Of(call).Request, _observer, Origin(call, isRequest: true), IsRequestStream);
+
+    private Marshaller<TResponse> Response(ServerCall call) => _observer is null
+        ? Of(call).Response
+        : MessageInspection.Sending(
+            Of(call).Response,
+            _observer,
+            Origin(call, isRequest: false),
+            _isResponseStream,
+            call.Settings.MaxSendMessageBytes);
+
+    private MessageOrigin Origin(ServerCall call, bool isRequest) =>
+        new(FullName, call.RequestHeaders, isRequest, IsReceived: isRequest);
 
     private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);
 }
