@@ -8,8 +8,8 @@ namespace RpcOverShm.Servers;
 /// <summary>
 /// The places of all running calls of a server, if there is a limit for them, and the calls that wait for one:
 /// connections take turns, and the calls of a connection begin in their order. It also knows the running calls in whose
-/// place a nested call may run. Thread-safe. Calls take its lock only if the limit is set, or if one runs in the place of
-/// another.
+/// place a nested call may run. Thread-safe. Calls take its lock only if the limit is set, or if one runs in another's
+/// place.
 /// </summary>
 internal sealed class CallPlaces(ServerLimits limits)
 {

@@ -24,6 +24,8 @@ internal sealed class RegistrationNullTests
             Case("interceptors", () => services.Add(activator, new ShmServiceOptions(), (Interceptor)null!)),
             Case("activator", () => services.Add(none, ConformanceContract.BindService)),
             Case("bind", () => services.Add(activator, (Action<ServiceBinderBase, ProbeService?>)null!)),
+            Case("activator", () => services.Add(none, (ShmServiceBinder<ProbeService> _) => { })),
+            Case("bind", () => services.Add(activator, (Action<ShmServiceBinder<ProbeService>>)null!)),
             Case("create", () => ShmServiceActivator.FromFactory<ProbeService>(null!)),
             Case("method", () => services.AddMethod(noMethod, new Script().Unary)),
             Case("method", () => services.AddMethod(noMethod, new Script().ClientStream)),
