@@ -24,6 +24,9 @@ public class HealthRunTests
     {
         _host = new TestHost();
         _host.Services.AddHealthChecks().AddCheck("held", _check);
+
+        // The host itself runs the checks now and then, too.
+        _host.Services.Configure<HealthCheckPublisherOptions>(options => options.Delay = TimeSpan.FromDays(1));
         _host.Services.AddShmServer(_host.Address)
             .Configure(options => options.Interceptors.Add(_calls))
             .AddHealth();

@@ -16,7 +16,7 @@ internal sealed class HostHealthService(
 {
     private readonly Lock _lock = new();
     private readonly Dictionary<string, HealthStatus> _results = new(StringComparer.OrdinalIgnoreCase);
-    private readonly Dictionary<HealthMapping, CheckRun> _runs = []; // those that somebody waits for
+    private readonly Dictionary<HealthMapping, CheckRun> _runs = []; // those that calls wait for
 
     public override async Task<HealthCheckResponse> Check(HealthCheckRequest request, ServerCallContext context)
     {

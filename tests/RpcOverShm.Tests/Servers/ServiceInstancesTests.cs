@@ -118,7 +118,7 @@ public class ServiceInstancesTests
     [Test]
     public async Task Use_ThatIsRefused_KeepsNoReleaseBack()
     {
-        const int Rounds = 2000;
+        const int Rounds = 1000;
         for (int i = 0; i < Rounds; i++)
         {
             var instances = new ServiceInstances(isStriped: true);
