@@ -44,13 +44,14 @@ public sealed class ShmServiceOptions
     /// beside other calls.
     /// </para>
     /// <para>
-    /// Calls that go before those that have not begun are not counted by <see cref="MaxQueuedCallsPerInstance"/>, and
-    /// neither are calls of chains. So a client that makes many of them delays the other clients of a
-    /// <see cref="ShmServiceLifetime.Singleton"/>; where that matters, give each session its own instance.
-    /// </para>
-    /// <para>
     /// A call to the same instance that is made by a callback of its method, or by a channel of the method in the same
     /// process, does not wait for that method: it takes its place, one call at a time.
+    /// </para>
+    /// <para>
+    /// A client that makes many such calls and callbacks delays the other clients of a
+    /// <see cref="ShmServiceLifetime.Singleton"/>: these calls go first, and
+    /// <see cref="MaxQueuedCallsPerInstance"/> does not count them. Where that matters, use
+    /// <see cref="ShmServiceLifetime.PerSession"/>.
     /// </para>
     /// </remarks>
     public int? MaxConcurrentCallsPerInstance { get; set; }
