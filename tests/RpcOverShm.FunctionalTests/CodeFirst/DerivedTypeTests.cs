@@ -1,3 +1,4 @@
+using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Client;
 using RpcOverShm.Connections;
 
