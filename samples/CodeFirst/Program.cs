@@ -7,6 +7,14 @@ using RpcOverShm.Samples;
 var seen = new List<string>();
 await using var server = new ShmServer($"shm://code-first-{Environment.ProcessId}");
 
+// snippet: instances
+// WCF: [ServiceBehavior(InstanceContextMode = InstanceContextMode.PerSession)]
+server.Services.Add(
+    ShmServiceActivator.FromConstructor<Basket>(),
+    binder => new InstanceBinder().Bind<Basket>(binder),
+    new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession, MaxConcurrentCallsPerInstance = 1 });
+// end snippet
+
 // snippet: host
 // An interface is served in a line, a generated service in another.
 int bound = server.Services.AddCodeFirst(new Warehouse());
@@ -67,6 +75,14 @@ using (var reader = new StreamReader(await warehouse.DownloadAsync(new Order { A
     Show($"downloaded: {(await reader.ReadToEndAsync()).Length} characters");
 }
 
+using var other = ShmChannel.ForAddress(server.Address);
+int[] baskets =
+[
+    .. new[] { channel, channel, other }.Select(
+        one => one.CreateGrpcService<IBasket>().Put(new Order { Article = "nut", Quantity = 2 }).Quantity),
+];
+Show($"baskets: {string.Join(", ", baskets)}");
+
 Show($"generated client: {new Greeter.GreeterClient(channel).SayHello(new HelloRequest { Name = "you" }).Message}");
 
 string[] expected =
@@ -80,6 +96,7 @@ string[] expected =
     "delivered: 250.00",
     "haggled: 0.25, 0.25, 0.25",
     "downloaded: 500000 characters",
+    "baskets: 2, 4, 2",
     "generated client: Hello you",
 ];
 return seen.SequenceEqual(expected) ? 0 : 1;

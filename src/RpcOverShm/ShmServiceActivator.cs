@@ -3,7 +3,9 @@ using Grpc.Core;
 namespace RpcOverShm;
 
 /// <summary>Creates the instances of a service, and releases them.</summary>
-/// <typeparam name="TService">The type of the service: a class that derives from a generated base.</typeparam>
+/// <typeparam name="TService">
+/// The class of the service. It derives from a generated base, or its methods are bound by a function.
+/// </typeparam>
 /// <remarks>
 /// Derived types are thread-safe: instances are created and released at the same time. Nothing to dispose.
 /// </remarks>

@@ -117,25 +117,40 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     {
         ArgumentNullException.ThrowIfNull(activator);
         ArgumentNullException.ThrowIfNull(bind);
-        ThrowIfNotAddable(interceptors);
-        options ??= new ShmServiceOptions();
-        InstanceSettings settings = LimitChecks.Of(options, isOfServer: _server is not null);
-        var activation = new ServiceActivation<TService>(
-            settings,
-            (session, context) =>
-            {
-                var created = activator.Create(new ShmActivationContext((ShmSession?)session, context));
-                return (created.Service, created.State);
-            },
-            (service, state) => activator.ReleaseAsync(new ShmServiceInstance<TService>(service, state)));
-        (ServerServiceDefinition service, IReadOnlyList<string> methods) = ActivatedService<TService>.Of(
-            activation, bind);
-        _definitions.Add(InterceptedService.Of(service, interceptors));
-        HasInstanceLimits |= settings.Calls is not null;
-        if (options.EnableOrderedDispatch)
-        {
-            _orderedMethods.UnionWith(methods);
-        }
+        AddActivated(activator, methods => bind(new ActivatedService<TService>(methods), null), options, interceptors);
+    }
+
+    /// <summary>
+    /// Adds a service whose instances an activator creates when calls need them, and whose methods are functions of the
+    /// instance.
+    /// </summary>
+    /// <typeparam name="TService">The class of the service.</typeparam>
+    /// <param name="activator">
+    /// Creates and releases the instances: <see cref="ShmServiceActivator"/> has some. Thread-safe.
+    /// </param>
+    /// <param name="bind">Adds the methods. It is called once.</param>
+    /// <param name="options">How instances live and run; null for an instance for each call.</param>
+    /// <param name="interceptors">
+    /// The interceptors of this service, as in
+    /// <see cref="Add{TService}(ShmServiceActivator{TService}, ShmServiceOptions, Interceptor[])"/>.
+    /// </param>
+    /// <exception cref="ArgumentNullException">
+    /// The activator, the function, the array of interceptors or one of them is null.
+    /// </exception>
+    /// <exception cref="ArgumentException">
+    /// The function adds no method, or an option is not allowed; the message says what is.
+    /// </exception>
+    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    public void Add<TService>(
+        ShmServiceActivator<TService> activator,
+        Action<ShmServiceBinder<TService>> bind,
+        ShmServiceOptions? options = null,
+        params Interceptor[] interceptors)
+        where TService : class
+    {
+        ArgumentNullException.ThrowIfNull(activator);
+        ArgumentNullException.ThrowIfNull(bind);
+        AddActivated(activator, methods => bind(new ShmServiceBinder<TService>(methods)), options, interceptors);
     }
 
     /// <summary>Adds a method to the services; a binder calls this.</summary>
@@ -172,6 +187,34 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     public IEnumerator<ServerServiceDefinition> GetEnumerator() => _definitions.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    private void AddActivated<TService>(
+        ShmServiceActivator<TService> activator,
+        Action<InstanceMethods<TService>> bind,
+        ShmServiceOptions? options,
+        Interceptor[] interceptors)
+        where TService : class
+    {
+        ThrowIfNotAddable(interceptors);
+        options ??= new ShmServiceOptions();
+        InstanceSettings settings = LimitChecks.Of(options, isOfServer: _server is not null);
+        var methods = new InstanceMethods<TService>(new ServiceActivation<TService>(
+            settings,
+            (session, context) =>
+            {
+                var created = activator.Create(new ShmActivationContext((ShmSession?)session, context));
+                return (created.Service, created.State);
+            },
+            (service, state) => activator.ReleaseAsync(new ShmServiceInstance<TService>(service, state))));
+        bind(methods);
+        (ServerServiceDefinition service, IReadOnlyList<string> names) = methods.Build();
+        _definitions.Add(InterceptedService.Of(service, interceptors));
+        HasInstanceLimits |= settings.Calls is not null;
+        if (options.EnableOrderedDispatch)
+        {
+            _orderedMethods.UnionWith(names);
+        }
+    }
 
     private void ThrowIfNotAddable(Interceptor[] interceptors)
     {

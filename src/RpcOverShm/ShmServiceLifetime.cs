@@ -6,14 +6,8 @@ namespace RpcOverShm;
 public enum ShmServiceLifetime
 {
     /// <summary>
-    /// One instance serves all calls. It is created when the first call needs it, and released after the server has
-    /// stopped or the channel was shut down.
-    /// </summary>
-    Singleton,
-
-    /// <summary>
     /// Each call has an instance of its own: created when its method begins, released when the method has returned,
-    /// before the response is sent.
+    /// before the response is sent. This is the default.
     /// </summary>
     PerCall,
 
@@ -22,4 +16,10 @@ public enum ShmServiceLifetime
     /// session has ended and the methods that still ran on it have returned.
     /// </summary>
     PerSession,
+
+    /// <summary>
+    /// One instance serves all calls. It is created when the first call needs it, and released after the server has
+    /// stopped or the channel was shut down.
+    /// </summary>
+    Singleton,
 }

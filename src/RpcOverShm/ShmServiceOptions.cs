@@ -18,7 +18,7 @@ public sealed class ShmServiceOptions
     /// (<see cref="ShmChannelOptions.CallbackServices"/>) cannot be <see cref="ShmServiceLifetime.PerSession"/>: their
     /// calls come from one server.
     /// </remarks>
-    public ShmServiceLifetime Lifetime { get; set; } = ShmServiceLifetime.PerCall;
+    public ShmServiceLifetime Lifetime { get; set; }
 
     /// <summary>
     /// Gets or sets the maximum number of calls that run on one instance at a time; 1 or more.
@@ -46,6 +46,12 @@ public sealed class ShmServiceOptions
     /// <para>
     /// A call to the same instance that is made by a callback of its method, or by a channel of the method in the same
     /// process, does not wait for that method: it takes its place, one call at a time.
+    /// </para>
+    /// <para>
+    /// A client that makes many such calls and callbacks delays the other clients of a
+    /// <see cref="ShmServiceLifetime.Singleton"/>: these calls go first, and
+    /// <see cref="MaxQueuedCallsPerInstance"/> does not count them. Where that matters, use
+    /// <see cref="ShmServiceLifetime.PerSession"/>.
     /// </para>
     /// </remarks>
     public int? MaxConcurrentCallsPerInstance { get; set; }

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using RpcOverShm.Hosting.Tests.Support;
 using RpcOverShm.Testing;
@@ -83,6 +84,19 @@ public class LifetimeTests
 
         await _host.StopAsync().Bounded();
         await _host.Diary.Until("service 1 disposed");
+    }
+
+    [Test]
+    public async Task Lifetime_OfTheConfiguration_IsReadByItsName()
+    {
+        _host.Services.AddScoped<Part>();
+        IConfigurationSection section = _host.Section(("Lifetime", "perSession"));
+        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>(options => section.Bind(options));
+        await _host.StartAsync();
+        using ShmChannel channel = _host.Open();
+
+        Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
+        Assert.That(await channel.AskAsync().Bounded(), Is.EqualTo("1"));
     }
 
     [Test]

@@ -1,3 +1,4 @@
+using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using Grpc.Health.V1;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
@@ -15,6 +16,7 @@ internal sealed class HostHealthService(
 {
     private readonly Lock _lock = new();
     private readonly Dictionary<string, HealthStatus> _results = new(StringComparer.OrdinalIgnoreCase);
+    private readonly Dictionary<HealthMapping, CheckRun> _runs = []; // those that calls wait for
 
     public override async Task<HealthCheckResponse> Check(HealthCheckRequest request, ServerCallContext context)
     {
@@ -49,15 +51,65 @@ internal sealed class HostHealthService(
         }
     }
 
+    // Calls that come while the checks run share that run. It ends when the last of them has gone.
     private async Task RefreshAsync(string service, CancellationToken cancellationToken)
     {
         // Of a service without a mapping, the base class says that it is unknown.
-        if (mappings.FirstOrDefault(one => one.Service == service) is { } mapping)
+        if (mappings.FirstOrDefault(one => one.Service == service) is not { } mapping)
         {
-            Publish(await checks.CheckHealthAsync(one => mapping.Checks.Contains(one.Name), cancellationToken)
-                .ConfigureAwait(false));
+            return;
+        }
+
+        CheckRun run = Join(mapping);
+        try
+        {
+            await run.Published.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            if (IsLast(mapping, run))
+            {
+                await run.CancelAsync().ConfigureAwait(false);
+            }
         }
     }
+
+    private CheckRun Join(HealthMapping mapping)
+    {
+        lock (_lock)
+        {
+            if (!_runs.TryGetValue(mapping, out CheckRun? run) || run.Published.IsCompleted)
+            {
+                run = new CheckRun(ended => RunAsync(mapping, ended));
+                _runs[mapping] = run;
+            }
+
+            run.Waiting++;
+            return run;
+        }
+    }
+
+    // A call goes. Returns true to the last one.
+    private bool IsLast(HealthMapping mapping, CheckRun run)
+    {
+        lock (_lock)
+        {
+            if (--run.Waiting > 0)
+            {
+                return false;
+            }
+
+            if (_runs.GetValueOrDefault(mapping) == run)
+            {
+                _runs.Remove(mapping);
+            }
+
+            return true;
+        }
+    }
+
+    private async Task RunAsync(HealthMapping mapping, CancellationToken ended) => Publish(
+        await checks.CheckHealthAsync(one => mapping.Checks.Contains(one.Name), ended).ConfigureAwait(false));
 
     /// <summary>Returns the status of a service; null if no check of it has a result yet.</summary>
     private ServingStatus? StatusOf(HealthMapping mapping)
@@ -82,5 +134,27 @@ internal sealed class HostHealthService(
         }
 
         return hasResult ? ServingStatus.Serving : null;
+    }
+
+    /// <summary>A run of the checks of one service, on the thread pool, and the calls that wait for it.</summary>
+    [SuppressMessage("Design", "CA1001", Justification = "A source without a timer holds nothing.")]
+    private sealed class CheckRun
+    {
+        private readonly CancellationTokenSource _ended = new();
+
+        public CheckRun(Func<CancellationToken, Task> run)
+        {
+            CancellationToken ended = _ended.Token;
+            Published = Task.Run(() => run(ended), CancellationToken.None);
+        }
+
+        /// <summary>Completes when the results are published.</summary>
+        public Task Published { get; }
+
+        /// <summary>The number of calls that wait. Guarded by the service.</summary>
+        public int Waiting { get; set; }
+
+        /// <summary>Cancels the checks that still run.</summary>
+        public Task CancelAsync() => _ended.CancelAsync();
     }
 }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using RpcOverShm.Buffers;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
@@ -7,8 +8,8 @@ namespace RpcOverShm.Servers;
 /// <summary>
 /// The places of all running calls of a server, if there is a limit for them, and the calls that wait for one:
 /// connections take turns, and the calls of a connection begin in their order. It also knows the running calls in whose
-/// place a nested call may run. Thread-safe. Calls take its lock only if the limit is set, or if they are nested or may
-/// have nested calls.
+/// place a nested call may run. Thread-safe. Calls take its lock only if the limit is set, or if one runs in another's
+/// place.
 /// </summary>
 internal sealed class CallPlaces(ServerLimits limits)
 {
@@ -16,7 +17,7 @@ internal sealed class CallPlaces(ServerLimits limits)
     private readonly Dictionary<ServerConnection, LinkedListNode<LinkedList<CallTurn>>> _waiting = [];
     private readonly LinkedList<LinkedList<CallTurn>> _lines = new();    // those of _waiting; the first has its turn
     private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
-    private readonly Dictionary<ParentCall, CallTurn> _named = [];
+    private readonly ConcurrentDictionary<ParentCall, CallTurn> _named = new();
     private int _running;
 
     public ServerLimits Limits => limits;
@@ -71,22 +72,13 @@ internal sealed class CallPlaces(ServerLimits limits)
     }
 
     /// <summary>Returns the running call of a name, whose place a nested call can take; null if none.</summary>
-    public CallTurn? Find(ParentCall name)
-    {
-        lock (_lock)
-        {
-            return _named.GetValueOrDefault(name);
-        }
-    }
+    public CallTurn? Find(ParentCall name) => _named.GetValueOrDefault(name);
 
     /// <summary>Makes a running call known, so that a nested call can take its place.</summary>
     public void AddName(CallTurn turn, ParentCall name)
     {
-        lock (_lock)
-        {
-            turn.Name = name;
-            _named[name] = turn;
-        }
+        turn.Name = name;
+        _named[name] = turn;
     }
 
     /// <summary>Lets a nested call run in its parent's place, one at a time. Returns whether it may begin.</summary>
@@ -138,7 +130,16 @@ internal sealed class CallPlaces(ServerLimits limits)
     /// </summary>
     public void OnEnded(CallTurn turn)
     {
-        if (IsUnlimited && turn.Name is null && turn.Lender is null && !turn.IsNested)
+        if (turn.Name is not null)
+        {
+            _named.TryRemove(turn.Name, out _);
+
+            // StoreLoad: the name is gone before this thread looks for a borrower. One that borrows the place says so
+            // before it looks for the name once more.
+            Interlocked.MemoryBarrier();
+        }
+
+        if (IsUnlimited && turn.Borrower is null && turn.Lender is null && !turn.IsNested)
         {
             return;
         }
@@ -146,11 +147,6 @@ internal sealed class CallPlaces(ServerLimits limits)
         List<CallTurn> next;
         lock (_lock)
         {
-            if (turn.Name is not null)
-            {
-                _named.Remove(turn.Name);
-            }
-
             if (turn.Borrower is { } nested)
             {
                 PassOn(turn, nested);
@@ -285,6 +281,13 @@ internal sealed class CallPlaces(ServerLimits limits)
         }
 
         lender.Borrower = turn;
+        Interlocked.MemoryBarrier(); // StoreLoad, as in OnEnded
+        if (!_named.ContainsKey(turn.Parent))
+        {
+            lender.Borrower = null;
+            return false;
+        }
+
         turn.Lender = lender;
         return true;
     }

@@ -68,7 +68,7 @@ internal sealed class CallTurn
     /// <summary>The bytes that are charged for the call because it has not begun.</summary>
     public long ChargedBytes { get; set; }
 
-    /// <summary>The name under which nested calls know the call; null for none. Guarded by the places.</summary>
+    /// <summary>The name under which nested calls know the call; null for none. Set before they do.</summary>
     public ParentCall? Name { get; set; }
 
     /// <summary>Whether the call has one of the server's places. Guarded by the places.</summary>
@@ -80,6 +80,9 @@ internal sealed class CallTurn
     /// <summary>The call in whose place this one runs. Guarded by the places.</summary>
     public CallTurn? Lender { get; set; }
 
-    /// <summary>The nested call that runs in this one's place: one at a time. Guarded by the places.</summary>
+    /// <summary>
+    /// The nested call that runs in this one's place: one at a time. Guarded by the places; the end of this call reads
+    /// it without the lock.
+    /// </summary>
     public CallTurn? Borrower { get; set; }
 }

@@ -51,7 +51,7 @@ internal sealed record ServerSettings
     public MethodTable Methods { get; init; } = new([], []);
 
     /// <summary>The instances of services that live as long as the server, or the channel that offers them.</summary>
-    public ServiceInstances Instances { get; } = new();
+    public ServiceInstances Instances { get; } = new(isStriped: true);
 
     /// <summary>Hears of one-way calls that have failed; null for nobody.</summary>
     public OneWayObserver? OneWayFailed { get; init; }

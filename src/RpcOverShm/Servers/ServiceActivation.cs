@@ -92,7 +92,7 @@ internal sealed class ServiceActivation<TService>(
         finally
         {
             turn?.Exit();
-            instances.EndUse(call.Settings.Logger);
+            instances.EndUse();
         }
     }
 

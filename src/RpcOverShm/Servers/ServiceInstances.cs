@@ -1,20 +1,28 @@
+using System.Collections.Concurrent;
 using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Servers;
 
 /// <summary>
 /// The instances of services that a server, a channel or a session keeps. Each is created once, for the first call that
-/// needs it. All are released when their owner has ended and no call uses them. Thread-safe.
+/// needs it. All are released when their owner has ended and no call uses them. Thread-safe. A call whose instance
+/// exists takes no lock.
 /// </summary>
-internal sealed class ServiceInstances
+/// <param name="isStriped">Whether the calls of many connections use the instances.</param>
+internal sealed class ServiceInstances(bool isStriped = false)
 {
     private readonly Lock _lock = new();
-    private readonly List<ServiceInstance> _created = [];
-    private readonly Dictionary<object, Task<ServiceInstance?>> _instances = [];
+    private readonly List<ServiceInstance> _created = []; // under the lock until the release
+    private readonly ConcurrentDictionary<object, Task<ServiceInstance?>> _instances =
+        new(concurrencyLevel: 1, capacity: 1);
+
+    private readonly EventCount _uses = new(isStriped);
     private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private bool _hasEnded;
-    private bool _isReleasing;
-    private int _uses;
+    private ILogger _logger = NullLogger.Instance; // set at the end
+    private volatile bool _hasEnded;
+    private int _isReleasing;
 
     /// <summary>The instances of an owner that never had any and has ended.</summary>
     public static ServiceInstances Ended { get; } = MakeEnded();
@@ -29,29 +37,35 @@ internal sealed class ServiceInstances
     /// <param name="known">The instance; null if none was created yet: see <see cref="GetAsync"/>.</param>
     public bool TryBeginUse(object service, out ServiceInstance? known)
     {
-        lock (_lock)
+        known = null;
+        int part = _uses.Add();
+
+        // StoreLoad: the use is counted before this thread looks for the end. A thread that ends the use of the
+        // instances notes that before it looks for uses.
+        if (_hasEnded)
         {
-            known = _instances.TryGetValue(service, out Task<ServiceInstance?>? made) && made.IsCompletedSuccessfully
-                ? made.Result
-                : null;
-            _uses += _hasEnded ? 0 : 1;
-            return !_hasEnded;
+            // Another thread may have seen this use, and left the release to it.
+            _uses.TakeBack(part);
+            ReleaseIfUnused();
+            return false;
         }
+
+        if (_instances.TryGetValue(service, out Task<ServiceInstance?>? made) && made.IsCompletedSuccessfully)
+        {
+            known = made.Result;
+        }
+
+        return true;
     }
 
     /// <summary>Uncounts a call. The last one after the end has the instances released.</summary>
-    public void EndUse(ILogger logger)
+    public void EndUse()
     {
-        lock (_lock)
+        _uses.Remove();
+        if (_hasEnded)
         {
-            _uses--;
-            if (!_hasEnded)
-            {
-                return;
-            }
+            ReleaseIfUnused();
         }
-
-        ReleaseIfUnused(logger);
     }
 
     /// <summary>Returns the instance of a service. The first call creates it, or else the next one.</summary>
@@ -64,21 +78,13 @@ internal sealed class ServiceInstances
         while (true)
         {
             TaskCompletionSource<ServiceInstance?> mine = new(TaskCreationOptions.RunContinuationsAsynchronously);
-            Task<ServiceInstance?>? others;
-            lock (_lock)
-            {
-                if (!_instances.TryGetValue(service, out others))
-                {
-                    _instances.Add(service, mine.Task);
-                }
-            }
-
-            if (others is null)
+            Task<ServiceInstance?> first = _instances.GetOrAdd(service, mine.Task);
+            if (first == mine.Task)
             {
                 return Create(service, create, mine);
             }
 
-            if (await others.WaitAsync(cancellationToken).ConfigureAwait(false) is { } instance)
+            if (await first.WaitAsync(cancellationToken).ConfigureAwait(false) is { } instance)
             {
                 return instance;
             }
@@ -91,18 +97,18 @@ internal sealed class ServiceInstances
     /// </summary>
     public Task EndAsync(ILogger logger)
     {
-        lock (_lock)
-        {
-            _hasEnded = true;
-        }
+        _logger = logger;
+        _hasEnded = true;
 
-        ReleaseIfUnused(logger);
+        // StoreLoad: the end is noted before this thread looks for uses.
+        Interlocked.MemoryBarrier();
+        ReleaseIfUnused();
         return Released;
     }
 
     private static ServiceInstances MakeEnded()
     {
-        var ended = new ServiceInstances { _hasEnded = true, _isReleasing = true };
+        var ended = new ServiceInstances { _hasEnded = true, _isReleasing = 1 };
         ended._released.SetResult();
         return ended;
     }
@@ -123,26 +129,19 @@ internal sealed class ServiceInstances
         }
         catch (Exception)
         {
-            lock (_lock)
-            {
-                _instances.Remove(service);
-            }
-
+            _instances.TryRemove(service, out _);
             result.SetResult(null);
             throw;
         }
     }
 
-    private void ReleaseIfUnused(ILogger logger)
+    // After the end. No use begins any more, so the sum is 0 only if none is left: one that is refused adds to it or
+    // not, and looks for itself.
+    private void ReleaseIfUnused()
     {
-        lock (_lock)
+        if (_uses.Value > 0 || Interlocked.Exchange(ref _isReleasing, 1) == 1)
         {
-            if (!_hasEnded || _uses > 0 || _isReleasing)
-            {
-                return;
-            }
-
-            _isReleasing = true;
+            return;
         }
 
         if (_created.Count == 0)
@@ -152,14 +151,14 @@ internal sealed class ServiceInstances
         }
 
         // On the pool: a release runs the user's code.
-        _ = Task.Run(() => ReleaseAllAsync(logger));
+        _ = Task.Run(ReleaseAllAsync);
     }
 
-    private async Task ReleaseAllAsync(ILogger logger)
+    private async Task ReleaseAllAsync()
     {
         for (int i = _created.Count - 1; i >= 0; i--)
         {
-            await _created[i].ReleaseAsync(logger).ConfigureAwait(false);
+            await _created[i].ReleaseAsync(_logger).ConfigureAwait(false);
         }
 
         _created.Clear();

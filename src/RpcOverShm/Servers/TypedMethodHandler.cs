@@ -92,7 +92,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             return EndLaterAsync(call, context, running);
         }
 
-        call.EndWith(Of(call).Response, running.Result, context);
+        call.EndWith(ResponseMarshaller(call), running.Result, context);
         return Task.CompletedTask;
     }
 
@@ -104,7 +104,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         ServerStreamingServerMethod<TRequest, TResponse> server, ServerCall call, ShmServerCallContext context)
     {
         TRequest request = ReadRequest(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
         await NotNull(server(request, responses, context)).ConfigureAwait(false);
     }
 
@@ -112,7 +112,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         DuplexStreamingServerMethod<TRequest, TResponse> duplex, ServerCall call, ShmServerCallContext context)
     {
         RequestStreamReader<TRequest> requests = Requests(call);
-        using var responses = new ResponseStreamWriter<TResponse>(call, context, Of(call).Response);
+        using var responses = new ResponseStreamWriter<TResponse>(call, context, ResponseMarshaller(call));
         await NotNull(duplex(requests, responses, context)).ConfigureAwait(false);
     }
 
@@ -125,7 +125,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
         }
 
-        call.EndWith(Of(call).Response, response, context);
+        call.EndWith(ResponseMarshaller(call), response, context);
     }
 
     private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));
@@ -143,36 +143,43 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
         return FrameDeserializationContext.Deserialize(RequestMarshaller(call), ref bytes);
     }
 
-    private Marshaller<TRequest> RequestMarshaller(ServerCall call) =>
-        call.RequestEncoding is not null ? DecodingMarshaller(call) : Of(call).Request;
-
     /// <summary>Returns the task of a method; throws if the method returned null.</summary>
     private static T NotNull<T>(T? task)
         where T : Task =>
         task ?? throw new InvalidOperationException("The method returned null in place of a task.");
 
-    private Marshaller<TRequest> DecodingMarshaller(ServerCall call) => MessageEncoding.Reading(
-        Of(call).Request,
+    // An inspected call has marshallers of its own: they know its metadata, and count its messages.
+    private Marshaller<TRequest> RequestMarshaller(ServerCall call)
+    {
+        Marshaller<TRequest> own = Of(call).Request;
+        if (_observer is not null)
+        {
+            own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true), IsRequestStream);
+        }
+
+        return call.RequestEncoding is null ? own : Decoding(call, own);
+    }
+
+    // Apart, so that a call that is not encoded makes no closure.
+    private static Marshaller<TRequest> Decoding(ServerCall call, Marshaller<TRequest> own) => MessageEncoding.Reading(
+        own,
         call.Settings.MaxReceiveMessageBytes,
         call.RequestEncoding == MessageEncoding.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
-    private Marshallers Of(ServerCall call)
+    private Marshaller<TResponse> ResponseMarshaller(ServerCall call)
     {
-        Marshallers own = call.Codec is null ? _generated! : _byCodec[call.Codec];
-        return _observer is null ? own : Inspected(call, own, _observer);
+        Marshaller<TResponse> own = Of(call).Response;
+        return _observer is null
+            ? own
+            : MessageInspection.Sending(
+                own, _observer, Origin(call, isRequest: false), _isResponseStream, call.Settings.MaxSendMessageBytes);
     }
 
-    // Each call has its own: they know its metadata, and count its messages.
-    private Marshallers Inspected(ServerCall call, Marshallers own, MessageObserver observer)
-    {
-        var request = new MessageOrigin(FullName, call.RequestHeaders, IsRequest: true, IsReceived: true);
-        MessageOrigin response = request with { IsRequest = false, IsReceived = false };
-        return new Marshallers(
-            MessageInspection.Receiving(own.Request, observer, request, IsRequestStream),
-            MessageInspection.Sending(
-                own.Response, observer, response, _isResponseStream, call.Settings.MaxSendMessageBytes));
-    }
+    private Marshallers Of(ServerCall call) => call.Codec is null ? _generated! : _byCodec[call.Codec];
+
+    private MessageOrigin Origin(ServerCall call, bool isRequest) =>
+        new(FullName, call.RequestHeaders, isRequest, IsReceived: isRequest);
 
     private sealed record Marshallers(Marshaller<TRequest> Request, Marshaller<TResponse> Response);
 }

@@ -70,6 +70,11 @@ internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adap
     }
 
     [Test]
+    public void Lifetime_ByDefault_IsTheDefaultOfItsType() => Assert.That(
+        (new ShmServiceOptions().Lifetime, default(ShmServiceLifetime)),
+        Is.EqualTo((ShmServiceLifetime.PerCall, ShmServiceLifetime.PerCall)));
+
+    [Test]
     public void Add_OptionsThatContradictEachOther_IsRefused()
     {
         var services = new ShmServer("shm://x").Services;

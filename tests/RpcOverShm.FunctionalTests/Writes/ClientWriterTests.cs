@@ -6,6 +6,8 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
     // Far larger than any window, so that the write waits for the reader.
     private const int Large = 20_000_123;
 
+    private static readonly Status s_noMore = new(StatusCode.OutOfRange, "no more");
+
     [Test]
     [Item("C11")]
     public async Task WriteOfNull_FailsItsTaskAndTheCallLives()
@@ -134,7 +136,7 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
 
         Assert.That(
             write.Status.Plain(),
-            Is.EqualTo(isFailing ? new Status(StatusCode.OutOfRange, "no more") : Status.DefaultSuccess));
+            Is.EqualTo(isFailing ? s_noMore : Status.DefaultSuccess));
     }
 
     [Test]
@@ -150,10 +152,69 @@ internal sealed class ClientWriterTests(RigKind kind) : RigFixture(kind)
         Assert.That(write.Status.Plain(), Is.EqualTo(Status.DefaultSuccess));
     }
 
+    [Test]
+    [Item("C11")]
+    public async Task WritesAndReadOfADuplexCall_ThatEndsMeanwhile_FailWithItsStatus()
+    {
+        var mayEnd = new TaskCompletionSource();
+        CallRig rig = await StartAsync(EndingAfterResponses(1, mayEnd.Task));
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        Task<bool> read = call.ResponseStream.MoveNext(CancellationToken.None);
+        Task<RpcException> write = CallFailure.OfWritesAsync(call.RequestStream);
+        mayEnd.SetResult();
+
+        Assert.That((await FailureOf(read)).Status.Plain(), Is.EqualTo(s_noMore));
+
+        // A write that meets the end is Cancelled in grpc-dotnet.
+        Status end = (await write).Status.Plain();
+        Assert.That(
+            end.StatusCode,
+            Is.EqualTo(s_noMore.StatusCode).Or.EqualTo(IsGrpcDotNet ? StatusCode.Cancelled : s_noMore.StatusCode));
+    }
+
+    [Test]
+    [Item("C11")]
+    public async Task WritesOfADuplexCall_ThatHasEnded_LoseNoUnreadResponse()
+    {
+        const int Responses = 3;
+        CallRig rig = await StartAsync(EndingAfterResponses(Responses, Task.CompletedTask));
+
+        using AsyncDuplexStreamingCall<Payload, Payload> call = rig.Client.Duplex();
+        Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        for (int i = 0; i < 10; i++)
+        {
+            await Thrown.InAllAsync(() => call.RequestStream.WriteAsync(Payloads.Of("too late")));
+        }
+
+        for (int i = 1; i < Responses; i++)
+        {
+            Assert.That(await call.ResponseStream.MoveNext(CancellationToken.None).Bounded());
+        }
+
+        RpcException end = await FailureOf(call.ResponseStream.MoveNext(CancellationToken.None));
+        Assert.That(end.Status.Plain(), Is.EqualTo(s_noMore));
+    }
+
+    private static Script EndingAfterResponses(int count, Task mayEnd) => new()
+    {
+        Duplex = async (_, responses, _) =>
+        {
+            for (int i = 0; i < count; i++)
+            {
+                await responses.WriteAsync(Payloads.Of("one"));
+            }
+
+            await mayEnd;
+            throw new RpcException(s_noMore);
+        },
+    };
+
     private static Script EndingEarly(bool isFailing) => new()
     {
         ClientStream = (_, _) => isFailing
-            ? throw new RpcException(new Status(StatusCode.OutOfRange, "no more"))
+            ? throw new RpcException(s_noMore)
             : Task.FromResult(Payloads.Empty),
     };
 }

@@ -11,9 +11,10 @@ public class ServiceBindingTests
     [Test]
     public void Of_AServiceWithAnOverride_ANewMethodAndOverloads_RunsTheOverride()
     {
-        (_, IReadOnlyList<string> methods) = ActivatedService<Derived>.Of(
-            Activation<Derived>(), ServiceBinding.Generated<Derived>());
+        var bound = new InstanceMethods<Derived>(Activation<Derived>());
+        ServiceBinding.Generated<Derived>()(new ActivatedService<Derived>(bound), null);
 
+        (_, IReadOnlyList<string> methods) = bound.Build();
         Assert.That(methods, Does.Contain("/rpcovershm.testing.Conformance/Echo"));
         Assert.That(methods, Has.Count.EqualTo(Conformance.Descriptor.Methods.Count));
     }

@@ -51,9 +51,9 @@ public class ServiceInstancesTests
 
         Task released = instances.EndAsync(NullLogger.Instance);
         Assert.That(instances.TryBeginUse("a", out _), Is.False);
-        instances.EndUse(NullLogger.Instance);
+        instances.EndUse();
         Assert.That(released.IsCompleted, Is.False);
-        instances.EndUse(NullLogger.Instance);
+        instances.EndUse();
         await released.Bounded();
 
         Assert.That(list, Is.EqualTo(["b", "a"]));
@@ -68,12 +68,97 @@ public class ServiceInstancesTests
         Assert.That(ServiceInstances.Ended.TryBeginUse("a", out _), Is.False);
     }
 
+    [Test]
+    public async Task End_DuringUsesByManyThreads_ReleasesOnceAndNeverAnInstanceInUse([Values] bool isStriped)
+    {
+        const int Rounds = 200;
+        const int Users = 8;
+        for (int i = 0; i < Rounds; i++)
+        {
+            var instances = new ServiceInstances(isStriped);
+            var list = new List<string>();
+            int created = 0;
+            using var begun = new CountdownEvent(Users);
+            Task<int>[] users = [.. Enumerable.Range(0, Users).Select(_ => Timeouts.OnThread(() =>
+            {
+                int wrong = 0;
+                bool isFirst = true;
+                while (instances.TryBeginUse(this, out ServiceInstance? known))
+                {
+                    known ??= instances.GetAsync(this, Create, default).AsTask().GetAwaiter().GetResult();
+                    wrong += ((NotedInstance)known).IsReleased ? 1 : 0;
+                    if (isFirst)
+                    {
+                        isFirst = false;
+                        begun.Signal();
+                    }
+
+                    wrong += ((NotedInstance)known).IsReleased ? 1 : 0;
+                    instances.EndUse();
+                }
+
+                return wrong;
+            }))];
+            Assert.That(begun.Wait(Timeouts.Wait));
+
+            Task released = instances.EndAsync(NullLogger.Instance);
+            Assert.That((await Task.WhenAll(users).Bounded()).Sum(), Is.Zero, "uses of a released instance");
+            await released.Bounded();
+
+            Assert.That((created, string.Join(',', list)), Is.EqualTo((1, "a")));
+
+            ServiceInstance Create()
+            {
+                Interlocked.Increment(ref created);
+                return new NotedInstance("a", list);
+            }
+        }
+    }
+
+    [Test]
+    public async Task Use_ThatIsRefused_KeepsNoReleaseBack()
+    {
+        const int Rounds = 1000;
+        for (int i = 0; i < Rounds; i++)
+        {
+            var instances = new ServiceInstances(isStriped: true);
+            Assert.That(instances.TryBeginUse("a", out _));
+            using var start = new Barrier(3);
+            Task[] threads =
+            [
+                OnStart(() => _ = instances.EndAsync(NullLogger.Instance)),
+                OnStart(instances.EndUse),
+                OnStart(() =>
+                {
+                    if (instances.TryBeginUse("a", out _))
+                    {
+                        instances.EndUse();
+                    }
+                }),
+            ];
+
+            await Task.WhenAll(threads).Bounded();
+            Assert.That(instances.Released.IsCompleted, "one of the three has released them");
+
+            Task OnStart(Action act) => Timeouts.OnThread(() =>
+            {
+                start.SignalAndWait();
+                act();
+            });
+        }
+    }
+
     private sealed class NotedInstance(string name, List<string> released) : ServiceInstance(gate: null)
     {
+        private volatile bool _isReleased;
+
+        public bool IsReleased => _isReleased;
+
         protected override string TypeName => name;
 
         protected override ValueTask ReleaseAsync()
         {
+            _isReleased = true;
             released.Add(name);
             return ValueTask.CompletedTask;
         }

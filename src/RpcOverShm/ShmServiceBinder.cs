@@ -1,0 +1,77 @@
+using Grpc.Core;
+using RpcOverShm.Servers;
+
+namespace RpcOverShm;
+
+/// <summary>
+/// Takes the methods of a service whose instances an activator creates, each as a function of the instance. For
+/// services that no generated class describes, such as the interfaces of protobuf-net.Grpc.
+/// </summary>
+/// <typeparam name="TService">The class of the service.</typeparam>
+/// <remarks>
+/// A <see cref="ShmServiceCollection"/> passes it to the function that binds such a service; it is used before that
+/// returns. Not thread-safe. Nothing to dispose.
+/// </remarks>
+public sealed class ShmServiceBinder<TService>
+    where TService : class
+{
+    private readonly InstanceMethods<TService> _methods;
+
+    internal ShmServiceBinder(InstanceMethods<TService> methods) => _methods = methods;
+
+    /// <summary>Adds a method with one request and one response.</summary>
+    /// <typeparam name="TRequest">The type of the requests.</typeparam>
+    /// <typeparam name="TResponse">The type of the responses.</typeparam>
+    /// <param name="method">The method.</param>
+    /// <param name="handler">The code of the method. The first argument is the instance that the call uses.</param>
+    /// <exception cref="ArgumentNullException">The method or its code is null.</exception>
+    /// <exception cref="ArgumentException">The service has a method of this name already.</exception>
+    public void AddUnaryMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> handler)
+        where TRequest : class
+        where TResponse : class
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(handler);
+        _methods.Add(method, handler);
+    }
+
+    /// <summary>Adds a method with a stream of requests and one response.</summary>
+    /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
+    public void AddClientStreamingMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method,
+        Func<TService, IAsyncStreamReader<TRequest>, ServerCallContext, Task<TResponse>> handler)
+        where TRequest : class
+        where TResponse : class
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(handler);
+        _methods.Add(method, handler);
+    }
+
+    /// <summary>Adds a method with one request and a stream of responses.</summary>
+    /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
+    public void AddServerStreamingMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method,
+        Func<TService, TRequest, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
+        where TRequest : class
+        where TResponse : class
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(handler);
+        _methods.Add(method, handler);
+    }
+
+    /// <summary>Adds a method with a stream of requests and a stream of responses.</summary>
+    /// <inheritdoc cref="AddUnaryMethod{TRequest, TResponse}"/>
+    public void AddDuplexStreamingMethod<TRequest, TResponse>(
+        Method<TRequest, TResponse> method,
+        Func<TService, IAsyncStreamReader<TRequest>, IServerStreamWriter<TResponse>, ServerCallContext, Task> handler)
+        where TRequest : class
+        where TResponse : class
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(handler);
+        _methods.Add(method, handler);
+    }
+}

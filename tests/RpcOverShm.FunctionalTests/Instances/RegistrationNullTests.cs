@@ -1,0 +1,44 @@
+using Grpc.Core.Interceptors;
+
+namespace RpcOverShm.FunctionalTests.Instances;
+
+/// <summary>Null arguments of the methods that add services, each refused with the name of its parameter.</summary>
+internal sealed class RegistrationNullTests
+{
+    public static IEnumerable<TestCaseData> Calls()
+    {
+        ShmServiceCollection services = new ShmServer("shm://x").Services;
+        ShmServiceCollection callbacks = new ShmChannelOptions().CallbackServices;
+        ServerServiceDefinition definition = new Script().Build();
+        ShmServiceActivator<ProbeService> activator = new Probe().Activator;
+        ShmServiceActivator<ProbeService> none = null!;
+        Method<Payload, Payload> noMethod = null!;
+        return
+        [
+            Case("service", () => services.Add((ServerServiceDefinition)null!)),
+            Case("service", () => callbacks.Add((ServerServiceDefinition)null!)),
+            Case("interceptors", () => services.Add(definition, null!)),
+            Case("interceptors", () => services.Add(definition, (Interceptor)null!)),
+            Case("activator", () => services.Add(none)),
+            Case("interceptors", () => services.Add(activator, new ShmServiceOptions(), null!)),
+            Case("interceptors", () => services.Add(activator, new ShmServiceOptions(), (Interceptor)null!)),
+            Case("activator", () => services.Add(none, ConformanceContract.BindService)),
+            Case("bind", () => services.Add(activator, (Action<ServiceBinderBase, ProbeService?>)null!)),
+            Case("activator", () => services.Add(none, (ShmServiceBinder<ProbeService> _) => { })),
+            Case("bind", () => services.Add(activator, (Action<ShmServiceBinder<ProbeService>>)null!)),
+            Case("create", () => ShmServiceActivator.FromFactory<ProbeService>(null!)),
+            Case("method", () => services.AddMethod(noMethod, new Script().Unary)),
+            Case("method", () => services.AddMethod(noMethod, new Script().ClientStream)),
+            Case("method", () => services.AddMethod(noMethod, new Script().ServerStream)),
+            Case("method", () => services.AddMethod(noMethod, new Script().Duplex)),
+            Case("serviceName", () => ShmMethod.Unary<Payload, Payload>(null!, "Name")),
+            Case("name", () => ShmMethod.Unary<Payload, Payload>("service", null!)),
+        ];
+
+        static TestCaseData Case(string name, Action call) => new(name, call);
+    }
+
+    [TestCaseSource(nameof(Calls))]
+    public void Argument_ThatIsNull_IsNamed(string name, Action call) =>
+        Assert.That(() => call(), Throws.ArgumentNullException.With.Property("ParamName").EqualTo(name));
+}
