@@ -127,9 +127,9 @@ public class ClientChannelTests
     [Test]
     public async Task Address_OfAFunction_ComesFromTheContainer()
     {
-        _host.Services.AddSingleton(new Uri(_host.Address));
+        _host.Services.AddSingleton(new Place(_host.Address));
         _host.Services.AddShmClient<ConformanceClient>(
-            provider => provider.GetRequiredService<Uri>().OriginalString,
+            provider => provider.GetRequiredService<Place>().Address,
             options => options.MaxSendMessageSize = 100);
         await _host.StartAsync();
 
@@ -168,12 +168,14 @@ public class ClientChannelTests
     public void Address_OfAFunctionThatThrows_FailsTheStart()
     {
         _host.Log.Expect(HostFailed);
-        _host.Services.AddShmClient<ConformanceClient>(provider => provider.GetRequiredService<Uri>().OriginalString);
+        _host.Services.AddShmClient<ConformanceClient>(provider => provider.GetRequiredService<Place>().Address);
 
         InvalidOperationException? failure = Assert.CatchAsync<InvalidOperationException>(_host.StartAsync);
 
-        Assert.That(failure!.Message, Does.Contain(nameof(Uri)));
+        Assert.That(failure!.Message, Does.Contain(nameof(Place)));
     }
+
+    private sealed record Place(string Address);
 
     /// <summary>Gets the channel of a client injected, for one-way calls.</summary>
     private sealed class Notifier([FromKeyedServices(typeof(ConformanceClient))] ShmChannel channel)
