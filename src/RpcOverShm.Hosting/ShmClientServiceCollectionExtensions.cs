@@ -33,8 +33,8 @@ public static class ShmClientServiceCollectionExtensions
     /// </para>
     /// <para>
     /// The container has the channel with the type of the client as the key, and with its name. It is for what only a
-    /// channel has, such as <see cref="ShmChannel.State"/> and <see cref="ShmChannel.CreateOneWayInvoker"/>. Calls
-    /// through it pass by interceptors, call options and propagation of the client.
+    /// channel has, such as <see cref="ShmChannel.State"/> and <see cref="ShmChannel.CreateOneWayInvoker"/>. Calls that
+    /// are made through it have none of the client's interceptors, call options and propagation.
     /// </para>
     /// <para>
     /// If the same client was added before, returns a builder for it, with the interceptors that it has.
