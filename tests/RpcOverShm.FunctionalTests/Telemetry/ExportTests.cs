@@ -42,7 +42,10 @@ internal sealed class ExportTests() : RigFixture(RigKind.Shm)
                 || name.EndsWith(".duration", StringComparison.Ordinal)),
     ];
 
-    /// <summary>Makes a one-way call that is refused: limits and failed one-way calls count once there are some.</summary>
+    /// <summary>
+    /// Makes a one-way call that is refused. The instruments of limits and of failed one-way calls begin with such a
+    /// call.
+    /// </summary>
     private static async Task ReachALimitAsync(ShmRig rig)
     {
         var failed = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
