@@ -28,10 +28,21 @@ internal static class HostedGreeter
             .EnableCallContextPropagation(propagation => propagation.SuppressContextNotFoundErrors = true);
         builder.Services.AddHealthChecks().AddShmServer(address);
         // end snippet
+        builder.Services.AddSingleton<GreetingNotifier>();
+
+        builder.Configuration.AddInMemoryCollection([new("Greeter:Address", address)]);
+        // snippet: address
+        builder.Services.AddShmClient<Greeter.GreeterClient>(
+            "configured", provider => provider.GetRequiredService<IConfiguration>()["Greeter:Address"]!);
+        // end snippet
         using IHost host = builder.Build();
         await host.StartAsync();
         Greeter.GreeterClient client = host.Services.GetRequiredService<Greeter.GreeterClient>();
         Expect.Equal("Hello host, number 1", (await client.SayHelloAsync(new HelloRequest { Name = "host" })).Message);
+        await host.Services.GetRequiredService<GreetingNotifier>().NotifyAsync("host");
+        Greeter.GreeterClient configured =
+            host.Services.GetRequiredKeyedService<Greeter.GreeterClient>("configured");
+        await configured.SayHelloAsync(new HelloRequest { Name = "host" });
         await host.StopAsync();
     }
 
@@ -41,6 +52,20 @@ internal static class HostedGreeter
     {
         public override Task<HelloReply> SayHello(HelloRequest request, ServerCallContext context) =>
             Task.FromResult(new HelloReply { Message = $"Hello {request.Name}, number {book.Next()}" });
+    }
+    // end snippet
+
+    // snippet: channel
+    /// <summary>Uses the channel of a client, for what the client does not have.</summary>
+    private sealed class GreetingNotifier([FromKeyedServices(typeof(Greeter.GreeterClient))] ShmChannel channel)
+    {
+        private readonly Greeter.GreeterClient _oneWay = new(channel.CreateOneWayInvoker());
+
+        public async Task NotifyAsync(string name)
+        {
+            await channel.ConnectAsync();
+            await _oneWay.SayHelloAsync(new HelloRequest { Name = name });
+        }
     }
     // end snippet
 

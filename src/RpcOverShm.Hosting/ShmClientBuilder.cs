@@ -28,7 +28,9 @@ public sealed class ShmClientBuilder
     /// <summary>Gets the services of the host.</summary>
     public IServiceCollection Services { get; }
 
-    /// <summary>Gets the name of the client, which is also the name of its channel's options.</summary>
+    /// <summary>
+    /// Gets the name of the client, which is also the name of its channel's options and the key of its channel.
+    /// </summary>
     public string Name => _registration.Name;
 
     /// <summary>Sets options of the channel, after those that were set before.</summary>
@@ -96,6 +98,20 @@ public sealed class ShmClientBuilder
     /// <exception cref="ArgumentOutOfRangeException">The scope is none of the two.</exception>
     /// <remarks>The order is that of <see cref="AddInterceptor{TInterceptor}(ShmInterceptorScope)"/>.</remarks>
     public ShmClientBuilder AddInterceptor(
+        Func<Interceptor> create, ShmInterceptorScope scope = ShmInterceptorScope.Channel)
+    {
+        ArgumentNullException.ThrowIfNull(create);
+        return AddInterceptor(_ => create(), scope);
+    }
+
+    /// <summary>Adds an interceptor that a function creates, with services of the container.</summary>
+    /// <param name="create">Creates the interceptor; it is not disposed.</param>
+    /// <param name="scope">Whether all clients share it, or each has its own.</param>
+    /// <returns>This builder.</returns>
+    /// <exception cref="ArgumentNullException">The function is null.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The scope is none of the two.</exception>
+    /// <remarks>The order is that of <see cref="AddInterceptor{TInterceptor}(ShmInterceptorScope)"/>.</remarks>
+    public ShmClientBuilder AddInterceptor(
         Func<IServiceProvider, Interceptor> create, ShmInterceptorScope scope = ShmInterceptorScope.Channel)
     {
         ArgumentNullException.ThrowIfNull(create);
@@ -128,27 +144,46 @@ public sealed class ShmClientBuilder
         return this;
     }
 
+    /// <summary>Adds credentials to each call.</summary>
+    /// <param name="credentials">The credentials, which apply without TLS.</param>
+    /// <returns>This builder.</returns>
+    /// <exception cref="ArgumentNullException">The credentials are null.</exception>
+    /// <remarks>
+    /// Credentials that the call has itself apply, too. Callbacks for a blocking call with credentials do not run on
+    /// its thread.
+    /// </remarks>
+    public ShmClientBuilder AddCallCredentials(CallCredentials credentials)
+    {
+        ArgumentNullException.ThrowIfNull(credentials);
+        return ConfigureCallOptions((options, _) => With(credentials, options));
+    }
+
     /// <summary>Adds metadata to each call, such as a token that it takes time to get.</summary>
+    /// <param name="addMetadata">Adds metadata for a call. Thread-safe.</param>
+    /// <returns>This builder.</returns>
+    /// <exception cref="ArgumentNullException">The function is null.</exception>
+    /// <remarks>As <see cref="AddCallCredentials(CallCredentials)"/>.</remarks>
+    public ShmClientBuilder AddCallCredentials(Func<AuthInterceptorContext, Metadata, Task> addMetadata)
+    {
+        ArgumentNullException.ThrowIfNull(addMetadata);
+        return AddCallCredentials(CallCredentials.FromInterceptor(
+            (context, metadata) => addMetadata(context, metadata)));
+    }
+
+    /// <summary>Adds metadata to each call, with services of the container.</summary>
     /// <param name="addMetadata">
     /// Adds metadata for a call. It gets the services of the scope in which the client was resolved. Thread-safe.
     /// </param>
     /// <returns>This builder.</returns>
     /// <exception cref="ArgumentNullException">The function is null.</exception>
-    /// <remarks>
-    /// Credentials that the call has itself apply, too. Callbacks for a blocking call with credentials do not run on
-    /// its thread.
-    /// </remarks>
+    /// <remarks>As <see cref="AddCallCredentials(CallCredentials)"/>.</remarks>
     public ShmClientBuilder AddCallCredentials(
         Func<AuthInterceptorContext, Metadata, IServiceProvider, Task> addMetadata)
     {
         ArgumentNullException.ThrowIfNull(addMetadata);
-        return ConfigureCallOptions((options, provider) =>
-        {
-            var added = CallCredentials.FromInterceptor((context, metadata) =>
-                addMetadata(context, metadata, provider));
-            return options.WithCredentials(
-                options.Credentials is { } own ? CallCredentials.Compose(own, added) : added);
-        });
+        return ConfigureCallOptions((options, provider) => With(
+            CallCredentials.FromInterceptor((context, metadata) => addMetadata(context, metadata, provider)),
+            options));
     }
 
     /// <summary>
@@ -174,4 +209,7 @@ public sealed class ShmClientBuilder
         Services.TryAddSingleton<CurrentCallInterceptor>();
         return this;
     }
+
+    private static CallOptions With(CallCredentials added, CallOptions options) =>
+        options.WithCredentials(options.Credentials is { } own ? CallCredentials.Compose(own, added) : added);
 }

@@ -60,9 +60,8 @@ public static class ShmHealthChecksBuilderExtensions
     /// <summary>Adds a check that a channel of the container is connected, or can connect.</summary>
     /// <param name="builder">The health checks of the host.</param>
     /// <param name="channelKey">
-    /// The key of the channel
-    /// (<see cref="ShmClientServiceCollectionExtensions.AddKeyedShmChannel"/>), or of one that the application has
-    /// registered itself.
+    /// The key of the channel (<see cref="ShmClientServiceCollectionExtensions.AddKeyedShmChannel"/>); the name of a
+    /// client, or its type if it has no name; or the key of a channel that the application has registered itself.
     /// </param>
     /// <param name="name">The name of the check; null for the text of the key.</param>
     /// <param name="failureStatus">The status of a failure; null for Unhealthy.</param>

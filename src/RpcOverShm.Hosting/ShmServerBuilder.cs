@@ -48,6 +48,20 @@ public sealed class ShmServerBuilder
         return this;
     }
 
+    /// <summary>Sets options, with services of the container, after those that were set before.</summary>
+    /// <param name="configure">
+    /// Sets the options when the server is created. It gets the container itself, which has no scoped services.
+    /// </param>
+    /// <returns>This builder.</returns>
+    /// <exception cref="ArgumentNullException">The delegate is null.</exception>
+    public ShmServerBuilder Configure(Action<IServiceProvider, ShmServerOptions> configure)
+    {
+        ArgumentNullException.ThrowIfNull(configure);
+        Services.AddOptions<ShmServerOptions>(Name)
+            .Configure<IServiceProvider>((options, provider) => configure(provider, options));
+        return this;
+    }
+
     /// <summary>Sets options from a section of the configuration, after those that were set before.</summary>
     /// <param name="section">
     /// A section with the names of <see cref="ShmServerOptions"/>. A section that does not exist sets nothing.

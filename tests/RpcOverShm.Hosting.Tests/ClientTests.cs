@@ -129,7 +129,7 @@ public class ClientTests
                     return Noting("client 1")(provider);
                 },
                 ShmInterceptorScope.Client)
-            .AddInterceptor(Noting("channel 2"))
+            .AddInterceptor(() => new ClientInterceptor(_host.Diary, "channel 2"))
             .AddInterceptor(Noting("client 2"), ShmInterceptorScope.Client)
             .AddInterceptor<PlainInterceptor>();
         await _host.StartAsync();
@@ -143,7 +143,7 @@ public class ClientTests
     }
 
     [Test]
-    public async Task CallOptions_ThatAreConfigured_ReachTheServerWithTheCredentialsOfBoth()
+    public async Task CallOptions_ThatAreConfigured_ReachTheServerWithAllCredentials()
     {
         _host.Methods.Echo = (_, context) => Task.FromResult(string.Join(
             ", ", context.RequestHeaders.Where(one => one.Key.StartsWith('x')).Select(one => one.Value).Order()));
@@ -157,18 +157,19 @@ public class ClientTests
             {
                 metadata.Add("x-added", provider.GetRequiredService<Diary>().Entries.Single());
                 return Task.CompletedTask;
-            });
+            })
+            .AddCallCredentials((_, metadata) =>
+            {
+                metadata.Add("x-more", "more");
+                return Task.CompletedTask;
+            })
+            .AddCallCredentials(Adding("last"));
         await _host.StartAsync();
-        var own = CallCredentials.FromInterceptor((_, metadata) =>
-        {
-            metadata.Add("x-own", "own");
-            return Task.CompletedTask;
-        });
 
         ConformanceClient client = _host.Provider.GetRequiredService<ConformanceClient>();
-        string seen = await client.AskAsync(new CallOptions(credentials: own)).Bounded();
+        string seen = await client.AskAsync(new CallOptions(credentials: Adding("own"))).Bounded();
 
-        Assert.That(seen, Is.EqualTo("configured, options, own"));
+        Assert.That(seen, Is.EqualTo("configured, last, more, options, own"));
     }
 
     [Test]
@@ -225,6 +226,12 @@ public class ClientTests
 
     private static Func<IServiceProvider, Interceptor> Noting(string name) =>
         provider => new ClientInterceptor(provider.GetRequiredService<Diary>(), name);
+
+    private static CallCredentials Adding(string word) => CallCredentials.FromInterceptor((_, metadata) =>
+    {
+        metadata.Add($"x-{word}", word);
+        return Task.CompletedTask;
+    });
 
     private sealed class OwnClient(CallInvoker invoker, Diary diary)
     {

@@ -1,3 +1,4 @@
+using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
 using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
@@ -8,6 +9,8 @@ namespace RpcOverShm.Hosting.Tests;
 public class NullTests
 {
     private static readonly IServiceCollection s_services = new ServiceCollection();
+
+    private static Func<IServiceProvider, string> NoAddress => null!;
 
     public static IEnumerable<TestCaseData> Calls()
     {
@@ -21,7 +24,8 @@ public class NullTests
             Case("address", () => s_services.AddShmServer(null!)),
             Case("name", () => s_services.AddShmServer(null!, "shm://a")),
             Case("address", () => s_services.AddShmServer("name", (string)null!)),
-            Case("configure", () => server.Configure(null!)),
+            Case("configure", () => server.Configure((Action<ShmServerOptions>)null!)),
+            Case("configure", () => server.Configure((Action<IServiceProvider, ShmServerOptions>)null!)),
             Case("section", () => server.Bind(null!)),
             Case("create", () => server.AddService(null!)),
             Case("descriptors", () => server.AddReflection(null!)),
@@ -29,15 +33,22 @@ public class NullTests
             Case("service", () => server.AddHealth(health => health.Map(null!, _ => true))),
             Case("isCheckOfService", () => server.AddHealth(health => health.Map("", null!))),
             Case("services", () => noServices.AddShmClient<ConformanceClient>("shm://a")),
-            Case("address", () => s_services.AddShmClient<ConformanceClient>(null!)),
+            Case("address", () => s_services.AddShmClient<ConformanceClient>((string)null!)),
+            Case("address", () => s_services.AddShmClient<ConformanceClient>(NoAddress)),
             Case("name", () => s_services.AddShmClient<ConformanceClient>(null!, "shm://a")),
             Case("address", () => s_services.AddShmClient<ConformanceClient>("name", (string)null!)),
+            Case("address", () => s_services.AddShmClient<ConformanceClient>("name", NoAddress)),
             Case("configure", () => client.ConfigureChannel((Action<ShmChannelOptions>)null!)),
             Case("configure", () => client.ConfigureChannel((Action<IServiceProvider, ShmChannelOptions>)null!)),
             Case("section", () => client.Bind(null!)),
             Case("create", () => client.AddInterceptor((Func<IServiceProvider, Interceptor>)null!)),
+            Case("create", () => client.AddInterceptor((Func<Interceptor>)null!)),
             Case("configure", () => client.ConfigureCallOptions(null!)),
-            Case("addMetadata", () => client.AddCallCredentials(null!)),
+            Case("credentials", () => client.AddCallCredentials((CallCredentials)null!)),
+            Case("addMetadata", () => client.AddCallCredentials(
+                (Func<AuthInterceptorContext, Metadata, Task>)null!)),
+            Case("addMetadata", () => client.AddCallCredentials(
+                (Func<AuthInterceptorContext, Metadata, IServiceProvider, Task>)null!)),
             Case("services", () => noServices.AddKeyedShmChannel("key", "shm://a")),
             Case("key", () => s_services.AddKeyedShmChannel(null!, "shm://a")),
             Case("address", () => s_services.AddKeyedShmChannel("key", null!)),

@@ -43,6 +43,20 @@ public class StartTests
     }
 
     [Test]
+    public void Configure_WithServices_SetsTheOptionsInOrder()
+    {
+        _host.Services.AddSingleton(new Version(3, 1));
+        _host.Services.AddShmServer(_host.Address, options => options.MaxConcurrentCalls = 1)
+            .Configure((provider, options) =>
+                options.MaxConcurrentCalls += provider.GetRequiredService<Version>().Major);
+
+        ShmServerOptions options = _host.Provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
+            .Get(_host.Address);
+
+        Assert.That(options.MaxConcurrentCalls, Is.EqualTo(4));
+    }
+
+    [Test]
     public async Task Bind_BeforeALowerLimitInCode_LeavesTheOptionThatFollowsIt()
     {
         _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("MaxQueuedCalls", "5")))

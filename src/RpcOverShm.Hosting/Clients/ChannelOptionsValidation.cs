@@ -6,7 +6,8 @@ namespace RpcOverShm.Hosting.Clients;
 /// Checks the options of one client's channel at the start of the host, as the channel does: by creating one that never
 /// connects.
 /// </summary>
-internal sealed class ChannelOptionsValidation(ClientRegistration registration) : IValidateOptions<ShmChannelOptions>
+internal sealed class ChannelOptionsValidation(ClientRegistration registration, IServiceProvider provider)
+    : IValidateOptions<ShmChannelOptions>
 {
     public ValidateOptionsResult Validate(string? name, ShmChannelOptions options)
     {
@@ -17,7 +18,7 @@ internal sealed class ChannelOptionsValidation(ClientRegistration registration) 
 
         try
         {
-            ShmChannel.ForAddress(registration.Address, options).Dispose();
+            ShmChannel.ForAddress(registration.Address.In(provider), options).Dispose();
             return ValidateOptionsResult.Success;
         }
         catch (ArgumentException exception)

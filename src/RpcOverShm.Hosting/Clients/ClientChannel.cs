@@ -1,20 +1,21 @@
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Options;
 
 namespace RpcOverShm.Hosting.Clients;
 
 /// <summary>The channel and the interceptors that the clients of a registration share. Thread-safe.</summary>
+/// <remarks>
+/// The container has the channel under the name of the client, and disposes it. This object disposes it too: before
+/// the interceptors from the container, which calls may use until then.
+/// </remarks>
 internal sealed class ClientChannel : IDisposable, IAsyncDisposable
 {
     private readonly ShmChannel _channel;
 
     public ClientChannel(IServiceProvider provider, ClientRegistration registration)
     {
-        _channel = ShmChannel.ForAddress(
-            registration.Address,
-            provider.GetRequiredService<IOptionsMonitor<ShmChannelOptions>>().Get(registration.Name));
+        _channel = provider.GetRequiredKeyedService<ShmChannel>(registration.Name);
         Invoker = _channel.CreateCallInvoker();
         if (registration.Propagation is { } propagation)
         {

@@ -9,7 +9,7 @@ namespace RpcOverShm.Hosting.Clients;
 internal sealed class ClientRegistration
 {
     private ClientRegistration(
-        string name, string address, Type clientType, Func<IServiceProvider, CallInvoker, object> create)
+        string name, ClientAddress address, Type clientType, Func<IServiceProvider, CallInvoker, object> create)
     {
         Name = name;
         Address = address;
@@ -19,7 +19,7 @@ internal sealed class ClientRegistration
 
     public string Name { get; }
 
-    public string Address { get; }
+    public ClientAddress Address { get; }
 
     public Type ClientType { get; }
 
@@ -41,7 +41,7 @@ internal sealed class ClientRegistration
     /// <exception cref="ArgumentException">The type has no constructor for a client.</exception>
     public static ClientRegistration Of<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TClient>(
-        string name, string address)
+        string name, ClientAddress address)
         where TClient : class
     {
         try

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using OpenTelemetry;
+using OpenTelemetry.Metrics;
 using OpenTelemetry.Trace;
 using Outside;
 using Outside.Client;
@@ -13,6 +14,9 @@ using RpcOverShm.OpenTelemetry;
 var spans = new Spans();
 using TracerProvider traces =
     Sdk.CreateTracerProviderBuilder().AddRpcOverShmInstrumentation().AddProcessor(spans).Build();
+var counts = new Counts();
+using MeterProvider metrics = Sdk.CreateMeterProviderBuilder().AddRpcOverShmInstrumentation()
+    .AddReader(new BaseExportingMetricReader(counts)).Build();
 var watcher = new Watcher();
 var options = new ShmChannelOptions();
 options.CallbackServices.Add(NoteWatcher.BindService(watcher));
@@ -40,6 +44,9 @@ Expect("page 7", (await archive.FindAsync(new Page { Number = 7 })).Text);
 // The calls of this process, and the callback that it has served.
 Expect(true, spans.Names.Contains("Client outside.Notes/Add"));
 Expect(true, spans.Names.Contains("Server outside.NoteWatcher/Added"));
+metrics.ForceFlush();
+Expect(true, counts.Names.IsSupersetOf(["rpc.client.call.duration", "rpc.server.call.duration"]));
+Expect(true, counts.Names.Contains("rpcovershm.connections"));
 Console.WriteLine("The client has seen all answers.");
 
 static void Expect<T>(T expected, T actual)

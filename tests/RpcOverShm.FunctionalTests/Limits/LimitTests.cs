@@ -7,39 +7,45 @@ namespace RpcOverShm.FunctionalTests.Limits;
 internal sealed class LimitTests(RigKind kind) : ItemFixture(kind)
 {
     private const int MessageTooLarge = 202;
+    private const string ReceiveOption = "MaxReceiveMessageSize";
+    private const string SendOption = "MaxSendMessageSize";
 
     [Test]
     public async Task Response_OverTheClientsReceiveLimit_IsResourceExhausted(
         [Values(2000, 100_000, 2_000_000)] int bytes, [Values] bool isBlocking)
     {
+        long before = LimitEvents.CountOf(ReceiveOption);
         CallRig rig = await UseAsync(new RigOptions { ClientMaxReceive = 1000 });
 
         RpcException failure = await UnaryFailureAsync(rig, bytes, isBlocking);
 
         AssertExhausted(failure, "Received message exceeds the maximum configured message size.");
-        await AssertLoggedAsync(rig, "MaxReceiveMessageSize", "client");
+        await AssertReportedAsync(rig, ReceiveOption, "client", before);
     }
 
     [Test]
     public async Task Message_OverAServersLimit_IsLoggedWithItsSize([Values] bool isRequest)
     {
+        string option = isRequest ? ReceiveOption : SendOption;
+        long before = LimitEvents.CountOf(option);
         CallRig rig = await UseAsync(
             isRequest ? new RigOptions { ServerMaxReceive = 1000 } : new RigOptions { ServerMaxSend = 1000 });
 
         await UnaryFailureAsync(rig, 100_000, isBlocking: false);
 
-        await AssertLoggedAsync(rig, isRequest ? "MaxReceiveMessageSize" : "MaxSendMessageSize", "server");
+        await AssertReportedAsync(rig, option, "server", before);
     }
 
     [Test]
     public async Task Request_OverTheClientsSendLimit_IsResourceExhausted([Values] bool isBlocking)
     {
+        long before = LimitEvents.CountOf(SendOption);
         CallRig rig = await UseAsync(new RigOptions { ClientMaxSend = 1000 });
 
         RpcException failure = await UnaryFailureAsync(rig, 2000, isBlocking);
 
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
-        await AssertLoggedAsync(rig, "MaxSendMessageSize", "client");
+        await AssertReportedAsync(rig, SendOption, "client", before);
     }
 
     [Test]
@@ -69,14 +75,14 @@ internal sealed class LimitTests(RigKind kind) : ItemFixture(kind)
         AssertExhausted(failure, "Sending message exceeds the maximum configured message size.");
     }
 
-    private async Task AssertLoggedAsync(CallRig rig, string option, string side)
+    private async Task AssertReportedAsync(CallRig rig, string option, string side, long countBefore)
     {
         if (IsShm)
         {
             Assert.That((await rig.Log.WaitForAsync(MessageTooLarge)).Message, Does.Match(
                 "^/[^ ]+/Unary: a message of [0-9]{4,7} bytes exceeds the 1000 bytes that "
                 + $"{option} of the {side} allows.$"));
-            Assert.That(LimitEvents.CountOf(option), Is.Positive);
+            Assert.That(LimitEvents.CountOf(option), Is.EqualTo(countBefore + 1));
         }
     }
 

@@ -1,16 +1,24 @@
+using System.Runtime.CompilerServices;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.FunctionalTests.Hostile;
-using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
 /// <summary>
-/// The counters of the meter agree with what was called. They are those of the process, so the tests compare.
+/// The counters of the meter agree with what has happened. They are those of the process, so the tests compare. Dead
+/// peers are counted in PeerCrashTests, which has processes that die.
 /// </summary>
 internal sealed class MetricTests() : RigFixture(RigKind.Shm)
 {
-    private const int PeerLost = 102;
     private const int Unread = 5000;
+
+    // More than the ring holds, and far less than a server keeps for a connection.
+    private const int StalledMessages = 40;
+
+    // More checks than those of a wait that is not counted, and among the first of a spin, before it looks at its time.
+    private const int FirstChecksOfASpin = 140;
 
     private TelemetryRecorder _recorder = null!;
 
@@ -124,19 +132,6 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public async Task PeerDeath_IsCounted()
-    {
-        ShmRig rig = await StartShmAsync(new Script());
-        rig.Log.Expect(PeerLost);
-        _ = rig.Client.Unary(Payloads.Empty); // so the server has the connection in its table
-        long before = _recorder.Read(TelemetryNames.PeerDeaths);
-
-        rig.OnlyConnection.Close(new CloseReason(CloseKind.PeerLost, "The test cuts the connection."));
-
-        Assert.That(_recorder.Read(TelemetryNames.PeerDeaths), Is.GreaterThan(before));
-    }
-
-    [Test]
     public async Task OrderlyEnd_IsNoPeerDeath()
     {
         long before = _recorder.Read(TelemetryNames.PeerDeaths);
@@ -161,6 +156,76 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
         _ = await rig.Client.UnaryAsync(large).ResponseAsync.Bounded();
 
         Assert.That(_recorder.Read(TelemetryNames.RingGrowths), Is.EqualTo(before + 2));
+    }
+
+    [Test]
+    public async Task Stall_OfAFullRing_IsCounted()
+    {
+        long before = _recorder.Read(TelemetryNames.RingStalls);
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                ServerStream = async (_, responses, _) =>
+                {
+                    for (int i = 0; i < StalledMessages; i++)
+                    {
+                        await responses.WriteAsync(Payloads.OfSize(Unread));
+                    }
+                },
+            },
+            new RigOptions { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath);
+
+        // Until the test reads, the server writes as much as the ring takes, and waits.
+        peer.StartServerStream("some");
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.RingStalls) > before);
+
+        await peer.ReceiveAsync(FrameKind.End);
+    }
+
+    [Test]
+    public async Task Calls_ThatFitInTheRing_AreNoStalls()
+    {
+        long before = _recorder.Read(TelemetryNames.RingStalls);
+        CallRig rig = await StartAsync(new Script());
+
+        for (int i = 0; i < StalledMessages; i++)
+        {
+            _ = await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+        }
+
+        Assert.That(_recorder.Read(TelemetryNames.RingStalls), Is.EqualTo(before));
+    }
+
+    [TestCase("met", FirstChecksOfASpin)]
+    [TestCase("vain", int.MaxValue)]
+    public async Task Spin_IsCountedByItsResult(string result, int metAt)
+    {
+        Assume.That(Environment.ProcessorCount, Is.GreaterThan(1), "Nobody spins on one processor.");
+        long before = _recorder.Read(TelemetryNames.Spins, result);
+
+        // Not at once if another thread spins just then.
+        await Timeouts.Eventually(() =>
+        {
+            new SpinBudget().SpinUntil(new Checks(new StrongBox<int>(), metAt));
+            return _recorder.Read(TelemetryNames.Spins, result) > before;
+        });
+    }
+
+    [Test]
+    public async Task Spin_OfACallerThatBlocksForLong_IsInVain()
+    {
+        Assume.That(Environment.ProcessorCount, Is.GreaterThan(1), "Nobody spins on one processor.");
+        var held = new HeldMethods();
+        ShmRig rig = await StartShmAsync(held.Script);
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        long before = _recorder.Read(TelemetryNames.Spins, "vain");
+
+        Task call = Timeouts.OnThread(() => rig.Client.Unary(Payloads.Empty));
+        await Timeouts.Eventually(() => _recorder.Read(TelemetryNames.Spins, "vain") > before);
+
+        held.Release();
+        await call.Bounded();
     }
 
     [Test]
@@ -221,5 +286,10 @@ internal sealed class MetricTests() : RigFixture(RigKind.Shm)
 
         await Timeouts.Eventually(() => rig.Served.Count == 0);
         Assert.That(_recorder.Read(TelemetryNames.RingUnread), Is.EqualTo(before));
+    }
+
+    private readonly struct Checks(StrongBox<int> made, int metAt) : ISpinCondition
+    {
+        public bool IsMet => ++made.Value >= metAt;
     }
 }

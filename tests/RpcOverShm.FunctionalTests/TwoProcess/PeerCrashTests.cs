@@ -1,6 +1,8 @@
 using System.Diagnostics;
 using Grpc.Health.V1;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.FunctionalTests.Services;
+using RpcOverShm.FunctionalTests.Telemetry;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -67,6 +69,32 @@ internal sealed class PeerCrashTests : PeerFixture
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
         Assert.That(client.Unary(Payloads.Of("two")).Text(), Is.EqualTo("two"));
+    }
+
+    [Test]
+    public async Task Peer_ThatIsKilled_IsCountedOnce([Values] bool isServer)
+    {
+        using var recorder = new TelemetryRecorder();
+        long before = recorder.Read(TelemetryNames.PeerDeaths);
+        PeerProcess peer;
+        if (isServer)
+        {
+            peer = await StartServingPeerAsync();
+            _ = OpenClient().Unary(Payloads.Empty);
+        }
+        else
+        {
+            await ServeAsync(new Script());
+            peer = await StartCallingPeerAsync();
+            await peer.DoAsync("echo 10");
+        }
+
+        Assert.That(recorder.Read(TelemetryNames.PeerDeaths), Is.EqualTo(before));
+        peer.Kill();
+        await Log.WaitForAsync(102);
+
+        // Counted before it is logged.
+        Assert.That(recorder.Read(TelemetryNames.PeerDeaths), Is.EqualTo(before + 1));
     }
 
     [Test]
