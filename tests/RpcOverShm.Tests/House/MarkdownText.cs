@@ -98,6 +98,25 @@ internal static class MarkdownTable
         return rows.Length > 0 ? rows : throw new FormatException($"There is no table under '{heading}'.");
     }
 
+    /// <summary>
+    /// Returns the rows of all tables, without their two header lines, with their line numbers and the headings above
+    /// them.
+    /// </summary>
+    public static IEnumerable<(int Number, string Heading, string[] Cells)> Rows(SourceFile file)
+    {
+        string heading = "";
+        int lines = 0;
+        foreach ((int number, string text) in MarkdownText.Prose(file))
+        {
+            heading = text.StartsWith('#') ? text : heading;
+            lines = text.StartsWith('|') ? lines + 1 : 0;
+            if (lines > 2)
+            {
+                yield return (number, heading, Cells(text));
+            }
+        }
+    }
+
     private static string[] Cells(string row) =>
         [.. row.Trim('|').Split('|').Select(cell => cell.Trim())];
 }
