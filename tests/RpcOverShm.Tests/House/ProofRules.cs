@@ -4,8 +4,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Checks the list of what proves each row of a document's tables. An entry names tests in code spans (a class, or class
-/// and method), samples by links, or says "no: " with a reason.
+/// Checks the list of what proves each row of a document's tables. An entry names tests in code spans (a class, or
+/// class and method), samples by links, or says "no: " with a reason.
 /// </summary>
 internal static partial class ProofRules
 {
