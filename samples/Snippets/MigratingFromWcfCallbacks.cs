@@ -17,7 +17,7 @@ internal static class MigratingFromWcfCallbacks
 
         // No code between the call and here has changed the thread: it blocked, and ran the callback.
         Expect.Equal("The client answers: Hello you", reply.Message);
-        Expect.Equal(Environment.CurrentManagedThreadId, answering.Thread);
+        Expect.Equal(Environment.CurrentManagedThreadId, answering.ThreadId);
     }
 
     private sealed class AskingGreeter : Greeter.GreeterBase
@@ -35,11 +35,11 @@ internal static class MigratingFromWcfCallbacks
 
     private sealed class AnsweringGreeter : Greeter.GreeterBase
     {
-        public int Thread { get; private set; }
+        public int ThreadId { get; private set; }
 
         public override Task<HelloReply> SayHello(HelloRequest request, ServerCallContext context)
         {
-            Thread = Environment.CurrentManagedThreadId;
+            ThreadId = Environment.CurrentManagedThreadId;
             return Task.FromResult(new HelloReply { Message = $"Hello {request.Name}" });
         }
     }
