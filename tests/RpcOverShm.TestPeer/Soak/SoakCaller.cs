@@ -20,7 +20,7 @@ internal sealed class SoakCaller(Ledger ledger, SoakJournal journal)
             _ => CallAsync(shape, plan, channel.Invoker),
         });
 
-    /// <summary>Runs a callback to its end; returns its status. Blocks if it is a blocking one. Does not throw.</summary>
+    /// <summary>Runs a callback to its end, blocking if its shape does; returns its status. Does not throw.</summary>
     public Task<StatusCode> CallBackAsync(SoakPlan plan, CallInvoker session, Func<bool> isClosing) =>
         RecordAsync(plan, plan.Shape, isClosing, shape => CallAsync(shape, plan, session));
 
