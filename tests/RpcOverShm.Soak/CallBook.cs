@@ -19,8 +19,7 @@ internal sealed class CallBook(
     public const string Lost = "lost";
     public const string Doubled = "doubled";
     public const string Misdelivered = "misdelivered";
-
-    private const string UnavailableWithoutFault = "unavailable without a fault";
+    public const string UnavailableWithoutFault = "unavailable without a fault";
 
     // What a connect may take while both sides run.
     private static readonly TimeSpan s_mostForConnect = TimeSpan.FromSeconds(2);
@@ -103,8 +102,9 @@ internal sealed class CallBook(
     {
         foreach ((ulong id, Question asked) in _open)
         {
-            Check(isGone(asked.Caller), Lost, id, $"never ended at {asked.Caller}");
-            EndedWithCaller++;
+            bool isCallerGone = isGone(asked.Caller);
+            Check(isCallerGone, Lost, id, $"never ended at {asked.Caller}");
+            EndedWithCaller += isCallerGone ? 1 : 0;
         }
 
         foreach ((ulong id, Answer answer) in _ended.Where(pair => pair.Value.Status == StatusCode.OK))
@@ -253,7 +253,7 @@ internal sealed class CallBook(
         long until = answer.Time + (long)(s_oneWayBacklog.TotalSeconds * Stopwatch.Frequency);
         bool isExplained = outages.Explains(SoakCallId.Unpack(id).Instance, answer.Asked, until, s_noticing);
         Check(isExplained, Lost, id, "was sent one-way and never ran, although its server lived");
-        OneWayEndedWithServer++;
+        OneWayEndedWithServer += isExplained ? 1 : 0;
     }
 
     private void Check(bool isRight, string kind, ulong id, string what)

@@ -151,10 +151,13 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
         await server.DoAsync("serve " + WordsFor(server));
     }
 
-    private string WordsFor(SoakProcess process) => string.Create(
-        CultureInfo.InvariantCulture,
-        $"{Address} {directory} {settings.Seed} {process.FilePath} {process.Instance} {settings.Patience}"
-        + (settings.Storm is { } storm ? $" {storm.Mode}" : ""));
+    private string WordsFor(SoakProcess process)
+    {
+        string mode = settings.Storm is { } storm ? $" {storm.Mode}" : "";
+        return string.Create(
+            CultureInfo.InvariantCulture,
+            $"{Address} {directory} {settings.Seed} {process.FilePath} {process.Instance} {settings.Patience}{mode}");
+    }
 
     private static async Task BoundPoolAsync(SoakProcess process, int? threads)
     {
