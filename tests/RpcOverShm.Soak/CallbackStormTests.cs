@@ -60,7 +60,7 @@ internal sealed class CallbackStormTests(ShmSchedulingMode mode)
             Assert.That(run.ClientsWithoutPool, Has.Exactly(8).Positive, report);
         }
 
-        if (pools != StormPools.Free && mode == ShmSchedulingMode.ThreadPool)
+        if (pools != StormPools.Free)
         {
             Assert.That(run.ServerWithoutPool, Is.Positive, report);
         }
