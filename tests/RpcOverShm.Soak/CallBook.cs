@@ -4,7 +4,8 @@ namespace RpcOverShm.Soak;
 
 /// <summary>
 /// Matches the events of all ledgers: each call ends once at its client, and runs at most once on all servers; each
-/// one that was answered ran to its end. One thread uses it.
+/// one that was answered ran to its end. A callback ends once at its server, and runs at most once, in its client. A
+/// one-way call that was sent runs, unless the server ended. One thread uses it.
 /// </summary>
 /// <param name="seed">The seed of the run.</param>
 /// <param name="outages">The faults that may end calls, by the client's number.</param>
@@ -18,14 +19,22 @@ internal sealed class CallBook(
     public const string Lost = "lost";
     public const string Doubled = "doubled";
     public const string Misdelivered = "misdelivered";
+    public const string UnavailableWithoutFault = "unavailable without a fault";
 
     // What a connect may take while both sides run.
     private static readonly TimeSpan s_mostForConnect = TimeSpan.FromSeconds(2);
 
-    private readonly Dictionary<ulong, LedgerEntry> _open = [];
-    private readonly Dictionary<ulong, StatusCode> _ended = [];
+    // A one-way call may wait for so long until it runs: for a stopped server, or for calls before it.
+    private static readonly TimeSpan s_oneWayBacklog = TimeSpan.FromSeconds(10);
+
+    // A client may notice the end of its server so late. What it sends until then is lost.
+    private static readonly TimeSpan s_noticing = TimeSpan.FromSeconds(5);
+
+    private readonly Dictionary<ulong, Question> _open = [];
+    private readonly Dictionary<ulong, Answer> _ended = [];
     private readonly Dictionary<ulong, Run> _runs = [];
-    private readonly SortedDictionary<(SoakShape, StatusCode), long> _counts = [];
+    private readonly Dictionary<int, SoakProcess> _clients = [];
+    private readonly SortedDictionary<(bool IsCallback, SoakShape Shape, StatusCode Status), long> _counts = [];
 
     /// <summary>The bound for the recovery from a fault.</summary>
     public TimeSpan Recovery { get; set; }
@@ -39,27 +48,30 @@ internal sealed class CallBook(
     /// <summary>The number of connects that timed out while a side was stopped or starved most of the time.</summary>
     public long ConnectsStopped { get; private set; }
 
-    public IReadOnlyDictionary<(SoakShape Shape, StatusCode Status), long> Counts => _counts;
+    /// <summary>The number of calls and of callbacks that have ended, by shape and status.</summary>
+    public IReadOnlyDictionary<(bool IsCallback, SoakShape Shape, StatusCode Status), long> Counts => _counts;
 
-    /// <summary>The number of calls that ended with their client.</summary>
-    public long EndedWithClient { get; private set; }
+    /// <summary>The number of calls and callbacks that ended with the process that made them.</summary>
+    public long EndedWithCaller { get; private set; }
 
-    /// <summary>The number of methods that ended with their server.</summary>
-    public long EndedWithServer { get; private set; }
+    /// <summary>The number of methods that ended with their process.</summary>
+    public long EndedWithProcess { get; private set; }
+
+    /// <summary>The number of one-way calls that were sent to a server that ended before they ran.</summary>
+    public long OneWayEndedWithServer { get; private set; }
 
     public void Add(SoakProcess from, in LedgerEntry entry)
     {
         switch (entry.Event)
         {
             case LedgerEvent.Asked:
-                Check(_open.TryAdd(entry.CallId, entry), Doubled, entry.CallId, "asked twice");
+                OnAsked(from, entry);
                 break;
             case LedgerEvent.Ended:
                 OnEnded(from, entry);
                 break;
             case LedgerEvent.Began:
-                bool isFirst = _runs.TryAdd(entry.CallId, new Run(from, false, entry.StatusCode));
-                Check(isFirst, Doubled, entry.CallId, "ran twice");
+                OnBegan(from, entry);
                 break;
             case LedgerEvent.Returned:
                 OnReturned(from, entry);
@@ -70,31 +82,41 @@ internal sealed class CallBook(
         }
     }
 
-    /// <summary>Describes the calls of these clients that have been open since before this time.</summary>
-    public IEnumerable<string> OpenSince(long time, Dictionary<int, SoakProcess> clients) =>
-        from entry in _open.Values
-        let client = clients.GetValueOrDefault(SoakCallId.Unpack(entry.CallId).Instance)
-        where entry.Time < time && client is not null
-        select $"{new SoakPlan((ulong)seed, entry.CallId)}, "
-            + $"open for {Stopwatch.GetElapsedTime(entry.Time).TotalSeconds:0.0} s, method "
-            + (_runs.TryGetValue(entry.CallId, out Run run) ? run.HasReturned ? "returned" : "runs" : "did not begin")
-            + $"; {client}";
+    /// <summary>Returns how many calls or callbacks have ended.</summary>
+    public long CountOf(bool isCallback) =>
+        _counts.Where(pair => pair.Key.IsCallback == isCallback).Sum(pair => pair.Value);
+
+    /// <summary>Describes the calls and callbacks of these processes that are open since before this time.</summary>
+    public IEnumerable<string> OpenSince(long time, Dictionary<int, SoakProcess> alive) =>
+        from pair in _open
+        let caller = pair.Value.Caller
+        where pair.Value.Time < time && alive.ContainsKey(caller.Instance)
+        select $"{new SoakPlan((ulong)seed, pair.Key)}, "
+            + $"open for {Stopwatch.GetElapsedTime(pair.Value.Time).TotalSeconds:0.0} s, method "
+            + (_runs.TryGetValue(pair.Key, out Run run) ? run.HasReturned ? "returned" : "runs" : "did not begin")
+            + $"; {caller}";
 
     /// <summary>Checks what remains when every ledger was read to its end.</summary>
-    /// <param name="isClientGone">Whether the client with this number was killed.</param>
-    /// <param name="isServerGone">Whether the server was killed before it could end its methods.</param>
-    public void Close(Func<int, bool> isClientGone, Func<SoakProcess, bool> isServerGone)
+    /// <param name="isGone">Whether a process was killed before its calls and methods had ended.</param>
+    public void Close(Func<SoakProcess, bool> isGone)
     {
-        foreach (ulong id in _open.Keys)
+        foreach ((ulong id, Question asked) in _open)
         {
-            bool isGone = isClientGone(SoakCallId.Unpack(id).Instance);
-            Check(isGone, Lost, id, "never ended at its client");
-            EndedWithClient += isGone ? 1 : 0;
+            bool isCallerGone = isGone(asked.Caller);
+            Check(isCallerGone, Lost, id, $"never ended at {asked.Caller}");
+            EndedWithCaller += isCallerGone ? 1 : 0;
         }
 
-        foreach ((ulong id, StatusCode status) in _ended.Where(pair => pair.Value == StatusCode.OK))
+        foreach ((ulong id, Answer answer) in _ended.Where(pair => pair.Value.Status == StatusCode.OK))
         {
-            Check(false, Misdelivered, id, "was answered OK, and no method returned for it");
+            if (answer.Shape == SoakShape.OneWay)
+            {
+                CheckOneWay(id, answer);
+            }
+            else
+            {
+                Check(false, Misdelivered, id, "was answered OK, and no method returned for it");
+            }
         }
 
         foreach ((ulong id, Run run) in _runs)
@@ -104,35 +126,58 @@ internal sealed class CallBook(
                 Doubled,
                 id,
                 "ran after its end, or was never asked");
-            bool isGone = isServerGone(run.Server);
-            Check(run.HasReturned || isGone, Lost, id, $"began at {run.Server} and its method never ended");
-            EndedWithServer += run.HasReturned ? 0 : 1;
+            bool hasEnded = run.HasReturned || isGone(run.Process);
+            Check(hasEnded, Lost, id, $"began at {run.Process} and its method never ended");
+            EndedWithProcess += run.HasReturned ? 0 : 1;
         }
+    }
+
+    private void OnAsked(SoakProcess from, in LedgerEntry entry)
+    {
+        Check(_open.TryAdd(entry.CallId, new Question(from, entry.Time)), Doubled, entry.CallId, "asked twice");
+        if (!from.IsServer)
+        {
+            _clients[from.Instance] = from;
+        }
+    }
+
+    private void OnBegan(SoakProcess from, in LedgerEntry entry)
+    {
+        var id = SoakCallId.Unpack(entry.CallId);
+        bool isRight = id.IsCallback ? from.Instance == id.Instance : from.IsServer;
+        Check(isRight, Misdelivered, entry.CallId, $"ran at {from}");
+        bool isFirst = _runs.TryAdd(entry.CallId, new Run(from, false, entry.StatusCode));
+        Check(isFirst, Doubled, entry.CallId, "ran twice");
     }
 
     private void OnEnded(SoakProcess from, in LedgerEntry entry)
     {
         ulong id = entry.CallId;
-        if (!_open.Remove(id, out LedgerEntry asked))
+        if (!_open.Remove(id, out Question asked))
         {
             Check(false, Doubled, id, "ended twice");
             return;
         }
 
         StatusCode status = entry.StatusCode;
-        (SoakShape, StatusCode) key = (entry.Shape, status);
+        bool isCallback = SoakCallId.Unpack(id).IsCallback;
+        (bool, SoakShape, StatusCode) key = (isCallback, entry.Shape, status);
         _counts[key] = _counts.GetValueOrDefault(key) + 1;
-        if (status == StatusCode.OK)
+        if (status == StatusCode.OK && !isCallback && entry.Shape != SoakShape.OneWay)
         {
             from.HasAnswered = true;
             recoveries.OnAnswer(from.Instance, asked.Time, entry.Time);
+        }
+        else if (status == StatusCode.Unavailable && isCallback)
+        {
+            CheckUnavailableClient(asked.Time, entry);
         }
         else if (status == StatusCode.Unavailable)
         {
             CheckUnavailable(from, asked.Time, entry);
         }
 
-        _ended.Add(id, status);
+        _ended.Add(id, new Answer(status, entry.Shape, asked.Time, entry.Time));
         TryForget(id);
     }
 
@@ -152,36 +197,63 @@ internal sealed class CallBook(
         ConnectsStopped += isConnectStopped ? 1 : 0;
         Check(
             isConnectStopped,
-            "unavailable without a fault",
+            UnavailableWithoutFault,
             ended.CallId,
             $"took {took.TotalMilliseconds:0} ms; both sides ran for {running.TotalMilliseconds:0} of them");
     }
 
+    // A callback needs the session of its client, which ends with the channel or the process.
+    private void CheckUnavailableClient(long asked, in LedgerEntry ended)
+    {
+        int instance = SoakCallId.Unpack(ended.CallId).Instance;
+        bool isExplained = outages.Explains(instance, asked, ended.Time, Recovery)
+            || (_clients.TryGetValue(instance, out SoakProcess? client)
+                && faults.SinceOutage(client.Peer.Id, asked, ended.Time, EndsSessions) <= Recovery);
+        Check(isExplained, UnavailableWithoutFault, ended.CallId, "its client had neither left nor lacked anything");
+    }
+
+    private static bool EndsSessions(Outage outage) =>
+        outage.Name is nameof(FaultKind.KillClient) or nameof(FaultKind.ReopenChannel);
+
     private void OnReturned(SoakProcess from, in LedgerEntry entry)
     {
         ulong id = entry.CallId;
-        if (!_runs.TryGetValue(id, out Run run) || run.HasReturned || run.Server != from)
+        if (!_runs.TryGetValue(id, out Run run) || run.HasReturned || run.Process != from)
         {
-            Check(false, Doubled, id, "returned twice, or on another server");
+            Check(false, Doubled, id, "returned twice, or in another process");
             return;
         }
 
-        from.HasAnswered |= entry.StatusCode == StatusCode.OK;
+        from.HasAnswered |= from.IsServer && entry.StatusCode == StatusCode.OK;
         _runs[id] = run with { HasReturned = true, Status = entry.StatusCode };
         TryForget(id);
     }
 
     private void TryForget(ulong id)
     {
-        if (_runs.TryGetValue(id, out Run run) && run.HasReturned && _ended.Remove(id, out StatusCode status))
+        if (_runs.TryGetValue(id, out Run run) && run.HasReturned && _ended.Remove(id, out Answer answer))
         {
             _runs.Remove(id);
             Check(
-                status != StatusCode.OK || run.Status == StatusCode.OK,
+                answer.Status != StatusCode.OK || answer.Shape == SoakShape.OneWay || run.Status == StatusCode.OK,
                 Misdelivered,
                 id,
                 "was answered OK, and its method failed");
         }
+    }
+
+    // The server reads what was sent also if the client has left.
+    private void CheckOneWay(ulong id, Answer answer)
+    {
+        if (_runs.ContainsKey(id))
+        {
+            return;
+        }
+
+        long until = answer.Time + (long)(s_oneWayBacklog.TotalSeconds * Stopwatch.Frequency);
+        bool isExplained = outages.Explains(SoakCallId.Unpack(id).Instance, answer.Asked, until, s_noticing);
+        Check(isExplained, Lost, id, "was sent one-way and never ran, although its server lived");
+        OneWayEndedWithServer += isExplained ? 1 : 0;
     }
 
     private void Check(bool isRight, string kind, ulong id, string what)
@@ -192,6 +264,12 @@ internal sealed class CallBook(
         }
     }
 
+    /// <summary>A call that was asked.</summary>
+    private readonly record struct Question(SoakProcess Caller, long Time);
+
+    /// <summary>The end of a call at its caller.</summary>
+    private readonly record struct Answer(StatusCode Status, SoakShape Shape, long Asked, long Time);
+
     /// <summary>A method that began to run.</summary>
-    private readonly record struct Run(SoakProcess Server, bool HasReturned, StatusCode Status);
+    private readonly record struct Run(SoakProcess Process, bool HasReturned, StatusCode Status);
 }

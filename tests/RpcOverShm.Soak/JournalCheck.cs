@@ -19,6 +19,8 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
     private readonly ConcurrentDictionary<int, string> _samples = new();
     private readonly List<(int ProcessId, long Begin, long End)> _stalls = [];
     private readonly List<(SoakProcess Process, SoakJournalLine Line)> _lateWakes = [];
+    private readonly List<(SoakProcess Process, SoakJournalLine Line)> _failedCallbacks = [];
+    private readonly Dictionary<int, SoakProcess> _clients = [];
 
     /// <summary>The number of log entries with each id.</summary>
     public IReadOnlyDictionary<int, int> Logged => _logged;
@@ -38,6 +40,11 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
 
     public void Read(SoakProcess process)
     {
+        if (!process.IsServer)
+        {
+            _clients[process.Instance] = process;
+        }
+
         foreach (SoakJournalLine line in SoakJournalLine.Read(process.JournalPath))
         {
             bool isViolation = line.Kind == SoakJournalLine.Violation;
@@ -53,10 +60,14 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
                 _samples.TryAdd(line.EventId, line.Text);
             }
 
-            if (IsLacking(process, line)
-                && (IsAboutLack(line.Text) || line.Text.Contains(OutOfMemoryName, StringComparison.Ordinal)))
+            bool isByLack = IsAboutLack(line.Text) || line.Text.Contains(OutOfMemoryName, StringComparison.Ordinal);
+            if (isByLack && IsLacking(process, line))
             {
                 OutOfMemory++;
+            }
+            else if (isByLack && isViolation && process.IsServer)
+            {
+                _failedCallbacks.Add((process, line));
             }
             else if (line.EventId == LogGuard.LostWakeup && !isViolation)
             {
@@ -79,6 +90,18 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
                 findings.Add($"log event {line.EventId}", $"{process}: {line.Text}");
             }
         }
+
+        foreach ((SoakProcess process, SoakJournalLine line) in _failedCallbacks)
+        {
+            if (ClientOf(line) is { } client && IsLacking(client, line))
+            {
+                OutOfMemory++;
+            }
+            else
+            {
+                findings.Add("violation", $"{process}: {line.Text}");
+            }
+        }
     }
 
     private bool IsWrong(SoakProcess process, SoakJournalLine line) => line.EventId switch
@@ -96,6 +119,18 @@ internal sealed partial class JournalCheck(Outages outages, Outages faults, Find
         return faults.Explains(peer, line.Time, line.Time, s_longestSleep)
             || _stalls.Exists(stall => stall.ProcessId == peer && stall.Begin < line.Time && stall.End > since);
     }
+
+    // The client of the callback that a line is about; its method lacked something, and its server reports that.
+    private SoakProcess? ClientOf(SoakJournalLine line)
+    {
+        Match match = CallbackClient().Match(line.Text);
+        return match.Success
+            ? _clients.GetValueOrDefault(int.Parse(match.Groups[1].ValueSpan, CultureInfo.InvariantCulture))
+            : null;
+    }
+
+    [GeneratedRegex(@"\bcallback (\d+)\.")]
+    private static partial Regex CallbackClient();
 
     [GeneratedRegex(@" with process (\d+), ")]
     private static partial Regex PeerProcess();

@@ -8,13 +8,13 @@ internal sealed class LedgerReader(CallBook book, JournalCheck journals, Finding
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(2);
     private static readonly TimeSpan s_stuckPeriod = TimeSpan.FromSeconds(5);
 
-    // Well beyond the longest stop of a process.
-    private static readonly TimeSpan s_stuck = TimeSpan.FromSeconds(40);
-
     private readonly Lock _gate = new();
     private readonly List<SoakProcess> _processes = [];
     private TestThread? _thread;
     private volatile bool _isEnding;
+
+    /// <summary>The time after which an open call is stuck; by default well beyond the longest stop.</summary>
+    public TimeSpan StuckAfter { get; init; } = TimeSpan.FromSeconds(40);
 
     /// <summary>The number of entries that a killed process left half-written.</summary>
     public long Torn { get; private set; }
@@ -126,7 +126,7 @@ internal sealed class LedgerReader(CallBook book, JournalCheck journals, Finding
     private void ReportStuck(SoakProcess[] processes)
     {
         var alive = processes.Where(process => !process.IsGone).ToDictionary(process => process.Instance);
-        long since = Stopwatch.GetTimestamp() - (long)(s_stuck.TotalSeconds * patience * Stopwatch.Frequency);
+        long since = Stopwatch.GetTimestamp() - (long)(StuckAfter.TotalSeconds * patience * Stopwatch.Frequency);
         foreach (string text in book.OpenSince(since, alive))
         {
             findings.Add("stuck", text);

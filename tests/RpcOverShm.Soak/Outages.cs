@@ -40,7 +40,11 @@ internal sealed class Outages
     /// Returns how long before something was asked the last outage had ended: zero if one lasted until then, or began
     /// before it ended. Null if no outage began in the minute before; none lasts that long.
     /// </summary>
-    public TimeSpan? SinceOutage(int instance, long asked, long ended)
+    /// <param name="instance">The number of the client or process.</param>
+    /// <param name="asked">The time at which it was asked.</param>
+    /// <param name="ended">The time at which it ended.</param>
+    /// <param name="isMeant">Selects outages; null for all.</param>
+    public TimeSpan? SinceOutage(int instance, long asked, long ended, Predicate<Outage>? isMeant = null)
     {
         TimeSpan? least = null;
         lock (_gate)
@@ -54,7 +58,8 @@ internal sealed class Outages
                     break;
                 }
 
-                if (outage.Start <= ended && (outage.Instance ?? instance) == instance)
+                bool isForIt = (outage.Instance ?? instance) == instance && isMeant?.Invoke(outage) != false;
+                if (isForIt && outage.Start <= ended)
                 {
                     long end = Math.Min(outage.End ?? asked, asked);
                     TimeSpan since = Stopwatch.GetElapsedTime(end, asked);

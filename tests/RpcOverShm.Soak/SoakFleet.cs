@@ -29,7 +29,11 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
     {
         Server = await StartServerProcessAsync();
         await ServeAsync(Server);
-        PrepareNextServer();
+        if (settings.Storm is null)
+        {
+            PrepareNextServer();
+        }
+
         for (int slot = 0; slot < _clients.Length; slot++)
         {
             _clients[slot] = await StartClientAsync(hasSmallHeap: false);
@@ -124,22 +128,44 @@ internal sealed class SoakFleet(SoakSettings settings, string directory, LedgerR
     {
         SoakProcess client = Adopt(await SoakProcess.StartAsync(
             directory, Interlocked.Increment(ref _instances), isServer: false, hasSmallHeap));
-        await client.DoAsync(string.Create(
-            CultureInfo.InvariantCulture,
-            $"client {Address} {directory} {settings.Seed} {client.FilePath} {client.Instance} {settings.Patience}"));
+        await BoundPoolAsync(client, settings.Storm?.ClientPool);
+        await client.DoAsync("client " + WordsFor(client));
         return client;
     }
 
-    private async Task StartCallsAsync(SoakProcess client) =>
+    private async Task StartCallsAsync(SoakProcess client)
+    {
+        string callers = settings.Storm is { } storm
+            ? storm.Pools == StormPools.Blocked ? " storm on-pool" : " storm"
+            : "";
         await client.DoAsync(string.Create(
-            CultureInfo.InvariantCulture, $"start {settings.Workers} {settings.Pause.TotalMilliseconds}"));
+            CultureInfo.InvariantCulture, $"start {settings.Workers} {settings.Pause.TotalMilliseconds}{callers}"));
+    }
 
     private async Task<SoakProcess> StartServerProcessAsync() =>
         Adopt(await SoakProcess.StartAsync(directory, Interlocked.Increment(ref _instances), isServer: true));
 
-    private async Task ServeAsync(SoakProcess server) => await server.DoAsync(string.Create(
-        CultureInfo.InvariantCulture,
-        $"serve {Address} {directory} {settings.Seed} {server.FilePath} {server.Instance} {settings.Patience}"));
+    private async Task ServeAsync(SoakProcess server)
+    {
+        await BoundPoolAsync(server, settings.Storm?.ServerPool);
+        await server.DoAsync("serve " + WordsFor(server));
+    }
+
+    private string WordsFor(SoakProcess process)
+    {
+        string mode = settings.Storm is { } storm ? $" {storm.Mode}" : "";
+        return string.Create(
+            CultureInfo.InvariantCulture,
+            $"{Address} {directory} {settings.Seed} {process.FilePath} {process.Instance} {settings.Patience}{mode}");
+    }
+
+    private static async Task BoundPoolAsync(SoakProcess process, int? threads)
+    {
+        if (threads is { } bound)
+        {
+            await process.DoAsync(string.Create(CultureInfo.InvariantCulture, $"bound-pool {bound}"));
+        }
+    }
 
     private void PrepareNextServer() => _nextServer = StartServerProcessAsync();
 

@@ -20,16 +20,10 @@ internal static class SoakReport
         CultureInfo culture = CultureInfo.InvariantCulture;
         text.AppendLine(culture, $"Soak of {settings.Length.TotalSeconds:0} s, seed {settings.Seed}");
         text.AppendLine(culture, $"{settings.Clients} clients with {settings.Workers} callers each");
-        text.AppendLine(culture, $"calls: {book.Counts.Values.Sum():N0}");
-        foreach (var shape in book.Counts.GroupBy(pair => pair.Key.Shape))
-        {
-            string ends = string.Join(
-                ", ", shape.Select(pair => string.Create(culture, $"{pair.Key.Status} {pair.Value:N0}")));
-            text.AppendLine(culture, $"  {shape.Key}: {ends}");
-        }
-
-        text.AppendLine(culture, $"calls that ended with their client: {book.EndedWithClient:N0}");
-        text.AppendLine(culture, $"methods that ended with their server: {book.EndedWithServer:N0}");
+        AppendCounts(text, book);
+        text.AppendLine(culture, $"calls and callbacks that ended with their caller: {book.EndedWithCaller:N0}");
+        text.AppendLine(culture, $"methods that ended with their process: {book.EndedWithProcess:N0}");
+        text.AppendLine(culture, $"one-way calls sent to a server that ended: {book.OneWayEndedWithServer:N0}");
         text.AppendLine(culture, $"ledger entries torn by a kill: {reader.Torn}");
         text.AppendLine(culture, $"faults: {faults.Counts.Values.Sum():N0}");
         foreach ((FaultKind kind, int count) in faults.Counts.OrderBy(pair => pair.Key))
@@ -64,5 +58,19 @@ internal static class SoakReport
             + $"{findings.CountOf(CallBook.Misdelivered)} misdelivered, {findings.CountOf("leaked")} leaked, "
             + $"{findings.Count} findings in all");
         return text.Append(findings).ToString();
+    }
+
+    /// <summary>Appends the numbers of calls and callbacks, by shape and status.</summary>
+    public static void AppendCounts(StringBuilder text, CallBook book)
+    {
+        CultureInfo culture = CultureInfo.InvariantCulture;
+        text.AppendLine(culture, $"calls: {book.CountOf(isCallback: false):N0}");
+        text.AppendLine(culture, $"callbacks: {book.CountOf(isCallback: true):N0}");
+        foreach (var shape in book.Counts.GroupBy(pair => (pair.Key.IsCallback, pair.Key.Shape)))
+        {
+            string ends = string.Join(
+                ", ", shape.Select(pair => string.Create(culture, $"{pair.Key.Status} {pair.Value:N0}")));
+            text.AppendLine(culture, $"  {(shape.Key.IsCallback ? "callback " : "")}{shape.Key.Shape}: {ends}");
+        }
     }
 }

@@ -59,9 +59,11 @@ internal sealed class SoakRun : IAsyncDisposable
         await CheckResourcesAsync("The last server", _fleet.Server, server);
         await _fleet.StopServerAsync(s_grace);
         _reader.End();
-        HashSet<int> alive = [.. _fleet.Clients.Select(process => process.Instance)];
+        SoakProcess[] clients = [.. _fleet.Clients];
         _journals.Close();
-        _book.Close(id => !alive.Contains(id), process => process != _fleet.Server && process.WasKilled);
+        _book.Close(process => process.IsServer
+            ? process != _fleet.Server && process.WasKilled
+            : !clients.Contains(process));
     }
 
     public string Report() => SoakReport.Text(

@@ -10,12 +10,16 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
     public const string SeedVariable = "RPCOVERSHM_SOAK_SEED";
     public const string SecondsVariable = "RPCOVERSHM_SOAK_SECONDS";
 
+    private const string StormSecondsVariable = "RPCOVERSHM_STORM_SECONDS";
     private const string ClientsVariable = "RPCOVERSHM_SOAK_CLIENTS";
     private const string WorkersVariable = "RPCOVERSHM_SOAK_WORKERS";
 
     private const int DefaultSeconds = 60;
     private const int DefaultClients = 6;
     private const int DefaultWorkers = 4;
+    private const int DefaultStormSeconds = 5;
+    private const int StormClients = 8;
+    private const int StormWorkers = 8;
 
     // So many keep the processors of a small machine busy, and still leave each its share.
     private const int CallersWithoutPause = 24;
@@ -27,7 +31,11 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
     /// The mean pause of a caller between two calls, so that many callers make about as many calls as few do: a process
     /// without a processor meets no time limit, and proves nothing.
     /// </summary>
-    public TimeSpan Pause => TimeSpan.FromMilliseconds(2 * Math.Max(0, (Clients * Workers) - CallersWithoutPause));
+    public TimeSpan Pause => TimeSpan.FromMilliseconds(
+        Storm is null ? 2 * Math.Max(0, (Clients * Workers) - CallersWithoutPause) : 0);
+
+    /// <summary>The kind of a storm of callbacks; null for calls of all kinds.</summary>
+    public StormSettings? Storm { get; init; }
 
     /// <summary>
     /// The factor of all time limits, 1 without very many clients. After a restart of the server all of them connect at
@@ -40,6 +48,15 @@ internal sealed record SoakSettings(int Seed, TimeSpan Length, int Clients, int 
         TimeSpan.FromSeconds(Read(SecondsVariable, DefaultSeconds)),
         Read(ClientsVariable, DefaultClients),
         Read(WorkersVariable, DefaultWorkers));
+
+    public static SoakSettings ForStorm(ShmSchedulingMode mode, StormPools pools) => new(
+        Read(SeedVariable, Random.Shared.Next()),
+        TimeSpan.FromSeconds(Read(StormSecondsVariable, DefaultStormSeconds)),
+        StormClients,
+        StormWorkers)
+    {
+        Storm = new StormSettings(mode, pools, StormWorkers),
+    };
 
     private static int Read(string name, int otherwise) =>
         Environment.GetEnvironmentVariable(name) is { Length: > 0 } text

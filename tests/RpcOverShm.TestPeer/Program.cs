@@ -8,7 +8,8 @@ namespace RpcOverShm.TestPeer;
 /// </summary>
 internal static class Program
 {
-    private static async Task<int> Main(string[] arguments)
+    // Commands are read on the main thread: a thread of the pool that waits for them would be missing in tests of it.
+    private static int Main(string[] arguments)
     {
         // Before any code of the library runs, because the library reads the switch once.
         if (arguments is ["--crash-at", string point, ..])
@@ -17,22 +18,23 @@ internal static class Program
         }
 
         ParentWatch.Start();
-        await using var commands = new PeerCommands();
-        while (await Console.In.ReadLineAsync() is { } line)
+        var commands = new PeerCommands();
+        while (Console.In.ReadLine() is { } line)
         {
             string reply;
             try
             {
-                reply = ("ok " + await commands.RunAsync(line.Split(' '))).TrimEnd();
+                reply = ("ok " + commands.RunAsync(line.Split(' ')).GetAwaiter().GetResult()).TrimEnd();
             }
             catch (Exception exception)
             {
                 reply = $"error {exception.GetType().Name} {exception.Message}".ReplaceLineEndings(" ");
             }
 
-            await Console.Out.WriteLineAsync(reply);
+            Console.Out.WriteLine(reply);
         }
 
+        commands.DisposeAsync().AsTask().GetAwaiter().GetResult();
         return 0;
     }
 }

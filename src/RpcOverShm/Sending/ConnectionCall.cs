@@ -135,8 +135,8 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     }
 
     /// <summary>
-    /// Marks the waiter of a finished frame as pending user code. Called while <see cref="SendFlags.WithReader"/>
-    /// is set: the holder of the reader role runs it afterwards.
+    /// Marks the waiter of a finished frame as pending user code. The holder of the reader role runs it afterwards if
+    /// <see cref="SendFlags.WithReader"/> is set; else the caller queues it.
     /// </summary>
     public void OnWritten(OutboundFrame frame)
     {

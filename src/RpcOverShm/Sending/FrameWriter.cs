@@ -212,13 +212,19 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     private static void Finish(ConnectionCall call, OutboundFrame frame)
     {
-        if (!call.Sending.Is(SendFlags.WithReader))
+        bool isWithReader = call.Sending.Is(SendFlags.WithReader);
+        if (!isWithReader && !call.RunsOnBlockedThread)
         {
             frame.Finish();
         }
         else if (frame.FinishQuietly())
         {
             call.OnWritten(frame);
+            if (!isWithReader)
+            {
+                // No reader looks for it, and the thread pool may have no thread but blocked ones.
+                call.QueueUserCode();
+            }
         }
     }
 

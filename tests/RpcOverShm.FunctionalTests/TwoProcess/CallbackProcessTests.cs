@@ -48,6 +48,28 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
         Assert.That(await peer.DoAsync("callbacks-without-pool 200").Bounded(), Is.EqualTo("0"));
     }
 
+    // A message that waits for room is written by a thread that does not read: its writer goes on in the blocked thread.
+    [Test]
+    public async Task Callbacks_WithStreams_WhileAllThreadsOfTheClientsPoolAreBlocked_AreAnswered()
+    {
+        const int Bytes = 400_000;
+        await ServeAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    var back = new ScriptClient(context.GetShmSession().CreateCallInvoker());
+                    string[] wrong = await Task.WhenAll(
+                        Shapes.RunAllAsync(back, Bytes), Shapes.RunAllAsync(back), Shapes.RunAllAsync(back, Bytes));
+                    return wrong.All(shapes => shapes.Length == 0) ? request : Payloads.Empty;
+                },
+            },
+            options => options.Scheduling = mode);
+        PeerProcess peer = await StartOfferingPeerAsync();
+
+        Assert.That(await peer.DoAsync("callbacks-without-pool 20").Bounded(), Is.EqualTo("0"));
+    }
+
     [Test]
     public async Task Callback_ToAClientThatDies_IsUnavailable_AndItsSessionEnds()
     {

@@ -4,25 +4,25 @@ using RpcOverShm.Testing.Soak;
 namespace RpcOverShm.TestPeer.Soak;
 
 /// <summary>
-/// Makes one call of any shape by its plan, checks every answer, and writes start and end to the ledger.
+/// Makes one call or callback of any shape by its plan, checks every answer, and writes start and end to the ledger.
 /// </summary>
-internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal journal)
+internal sealed class SoakCaller(Ledger ledger, SoakJournal journal)
 {
     /// <summary>Runs a call to its end; returns its status. Does not throw.</summary>
     public Task<StatusCode> RunAsync(SoakPlan plan, SoakChannel channel, bool isThread) => RecordAsync(
         plan,
         plan.Shape == SoakShape.Blocking && !isThread ? SoakShape.Unary : plan.Shape,
-        channel,
+        () => channel.IsClosing,
         shape => shape switch
         {
-            SoakShape.Blocking => BlockAsync(plan, channel),
-            SoakShape.Unary => UnaryAsync(plan, channel.Invoker),
-            SoakShape.ServerStream => ServerStreamAsync(plan, channel.Invoker),
-            SoakShape.ClientStream => ClientStreamAsync(plan, channel.Invoker),
-            SoakShape.Duplex => DuplexAsync(plan, channel.Invoker),
             SoakShape.Bytes => BytesAsync(plan, channel),
-            _ => throw new InvalidOperationException($"{shape} is no shape of one call."),
+            SoakShape.OneWay => OneWayAsync(plan, channel.OneWay, isThread),
+            _ => CallAsync(shape, plan, channel.Invoker),
         });
+
+    /// <summary>Runs a callback to its end, blocking if its shape does; returns its status. Does not throw.</summary>
+    public Task<StatusCode> CallBackAsync(SoakPlan plan, CallInvoker session, Func<bool> isClosing) =>
+        RecordAsync(plan, plan.Shape, isClosing, shape => CallAsync(shape, plan, session));
 
     /// <summary>Runs a batch of calls with these plans to its end.</summary>
     public async Task<StatusCode> RunBatchAsync(IReadOnlyList<SoakPlan> plans, SoakChannel channel)
@@ -42,7 +42,7 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
             Task<StatusCode>[] calls =
             [
                 .. plans.Select(plan => RecordAsync(
-                    plan, SoakShape.Batch, channel, _ => UnaryAsync(plan, batch.CallInvoker))),
+                    plan, SoakShape.Batch, () => channel.IsClosing, _ => UnaryAsync(plan, batch.CallInvoker))),
             ];
             await batch.SendAsync();
             StatusCode[] statuses = await Task.WhenAll(calls);
@@ -51,7 +51,7 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
     }
 
     private async Task<StatusCode> RecordAsync(
-        SoakPlan plan, SoakShape shape, SoakChannel channel, Func<SoakShape, Task> call)
+        SoakPlan plan, SoakShape shape, Func<bool> isClosing, Func<SoakShape, Task> call)
     {
         ledger.Append(LedgerEvent.Asked, plan.CallId, shape);
         Exception? problem = null; // its text is made when it is needed: there may be no memory for it
@@ -63,11 +63,11 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         }
         catch (Exception exception)
         {
-            status = StatusOf(exception, plan, channel);
+            status = StatusOf(exception, plan, isClosing);
             problem = exception;
         }
 
-        if (!Allows(plan, shape, channel, status))
+        if (!Allows(plan, shape, isClosing, status))
         {
             journal.Violation($"{shape} ended {status}; {plan}; {problem}");
         }
@@ -76,11 +76,11 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         return status;
     }
 
-    private static StatusCode StatusOf(Exception exception, SoakPlan plan, SoakChannel channel) => exception switch
+    private static StatusCode StatusOf(Exception exception, SoakPlan plan, Func<bool> isClosing) => exception switch
     {
         RpcException rpc => rpc.StatusCode,
         SoakViolationException => StatusCode.DataLoss,
-        ObjectDisposedException when channel.IsClosing || plan.Interruption == SoakInterruption.Dispose =>
+        ObjectDisposedException when isClosing() || plan.Interruption == SoakInterruption.Dispose =>
             StatusCode.Cancelled,
         OperationCanceledException when plan.Interruption != SoakInterruption.None => StatusCode.Cancelled,
         ShmTransportException
@@ -93,12 +93,12 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
     };
 
     // Unavailable is allowed here; the supervisor knows whether the server was away.
-    private static bool Allows(SoakPlan plan, SoakShape shape, SoakChannel channel, StatusCode status) => status switch
+    private static bool Allows(SoakPlan plan, SoakShape shape, Func<bool> isClosing, StatusCode status) => status switch
     {
-        StatusCode.OK => shape == SoakShape.Bytes || (!plan.IsHeld && plan.Act != SoakAct.Refuse),
+        StatusCode.OK => shape is SoakShape.Bytes or SoakShape.OneWay || (!plan.IsHeld && plan.Act != SoakAct.Refuse),
         StatusCode.Aborted => plan.Act == SoakAct.Refuse,
         StatusCode.DeadlineExceeded => plan.Interruption == SoakInterruption.Deadline,
-        StatusCode.Cancelled => channel.IsClosing
+        StatusCode.Cancelled => isClosing()
             || plan.Interruption is SoakInterruption.Token or SoakInterruption.Dispose
             || (shape == SoakShape.Bytes && plan.Interruption != SoakInterruption.None),
         StatusCode.Unavailable or StatusCode.ResourceExhausted => true,
@@ -113,9 +113,19 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         return new CallOptions(SoakMethods.HeadersOf(plan), deadline, token).WithWaitForReady(plan.IsWaitForReady);
     }
 
-    private static Task BlockAsync(SoakPlan plan, SoakChannel channel) => InterruptedAsync(plan, token =>
+    private static Task CallAsync(SoakShape shape, SoakPlan plan, CallInvoker invoker) => shape switch
     {
-        byte[] response = channel.Invoker.BlockingUnaryCall(
+        SoakShape.Blocking => BlockAsync(plan, invoker),
+        SoakShape.Unary => UnaryAsync(plan, invoker),
+        SoakShape.ServerStream => ServerStreamAsync(plan, invoker),
+        SoakShape.ClientStream => ClientStreamAsync(plan, invoker),
+        SoakShape.Duplex => DuplexAsync(plan, invoker),
+        _ => throw new InvalidOperationException($"{shape} is no shape of one call."),
+    };
+
+    private static Task BlockAsync(SoakPlan plan, CallInvoker invoker) => InterruptedAsync(plan, token =>
+    {
+        byte[] response = invoker.BlockingUnaryCall(
             SoakMethods.Unary, null, OptionsOf(plan, token), SoakMessage.Create(plan, SoakSide.Client, 0));
         SoakMessage.Check(response, plan, SoakSide.Server, 0);
         return (new NoCall(), Task.CompletedTask);
@@ -183,7 +193,22 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
         }
     });
 
-    private Task BytesAsync(SoakPlan plan, SoakChannel channel) => InterruptedAsync(plan, token =>
+    // Nothing comes back that could be checked.
+    private static async Task OneWayAsync(SoakPlan plan, CallInvoker oneWay, bool isThread)
+    {
+        CallOptions options = OptionsOf(plan, CancellationToken.None);
+        byte[] request = SoakMessage.Create(plan, SoakSide.Client, 0);
+        if (isThread)
+        {
+            oneWay.BlockingUnaryCall(SoakMethods.Unary, null, options, request);
+        }
+        else
+        {
+            await oneWay.AsyncUnaryCall(SoakMethods.Unary, null, options, request);
+        }
+    }
+
+    private static Task BytesAsync(SoakPlan plan, SoakChannel channel) => InterruptedAsync(plan, token =>
     {
         return (new NoCall(), EndAsync());
 
@@ -196,7 +221,7 @@ internal sealed class SoakCaller(string address, Ledger ledger, SoakJournal jour
             }
 
             ShmStream stream = await ShmStream.ConnectAsync(
-                SoakStreams.AddressFor(address), channel.Streams, given.Token);
+                SoakStreams.AddressFor(channel.Address), channel.Streams, given.Token);
             await SoakStreams.CallAsync(stream, plan, given.Token);
         }
     });

@@ -11,22 +11,40 @@ internal sealed class SoakChannel : IAsyncDisposable
     private readonly ShmChannel _channel;
     private volatile bool _isClosing;
 
+    /// <summary>Opens a channel.</summary>
+    /// <param name="address">The address of the server.</param>
+    /// <param name="directory">The directory of sockets.</param>
+    /// <param name="journal">Gets the library's log.</param>
+    /// <param name="random">Picks the options.</param>
+    /// <param name="patience">The factor of time limits.</param>
+    /// <param name="callbacks">The methods that the server calls back.</param>
+    /// <param name="scheduling">The scheduling mode; null for a random one.</param>
     public SoakChannel(
-        string address, string directory, SoakJournal journal, Random random, int patience)
+        string address,
+        string directory,
+        SoakJournal journal,
+        Random random,
+        int patience,
+        ServerServiceDefinition callbacks,
+        ShmSchedulingMode? scheduling)
     {
+        Address = address;
         TimeSpan connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
         var options = new ShmChannelOptions
         {
             RuntimeDirectory = directory,
             LoggerFactory = journal,
             ConnectTimeout = connectTimeout,
-            Scheduling = PickScheduling(random),
+            Scheduling = scheduling ?? PickScheduling(random),
             AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = PickRing(random),
             Codec = random.Next(2) == 0 ? ShmRawCodec.Instance : null,
         };
+        options.CallbackServices.Add(callbacks);
+        options.Callbacks.EnableDetailedErrors = true;
         _channel = ShmChannel.ForAddress(address, options);
         Invoker = _channel.CreateCallInvoker();
+        OneWay = _channel.CreateOneWayInvoker();
         Streams = new ShmStreamOptions
         {
             RuntimeDirectory = directory,
@@ -36,7 +54,12 @@ internal sealed class SoakChannel : IAsyncDisposable
         };
     }
 
+    public string Address { get; }
+
     public CallInvoker Invoker { get; }
+
+    /// <summary>The invoker of calls that are over when they were sent.</summary>
+    public CallInvoker OneWay { get; }
 
     public ShmStreamOptions Streams { get; }
 
@@ -50,6 +73,8 @@ internal sealed class SoakChannel : IAsyncDisposable
     };
 
     public static int PickRing(Random random) => SmallestRing << random.Next(RingDoublings);
+
+    public Task ConnectAsync() => _channel.ConnectAsync();
 
     public ShmCallBatch CreateBatch() => _channel.CreateBatch();
 

@@ -6,7 +6,7 @@ namespace RpcOverShm.TestPeer.Soak;
 
 /// <summary>
 /// The client of a soak: workers that make one call after the other on one channel, half of them on threads that
-/// block.
+/// block. It offers the methods of the soak for callbacks.
 /// </summary>
 internal sealed class SoakClient(
     string address,
@@ -15,23 +15,42 @@ internal sealed class SoakClient(
     int instance,
     Ledger ledger,
     SoakJournal journal,
-    int patience) : IAsyncDisposable
+    int patience,
+    ShmSchedulingMode? scheduling) : IAsyncDisposable
 {
     // No server is there, or it leaves: an immediate repeat would only fill the ledger.
     private const int LeastPauseAfterOutage = 10;
 
-    private readonly SoakCaller _caller = new(address, ledger, journal);
+    private static readonly TimeSpan s_idleBound = TimeSpan.FromSeconds(30);
+
+    private readonly SoakCaller _caller = new(ledger, journal);
+    private readonly SoakService _service = new(seed, ledger, journal);
     private readonly Random _random = new((int)SoakMessage.Mix(seed, (ulong)instance));
     private Task _workers = Task.CompletedTask;
     private volatile SoakChannel? _channel;
     private CancellationTokenSource _draining = new();
     private int _pause; // between two calls, on the average, in milliseconds
     private int _started;
+    private bool _isStorm;
 
-    public void Start(int workers, int pauseMilliseconds)
+    public long WithoutPool => _service.WithoutPool;
+
+    /// <summary>Starts the workers.</summary>
+    /// <param name="workers">Their number.</param>
+    /// <param name="pauseMilliseconds">The mean pause between two calls of a worker.</param>
+    /// <param name="isStorm">Whether all calls are those of a storm of callbacks.</param>
+    /// <param name="isOnPool">Whether all workers block, each in a thread of the pool.</param>
+    public async Task StartAsync(int workers, int pauseMilliseconds, bool isStorm, bool isOnPool)
     {
         _channel = Open();
         _pause = pauseMilliseconds;
+        _isStorm = isStorm;
+        if (isOnPool)
+        {
+            // To connect takes a thread of the pool, and soon none is free.
+            await _channel.ConnectAsync();
+        }
+
         _draining.Dispose();
         _draining = new CancellationTokenSource();
         CancellationToken draining = _draining.Token;
@@ -39,8 +58,8 @@ internal sealed class SoakClient(
         {
             // A worker that starts again has a new number, so that its calls have new ids.
             int worker = _started++;
-            return i % 2 == 0
-                ? Timeouts.OnThread(() => RunOnThread(worker, draining))
+            return isOnPool ? Task.Run(() => RunOnThread(worker, draining))
+                : i % 2 == 0 ? Timeouts.OnThread(() => RunOnThread(worker, draining))
                 : Task.Run(() => RunAsync(worker, draining));
         }));
     }
@@ -65,6 +84,7 @@ internal sealed class SoakClient(
         if (_channel is { } channel)
         {
             await channel.DisposeAsync();
+            await _service.WhenIdleAsync(s_idleBound * patience);
             _channel = null;
         }
     }
@@ -75,7 +95,8 @@ internal sealed class SoakClient(
         _draining.Dispose();
     }
 
-    private SoakChannel Open() => new(address, directory, journal, _random, patience);
+    private SoakChannel Open() =>
+        new(address, directory, journal, _random, patience, _service.Build(), scheduling);
 
     private void RunOnThread(int worker, CancellationToken draining)
     {
@@ -126,5 +147,5 @@ internal sealed class SoakClient(
     }
 
     private SoakPlan PlanOf(int worker, uint sequence) =>
-        new(seed, new SoakCallId(instance, worker, sequence).Packed);
+        new(seed, new SoakCallId(instance, worker, sequence, _isStorm).Packed);
 }

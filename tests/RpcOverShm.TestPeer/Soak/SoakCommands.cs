@@ -46,7 +46,7 @@ internal sealed class SoakCommands : IAsyncDisposable
         {
             case "serve":
                 OpenFiles(words[4]);
-                _server = new SoakServer(Seed(words[3]), _ledger!, _journal!, Number(words[6]));
+                _server = new SoakServer(Seed(words[3]), _ledger!, _journal!, Number(words[6]), Mode(words));
                 await _server.StartAsync(words[1], words[2], new Random((int)Seed(words[3]) + Number(words[5])));
                 return "";
             case "stop":
@@ -55,10 +55,18 @@ internal sealed class SoakCommands : IAsyncDisposable
             case "client":
                 OpenFiles(words[4]);
                 _client = new SoakClient(
-                    words[1], words[2], Seed(words[3]), Number(words[5]), _ledger!, _journal!, Number(words[6]));
+                    words[1],
+                    words[2],
+                    Seed(words[3]),
+                    Number(words[5]),
+                    _ledger!,
+                    _journal!,
+                    Number(words[6]),
+                    Mode(words));
                 return "";
             case "start":
-                _client!.Start(Number(words[1]), Number(words[2]));
+                await _client!.StartAsync(
+                    Number(words[1]), Number(words[2]), words.Contains("storm"), words.Contains("on-pool"));
                 return "";
             case "drain":
                 await _client!.DrainAsync();
@@ -75,6 +83,11 @@ internal sealed class SoakCommands : IAsyncDisposable
             case "pool":
                 await Task.Run(() => { });
                 return "";
+            case "bound-pool":
+                BoundPool(Number(words[1]));
+                return "";
+            case "without-pool":
+                return (_server?.WithoutPool ?? _client!.WithoutPool).ToString(CultureInfo.InvariantCulture);
             case "heap":
                 return Heap();
             default:
@@ -83,6 +96,10 @@ internal sealed class SoakCommands : IAsyncDisposable
     }
 
     private static int Number(string word) => int.Parse(word, CultureInfo.InvariantCulture);
+
+    // The mode follows the words that every soak has.
+    private static ShmSchedulingMode? Mode(string[] words) =>
+        words.Length > 7 ? Enum.Parse<ShmSchedulingMode>(words[7]) : null;
 
     private static TimeSpan Milliseconds(string word) => TimeSpan.FromMilliseconds(Number(word));
 
@@ -95,6 +112,16 @@ internal sealed class SoakCommands : IAsyncDisposable
 
         // The runtime prepares for sockets at the first one. If it then lacks a descriptor, it never has a socket.
         using var first = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    }
+
+    /// <summary>Gives the thread pool this number of threads, at once and for good.</summary>
+    private static void BoundPool(int threads)
+    {
+        ThreadPool.GetMinThreads(out _, out int ports);
+        if (!ThreadPool.SetMinThreads(threads, ports) || !ThreadPool.SetMaxThreads(threads, ports))
+        {
+            throw new InvalidOperationException($"The thread pool takes no bound of {threads} threads.");
+        }
     }
 
     /// <summary>Keeps the processors busy for a time, without waiting for the end of it.</summary>

@@ -7,26 +7,51 @@ using RpcOverShm.Testing.Soak;
 namespace RpcOverShm.TestPeer.Soak;
 
 /// <summary>
-/// The server of a soak. Its methods follow the plan of their call, check every request, and write the begin and the
-/// end of every method to the ledger.
+/// The server of a soak, with calls, the callbacks that their methods make, and byte streams.
 /// </summary>
-internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal, int patience)
-    : IAsyncDisposable
+internal sealed class SoakServer : IAsyncDisposable
 {
     private static readonly TimeSpan s_addressPause = TimeSpan.FromMilliseconds(5);
 
     // Another server leaves the address meanwhile.
-    private readonly TimeSpan _addressWait = TimeSpan.FromSeconds(30) * patience;
+    private readonly TimeSpan _addressWait;
 
     // Beyond the grace, and the longest stop of a client.
-    private readonly TimeSpan _stopBound = TimeSpan.FromSeconds(12) * patience;
-    private readonly TimeSpan _connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
+    private readonly TimeSpan _stopBound;
+    private readonly TimeSpan _connectTimeout;
 
+    private readonly ulong _seed;
+    private readonly Ledger _ledger;
+    private readonly SoakJournal _journal;
+    private readonly ShmSchedulingMode? _scheduling;
+    private readonly SoakCaller _caller;
+    private readonly SoakService _service;
     private readonly ConcurrentDictionary<Task, bool> _streams = new();
     private ShmServer? _server;
     private ShmStreamListener? _listener;
     private Task _accepting = Task.CompletedTask;
-    private int _running;
+    private volatile bool _isStopping;
+
+    /// <summary>Creates the server.</summary>
+    /// <param name="seed">The seed of the run.</param>
+    /// <param name="ledger">Gets begin and end of each method, and of each callback.</param>
+    /// <param name="journal">Gets the violations and the library's log.</param>
+    /// <param name="patience">The factor of time limits.</param>
+    /// <param name="scheduling">The scheduling mode; null for a random one.</param>
+    public SoakServer(ulong seed, Ledger ledger, SoakJournal journal, int patience, ShmSchedulingMode? scheduling)
+    {
+        _seed = seed;
+        _ledger = ledger;
+        _journal = journal;
+        _scheduling = scheduling;
+        _caller = new SoakCaller(ledger, journal);
+        _service = new SoakService(seed, ledger, journal, CallBackAsync);
+        _addressWait = TimeSpan.FromSeconds(30) * patience;
+        _stopBound = TimeSpan.FromSeconds(12) * patience;
+        _connectTimeout = new ShmStreamOptions().ConnectTimeout * patience;
+    }
+
+    public long WithoutPool => _service.WithoutPool;
 
     /// <summary>Starts to serve as soon as the address is free.</summary>
     public async Task StartAsync(string address, string directory, Random random)
@@ -42,7 +67,7 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal,
             var options = new ShmStreamOptions
             {
                 RuntimeDirectory = directory,
-                LoggerFactory = journal,
+                LoggerFactory = _journal,
                 ConnectTimeout = _connectTimeout,
             };
             var listener = new ShmStreamListener(SoakStreams.AddressFor(address), options);
@@ -56,13 +81,12 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal,
     /// <summary>Stops the server in an orderly way; returns when its methods and streams have ended.</summary>
     public async Task StopAsync(TimeSpan grace)
     {
+        _isStopping = true;
         await _listener!.DisposeAsync().AsTask().Within(_stopBound, "the listener of byte streams is disposed");
         await _server!.StopAsync(grace).Within(_stopBound, "the server stops");
         await _accepting.Within(_stopBound, "no more streams are accepted");
         await Task.WhenAll(_streams.Keys).Within(_stopBound, "every stream ends");
-
-        // A method may return after its call was cut off.
-        await Timeouts.Eventually(() => Volatile.Read(ref _running) == 0, _stopBound, "every method returns");
+        await _service.WhenIdleAsync(_stopBound);
     }
 
     public async ValueTask DisposeAsync()
@@ -102,125 +126,23 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal,
         var options = new ShmServerOptions
         {
             RuntimeDirectory = directory,
-            LoggerFactory = journal,
+            LoggerFactory = _journal,
             EnableDetailedErrors = true,
             HandshakeTimeout = _connectTimeout,
-            Scheduling = SoakChannel.PickScheduling(random),
+            Scheduling = _scheduling ?? SoakChannel.PickScheduling(random),
             AllowInPlaceParsing = random.Next(2) == 0,
             RingCapacity = SoakChannel.PickRing(random),
         };
         options.Codecs.Add(ShmRawCodec.Instance);
         var server = new ShmServer(address, options);
-        server.Services.Add(ServerServiceDefinition.CreateBuilder()
-            .AddMethod(SoakMethods.Unary, UnaryAsync)
-            .AddMethod(SoakMethods.ServerStream, ServerStreamAsync)
-            .AddMethod(SoakMethods.ClientStream, ClientStreamAsync)
-            .AddMethod(SoakMethods.Duplex, DuplexAsync)
-            .Build());
+        server.Services.Add(_service.Build());
         return server;
     }
 
-    private async Task<byte[]> UnaryAsync(byte[] request, ServerCallContext context)
+    private Task CallBackAsync(SoakPlan plan, ServerCallContext context)
     {
-        byte[] response = [];
-        await RunAsync(SoakShape.Unary, context, plan =>
-        {
-            SoakMessage.Check(request, plan, SoakSide.Client, 0);
-            response = SoakMessage.Create(plan, SoakSide.Server, 0);
-            return Task.CompletedTask;
-        });
-        return response;
-    }
-
-    private Task ServerStreamAsync(byte[] request, IServerStreamWriter<byte[]> responses, ServerCallContext context) =>
-        RunAsync(SoakShape.ServerStream, context, async plan =>
-        {
-            SoakMessage.Check(request, plan, SoakSide.Client, 0);
-            for (int i = 0; i < plan.Messages; i++)
-            {
-                await responses.WriteAsync(SoakMessage.Create(plan, SoakSide.Server, i));
-            }
-        });
-
-    private async Task<byte[]> ClientStreamAsync(IAsyncStreamReader<byte[]> requests, ServerCallContext context)
-    {
-        byte[] response = [];
-        await RunAsync(SoakShape.ClientStream, context, async plan =>
-        {
-            await ReadAllAsync(plan, requests, static _ => Task.CompletedTask);
-            response = SoakMessage.Create(plan, SoakSide.Server, 0);
-        });
-        return response;
-    }
-
-    private Task DuplexAsync(
-        IAsyncStreamReader<byte[]> requests, IServerStreamWriter<byte[]> responses, ServerCallContext context) =>
-        RunAsync(SoakShape.Duplex, context, plan => ReadAllAsync(
-            plan, requests, i => responses.WriteAsync(SoakMessage.Create(plan, SoakSide.Server, i))));
-
-    private static async Task ReadAllAsync(SoakPlan plan, IAsyncStreamReader<byte[]> requests, Func<int, Task> onRead)
-    {
-        int count = 0;
-        while (await requests.MoveNext(CancellationToken.None))
-        {
-            SoakMessage.Check(requests.Current, plan, SoakSide.Client, count);
-            await onRead(count);
-            count++;
-        }
-
-        if (count != plan.Messages)
-        {
-            throw new SoakViolationException($"The requests ended in order after {count} of {plan}.");
-        }
-    }
-
-    private async Task RunAsync(SoakShape shape, ServerCallContext context, Func<SoakPlan, Task> method)
-    {
-        ulong id = SoakMethods.CallIdOf(context);
-        Interlocked.Increment(ref _running);
-        ledger.Append(LedgerEvent.Began, id, shape);
-        StatusCode status = StatusCode.Unknown;
-        try
-        {
-            var plan = new SoakPlan(seed, id);
-            SoakMethods.AddTrailer(context, id);
-            await method(plan);
-            await ActAsync(plan, context);
-            status = StatusCode.OK;
-        }
-        catch (SoakViolationException exception)
-        {
-            journal.Violation(exception.Message);
-            throw;
-        }
-        finally
-        {
-            ledger.Append(LedgerEvent.Returned, id, shape, status);
-            Interlocked.Decrement(ref _running);
-        }
-    }
-
-    private static async Task ActAsync(SoakPlan plan, ServerCallContext context)
-    {
-        if (plan.IsHeld)
-        {
-            await Task.Delay(Timeout.Infinite, context.CancellationToken);
-        }
-
-        switch (plan.Act)
-        {
-            case SoakAct.Yield:
-                await Task.Yield();
-                break;
-            case SoakAct.Delay:
-                await Task.Delay(plan.ActMilliseconds);
-                break;
-            case SoakAct.Block:
-                Thread.Sleep(plan.ActMilliseconds);
-                break;
-            case SoakAct.Refuse:
-                throw new RpcException(new Status(StatusCode.Aborted, "as planned"));
-        }
+        var callback = new SoakPlan(_seed, SoakCallId.Unpack(plan.CallId).Callback.Packed);
+        return _caller.CallBackAsync(callback, context.GetShmSession().CreateCallInvoker(), () => _isStopping);
     }
 
     private async Task AcceptAsync(ShmStreamListener listener)
@@ -237,7 +159,7 @@ internal sealed class SoakServer(ulong seed, Ledger ledger, SoakJournal journal,
                 return;
             }
 
-            Task serving = SoakStreams.ServeAsync(stream, seed, ledger, journal);
+            Task serving = SoakStreams.ServeAsync(stream, _seed, _ledger, _journal);
             _streams[serving] = true;
             _ = serving.ContinueWith(
                 done => _streams.TryRemove(done, out _), TaskScheduler.Default);

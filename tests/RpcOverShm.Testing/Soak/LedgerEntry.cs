@@ -24,13 +24,13 @@ public enum LedgerEvent : byte
 {
     None,
 
-    /// <summary>The client is about to start the call.</summary>
+    /// <summary>The caller, of a callback the server, is about to start the call.</summary>
     Asked,
 
-    /// <summary>The client has seen the end of the call.</summary>
+    /// <summary>The caller has seen the end of the call.</summary>
     Ended,
 
-    /// <summary>A method of the server has begun to run for the call.</summary>
+    /// <summary>A method, of a callback the client's, has begun to run for the call.</summary>
     Began,
 
     /// <summary>The method is about to return or to throw.</summary>

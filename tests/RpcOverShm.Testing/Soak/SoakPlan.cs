@@ -11,8 +11,14 @@ public sealed class SoakPlan
     // The weights are cumulative, of 100.
     private static readonly (int UpTo, SoakShape Shape)[] s_shapes =
     [
-        (20, SoakShape.Blocking), (40, SoakShape.Unary), (50, SoakShape.Batch), (64, SoakShape.ServerStream),
-        (78, SoakShape.ClientStream), (93, SoakShape.Duplex), (100, SoakShape.Bytes),
+        (19, SoakShape.Blocking), (38, SoakShape.Unary), (48, SoakShape.Batch), (61, SoakShape.ServerStream),
+        (74, SoakShape.ClientStream), (88, SoakShape.Duplex), (94, SoakShape.OneWay), (100, SoakShape.Bytes),
+    ];
+
+    private static readonly (int UpTo, SoakShape Shape)[] s_callbackShapes =
+    [
+        (35, SoakShape.Blocking), (70, SoakShape.Unary), (80, SoakShape.ServerStream), (90, SoakShape.ClientStream),
+        (100, SoakShape.Duplex),
     ];
 
     private static readonly (int UpTo, int Smallest, int Largest)[] s_sizes =
@@ -33,6 +39,11 @@ public sealed class SoakPlan
 
     private const int MostMessages = 40;
     private const int MostBatched = 12;
+    private const int CallsBackOneIn = 4;
+
+    // A storm is about many calls.
+    private const int StormSizes = 90; // of 100: up to 64 KiB
+    private const int MostStormMessages = 8;
 
     // A stream of large messages is short, so that a drain does not take long for the bytes alone.
     private const int LargeMessage = 16 << 10;
@@ -45,10 +56,11 @@ public sealed class SoakPlan
     public SoakPlan(ulong runSeed, ulong callId)
     {
         CallId = callId;
+        var id = SoakCallId.Unpack(callId);
         _seed = SoakMessage.Mix(runSeed, callId);
         var random = new Random((int)(_seed >> 16));
-        Shape = Pick(random, s_shapes);
-        int size = random.Next(100);
+        Shape = Pick(random, id.IsCallback ? s_callbackShapes : s_shapes);
+        int size = random.Next(id.IsStorm ? StormSizes : 100);
         (_, _smallest, _largest) = Array.Find(s_sizes, row => size < row.UpTo);
         Messages = random.Next(_largest > LargeMessage ? MostLargeMessages : MostMessages);
         BatchCount = 1 + random.Next(MostBatched);
@@ -58,6 +70,23 @@ public sealed class SoakPlan
         InterruptionMilliseconds = random.Next(30);
         IsHeld = Interruption != SoakInterruption.None && random.Next(3) == 0;
         IsWaitForReady = random.Next(10) == 0;
+        CallsBack = random.Next(CallsBackOneIn) == 0 && !id.IsCallback && Interruption == SoakInterruption.None
+            && Shape is not (SoakShape.OneWay or SoakShape.Bytes);
+        if (id.IsStorm)
+        {
+            // A method of a callback returns on the thread that is blocked for it: the pool may have no other one.
+            Shape = id.IsCallback ? Shape : SoakShape.Blocking;
+            Messages = Math.Min(Messages, MostStormMessages);
+            Act = Act == SoakAct.Yield && !id.IsCallback ? SoakAct.Yield : SoakAct.Nothing;
+            CallsBack = !id.IsCallback;
+            IsWaitForReady = false;
+        }
+
+        if (id.IsStorm || Shape == SoakShape.OneWay)
+        {
+            Interruption = SoakInterruption.None;
+            IsHeld = false;
+        }
     }
 
     public ulong CallId { get; }
@@ -86,6 +115,12 @@ public sealed class SoakPlan
 
     public bool IsWaitForReady { get; }
 
+    /// <summary>
+    /// Whether the method makes a callback to its client before it ends, by the plan of
+    /// <see cref="SoakCallId.Callback"/>. Only a call that is not interrupted has one, so the callback ends before it.
+    /// </summary>
+    public bool CallsBack { get; }
+
     /// <summary>Returns the size of a message.</summary>
     /// <param name="side">The side that sends the message.</param>
     /// <param name="sequence">The number of the message in its direction, from 0.</param>
@@ -97,8 +132,9 @@ public sealed class SoakPlan
 
     public override string ToString() => string.Create(
         CultureInfo.InvariantCulture,
-        $"call {SoakCallId.Unpack(CallId)}: {Shape}, {Messages} messages of {_smallest} to {_largest} bytes, {Act}, "
-        + $"{Interruption} after {InterruptionMilliseconds} ms, held {IsHeld}, waits {IsWaitForReady}");
+        $"{(SoakCallId.Unpack(CallId).IsCallback ? "callback" : "call")} {SoakCallId.Unpack(CallId)}: {Shape}, "
+        + $"{Messages} messages of {_smallest} to {_largest} bytes, {Act}, {Interruption} after "
+        + $"{InterruptionMilliseconds} ms, held {IsHeld}, waits {IsWaitForReady}, calls back {CallsBack}");
 
     private static T Pick<T>(Random random, (int UpTo, T Value)[] weights)
     {
@@ -120,6 +156,9 @@ public enum SoakShape : byte
 
     /// <summary>A byte stream of its own connection.</summary>
     Bytes,
+
+    /// <summary>A unary call that is over for its client when it was sent.</summary>
+    OneWay,
 }
 
 public enum SoakSide

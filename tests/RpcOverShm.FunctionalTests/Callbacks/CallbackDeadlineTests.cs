@@ -1,0 +1,127 @@
+namespace RpcOverShm.FunctionalTests.Callbacks;
+
+/// <summary>
+/// The deadline of a callback is its own: it ends the callback alone, and is that of the call only if the method passes
+/// it on.
+/// </summary>
+[TestFixture(ShmSchedulingMode.Adaptive)]
+[TestFixture(ShmSchedulingMode.Inline)]
+[TestFixture(ShmSchedulingMode.ThreadPool)]
+internal sealed class CallbackDeadlineTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+{
+    // Long enough for a callback to reach its method first, even on a busy machine.
+    private static readonly TimeSpan s_short = TimeSpan.FromSeconds(1);
+
+    private static CallOptions Soon => new(deadline: DateTime.UtcNow + s_short);
+
+    // The method of the server blocks as its caller does. That of the client may keep the caller's thread.
+    [Test]
+    public async Task Callback_WhoseDeadlinePasses_IsDeadlineExceeded_AndItsCallGoesOn(
+        [Values] bool isCallerBlocking, [Values] bool isCallbackBlocking)
+    {
+        StatusCode? seen = null;
+        var cancelled = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    ScriptClient back = Back(context);
+                    RpcException failure = isCallerBlocking
+                        ? Assert.Catch<RpcException>(() => back.Unary(request, Soon))!
+                        : await FailureOf(back.UnaryAsync(request, Soon));
+                    seen = failure.StatusCode;
+                    await cancelled.Task;
+                    return request;
+                },
+            },
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    context.CancellationToken.Register(cancelled.SetResult);
+                    if (isCallbackBlocking)
+                    {
+                        cancelled.Task.Wait(Timeouts.Wait);
+                    }
+
+                    await cancelled.Task;
+                    return request;
+                },
+            });
+
+        ScriptClient client = To(channel);
+        Payload answer = await (isCallerBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Of("on")))
+            : client.UnaryAsync(Payloads.Of("on")).ResponseAsync).Bounded();
+
+        Assert.That((answer.Text(), seen), Is.EqualTo(("on", StatusCode.DeadlineExceeded)));
+    }
+
+    [Test]
+    public async Task Callback_HasTheDeadlineOfItsCall_OnlyIfTheMethodPassesItOn(
+        [Values] bool isCallerBlocking, [Values] bool isPassedOn)
+    {
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddMinutes(5));
+        DateTime? seen = null;
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) => await Back(context).UnaryAsync(
+                    request, new CallOptions(deadline: isPassedOn ? context.Deadline : null)),
+            },
+            new Script
+            {
+                Unary = (request, context) =>
+                {
+                    seen = context.Deadline;
+                    return Task.FromResult(request);
+                },
+            });
+
+        ScriptClient client = To(channel);
+        await (isCallerBlocking
+            ? Timeouts.OnThread(() => client.Unary(Payloads.Empty, options))
+            : client.UnaryAsync(Payloads.Empty, options).ResponseAsync).Bounded();
+
+        Assert.That(
+            seen,
+            Is.EqualTo(isPassedOn ? options.Deadline : DateTime.MaxValue).Within(TimeSpan.FromMinutes(1)));
+    }
+
+    [Test]
+    public async Task Callback_WithTheDeadlineOfItsCall_EndsWithIt([Values] bool isCallerBlocking)
+    {
+        var seen = new TaskCompletionSource<StatusCode>();
+        var cancelled = new TaskCompletionSource();
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    var options = new CallOptions(deadline: context.Deadline);
+                    seen.SetResult((await FailureOf(Back(context).UnaryAsync(request, options))).StatusCode);
+                    return request;
+                },
+            },
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    context.CancellationToken.Register(cancelled.SetResult);
+                    await cancelled.Task;
+                    return request;
+                },
+            });
+        await channel.ConnectAsync();
+
+        ScriptClient client = To(channel);
+        RpcException failure = isCallerBlocking
+            ? await CallFailure.OfBlocking(() => client.Unary(Payloads.Empty, Soon))
+            : await FailureOf(client.UnaryAsync(Payloads.Empty, Soon));
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(await seen.Task.Bounded(), Is.EqualTo(StatusCode.DeadlineExceeded));
+        await cancelled.Task.Bounded();
+    }
+}
