@@ -1,6 +1,6 @@
 namespace RpcOverShm.Samples;
 
-/// <summary>The code of docs/migrating-from-wcf.md: instances of services, and one-way calls.</summary>
+/// <summary>The code of docs/migrating-from-wcf.md: instances of services.</summary>
 internal static class MigratingFromWcfInstances
 {
     public static async Task RunAsync(string address)

@@ -11,6 +11,7 @@ string prefix = $"shm://snippets-{Environment.ProcessId}";
     ("migrating from WCF, time-outs", MigratingFromWcfTimeouts.RunAsync),
     ("migrating from WCF, instances", MigratingFromWcfInstances.RunAsync),
     ("migrating from WCF, one-way calls", MigratingFromWcfOneWay.RunAsync),
+    ("migrating from WCF, callbacks", MigratingFromWcfCallbacks.RunAsync),
     ("migrating from WCF, faults", MigratingFromWcfFaults.RunAsync),
     ("hosting", HostedGreeter.RunAsync),
     ("migrating from gRPC", MigratingFromGrpc.RunAsync),

@@ -5,67 +5,58 @@ namespace RpcOverShm.Samples;
 
 // snippet: service
 /// <summary>
-/// WCF: [ServiceBehavior(InstanceContextMode = PerSession)] CalculatorService : ICalculatorDuplex. The session keeps
-/// what the instance had. WCF runs one call of a session at a time; here a lock does.
+/// WCF: CalculatorService : ICalculatorDuplex. The fields need no lock: each session has an instance, which runs one
+/// call at a time.
 /// </summary>
-internal sealed class CalculatorService : CalculatorDuplex.CalculatorDuplexBase
+internal sealed class CalculatorService(ShmSession session) : CalculatorDuplex.CalculatorDuplexBase
 {
-    public override Task<Empty> Clear(Empty request, ServerCallContext context) => Calculator.In(context, me =>
+    // What a method answers is not sent, because its caller makes a one-way call. In WCF the methods return void.
+    private static readonly Task<Empty> s_nothing = Task.FromResult(new Empty());
+
+    // WCF: OperationContext.Current.GetCallbackChannel<ICalculatorDuplexCallback>(), whose operations are one-way, too.
+    private readonly CalculatorDuplexCallback.CalculatorDuplexCallbackClient _callback =
+        new(session.CreateOneWayInvoker());
+
+    private double _result;
+    private string _equation = "0";
+
+    public override Task<Empty> Clear(Empty request, ServerCallContext context)
     {
-        me.Callback.Equation(new EquationText { Eqn = $"{me.Equation} = {me.Result}" });
-        me.Equation = $"{me.Result}";
-    });
+        _callback.Equation(new EquationText { Eqn = $"{_equation} = {_result}" });
+        _equation = $"{_result}";
+        return s_nothing;
+    }
 
-    public override Task<Empty> AddTo(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    public override Task<Empty> AddTo(Operand request, ServerCallContext context)
     {
-        me.Result += request.N;
-        me.Equation += $" + {request.N}";
-        me.Callback.Result(new Total { Result = me.Result });
-    });
+        _result += request.N;
+        _equation += $" + {request.N}";
+        _callback.Result(new Total { Result = _result });
+        return s_nothing;
+    }
 
-    public override Task<Empty> SubtractFrom(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    public override Task<Empty> SubtractFrom(Operand request, ServerCallContext context)
     {
-        me.Result -= request.N;
-        me.Equation += $" - {request.N}";
-        me.Callback.Result(new Total { Result = me.Result });
-    });
+        _result -= request.N;
+        _equation += $" - {request.N}";
+        _callback.Result(new Total { Result = _result });
+        return s_nothing;
+    }
 
-    public override Task<Empty> MultiplyBy(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    public override Task<Empty> MultiplyBy(Operand request, ServerCallContext context)
     {
-        me.Result *= request.N;
-        me.Equation += $" * {request.N}";
-        me.Callback.Result(new Total { Result = me.Result });
-    });
+        _result *= request.N;
+        _equation += $" * {request.N}";
+        _callback.Result(new Total { Result = _result });
+        return s_nothing;
+    }
 
-    public override Task<Empty> DivideBy(Operand request, ServerCallContext context) => Calculator.In(context, me =>
+    public override Task<Empty> DivideBy(Operand request, ServerCallContext context)
     {
-        me.Result /= request.N;
-        me.Equation += $" / {request.N}";
-        me.Callback.Result(new Total { Result = me.Result });
-    });
-}
-// end snippet
-
-// snippet: session
-/// <summary>The state of a session. WCF: OperationContext.Current.GetCallbackChannel&lt;...&gt;().</summary>
-internal sealed class Calculator(ShmSession session)
-{
-    public double Result { get; set; }
-
-    public string Equation { get; set; } = "0";
-
-    public CalculatorDuplexCallback.CalculatorDuplexCallbackClient Callback { get; } = new(session.CreateCallInvoker());
-
-    public static Task<Empty> In(ServerCallContext context, Action<Calculator> calculate)
-    {
-        ShmSession session = context.GetShmSession();
-        var me = (Calculator)session.Items.GetOrAdd(typeof(Calculator), _ => new Calculator(session))!;
-        lock (me)
-        {
-            calculate(me);
-        }
-
-        return Task.FromResult(new Empty());
+        _result /= request.N;
+        _equation += $" / {request.N}";
+        _callback.Result(new Total { Result = _result });
+        return s_nothing;
     }
 }
 // end snippet

@@ -9,28 +9,6 @@ if (args is ["serve", string own])
     return await ServerProcess.RunAsync(own);
 }
 
-string address = $"shm://calculator-{Environment.ProcessId}";
-using Process server = await ServerProcess.StartAsync(address);
-var seen = new List<string>();
-int thread = Environment.CurrentManagedThreadId;
-bool isOnThread = true;
-
-// snippet: client
-// WCF: new DuplexChannelFactory<ICalculatorDuplex>(new InstanceContext(new CallbackHandler()), binding, address)
-var options = new ShmChannelOptions();
-options.CallbackServices.Add(CalculatorDuplexCallback.BindService(new CallbackHandler(Show)));
-using var channel = ShmChannel.ForAddress(address, options);
-var client = new CalculatorDuplex.CalculatorDuplexClient(channel);
-
-client.AddTo(new Operand { N = 100 });
-client.SubtractFrom(new Operand { N = 50 });
-client.MultiplyBy(new Operand { N = 17.65 });
-client.DivideBy(new Operand { N = 2 });
-client.Clear(new Empty());
-// end snippet
-
-server.StandardInput.Close();
-await server.WaitForExitAsync();
 string[] expected =
 [
     "Result(100)",
@@ -39,12 +17,46 @@ string[] expected =
     "Result(441.24999999999994)",
     "Equation(0 + 100 - 50 * 17.65 / 2 = 441.24999999999994)",
 ];
-return seen.SequenceEqual(expected) && isOnThread && server.ExitCode == 0 ? 0 : 1;
+string address = $"shm://calculator-{Environment.ProcessId}";
+using Process server = await ServerProcess.StartAsync(address);
+var seen = new List<string>();
+var isDone = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
 
-// The client blocks in its call and runs the callback on the same thread, so no lock is needed.
+// snippet: client
+// WCF: new DuplexChannelFactory<ICalculatorDuplex>(new InstanceContext(new CallbackHandler()), binding, address)
+var options = new ShmChannelOptions();
+options.CallbackServices.Add(CalculatorDuplexCallback.BindService(new CallbackHandler(Show)));
+
+// WCF: [CallbackBehavior(ConcurrencyMode = Single)], its default: one callback after the other.
+options.Callbacks.MaxConcurrentCallsPerConnection = 1;
+using var channel = ShmChannel.ForAddress(address, options);
+
+// WCF: the operations have IsOneWay = true.
+var client = new CalculatorDuplex.CalculatorDuplexClient(channel.CreateOneWayInvoker());
+// end snippet
+channel.OneWayCallFailed += (_, failure) => ServerProcess.Report(failure);
+
+// snippet: calls
+client.AddTo(new Operand { N = 100 });
+client.SubtractFrom(new Operand { N = 50 });
+client.MultiplyBy(new Operand { N = 17.65 });
+client.DivideBy(new Operand { N = 2 });
+client.Clear(new Empty());
+// end snippet
+
+// The calls have returned, perhaps before the first method has begun. WCF's sample waits for a key here.
+await isDone.Task.WaitAsync(TimeSpan.FromSeconds(30));
+server.StandardInput.Close();
+await server.WaitForExitAsync();
+return seen.SequenceEqual(expected) && server.ExitCode == 0 ? 0 : 1;
+
+// Callbacks come one after the other, so no lock is needed.
 void Show(string line)
 {
     Console.WriteLine(line);
     seen.Add(line);
-    isOnThread &= Environment.CurrentManagedThreadId == thread;
+    if (seen.Count == expected.Length)
+    {
+        isDone.SetResult();
+    }
 }

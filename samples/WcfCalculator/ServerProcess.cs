@@ -23,14 +23,36 @@ internal static class ServerProcess
 
     public static async Task<int> RunAsync(string address)
     {
+        int failures = 0;
+
+        // snippet: host
+        // WCF: [ServiceBehavior(InstanceContextMode = PerSession, ConcurrencyMode = Reentrant)]. A session of WCF is
+        // ordered as well.
         await using var server = new ShmServer(address);
-        server.Services.Add(CalculatorDuplex.BindService(new CalculatorService()));
+        server.Services.Add(
+            ShmServiceActivator.FromFactory(context => new CalculatorService(context.Session!)),
+            new ShmServiceOptions
+            {
+                Lifetime = ShmServiceLifetime.PerSession,
+                MaxConcurrentCallsPerInstance = 1,
+                EnableOrderedDispatch = true,
+            });
+        // end snippet
+        server.OneWayCallFailed += (_, failure) =>
+        {
+            Report(failure);
+            Interlocked.Increment(ref failures);
+        };
         await server.StartAsync();
         Console.WriteLine(ReadyLine);
 
         // The input is a pipe from the client process, so it ends when the client closes it or dies.
         await Console.In.ReadToEndAsync();
         await server.StopAsync(grace: TimeSpan.FromSeconds(1));
-        return 0;
+        return failures;
     }
+
+    /// <summary>Reports the failure of a one-way call, of which its caller does not hear.</summary>
+    public static void Report(ShmOneWayCallFailure failure) =>
+        Console.Error.WriteLine($"{failure.Method} failed: {failure.Status}");
 }
