@@ -139,7 +139,7 @@ internal sealed class SoakServer : IAsyncDisposable
         return server;
     }
 
-    private Task CallBackAsync(SoakPlan plan, ServerCallContext context)
+    private Task<StatusCode> CallBackAsync(SoakPlan plan, ServerCallContext context)
     {
         var callback = new SoakPlan(_seed, SoakCallId.Unpack(plan.CallId).Callback.Packed);
         return _caller.CallBackAsync(callback, context.GetShmSession().CreateCallInvoker(), () => _isStopping);
