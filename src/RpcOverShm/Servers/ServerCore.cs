@@ -119,8 +119,8 @@ internal sealed class ServerCore
     }
 
     // A call may cross the GoAway. It must be read and refused, so that its client makes it again elsewhere: a close
-    // would leave the client without an answer. Clients close when they have read the GoAway and their calls have ended.
-    // The timeout is for a client that does not read; one-way calls that crossed the GoAway get the rest of the grace.
+    // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
+    // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
     private static async Task WaitForClientsAsync(
         ServerConnection[] connections, TimeSpan left, CancellationToken hurry)
     {
