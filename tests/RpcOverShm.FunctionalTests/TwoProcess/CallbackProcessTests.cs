@@ -48,7 +48,7 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
         Assert.That(await peer.DoAsync("callbacks-without-pool 200").Bounded(), Is.EqualTo("0"));
     }
 
-    // A message that waits for room is written by a thread that does not read: its writer goes on in the blocked thread.
+    // Any thread may write a message that waits for room. The method then goes on in the blocked thread.
     [Test]
     public async Task Callbacks_WithStreams_WhileAllThreadsOfTheClientsPoolAreBlocked_AreAnswered()
     {
