@@ -1,4 +1,6 @@
+#pragma warning disable IDE0005 // Tests compile this file too, in a project that uses the namespace everywhere.
 using Grpc.Core;
+#pragma warning restore IDE0005
 using ProtoBuf.Grpc.Configuration;
 
 namespace RpcOverShm.Samples;

@@ -3,7 +3,6 @@ using Grpc.Core.Interceptors;
 using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Client;
 using RpcOverShm.FunctionalTests.Faults;
-using RpcOverShm.Protobuf;
 using Status = Grpc.Core.Status;
 
 namespace RpcOverShm.FunctionalTests.CodeFirst;
