@@ -9,10 +9,16 @@ await using var server = new ShmServer($"shm://code-first-{Environment.ProcessId
 
 // snippet: instances
 // WCF: [ServiceBehavior(InstanceContextMode = InstanceContextMode.PerSession)]
+int instanced = 0;
 server.Services.Add(
     ShmServiceActivator.FromConstructor<Basket>(),
-    binder => new InstanceBinder().Bind<Basket>(binder),
-    new ShmServiceOptions { Lifetime = ShmServiceLifetime.PerSession, MaxConcurrentCallsPerInstance = 1 });
+    binder => instanced = new InstanceBinder().Bind<Basket>(binder),
+    new ShmServiceOptions
+    {
+        Lifetime = ShmServiceLifetime.PerSession,
+        MaxConcurrentCallsPerInstance = 1,
+        EnableOrderedDispatch = true,
+    });
 // end snippet
 
 // snippet: host
@@ -21,7 +27,7 @@ int bound = server.Services.AddCodeFirst(new Warehouse());
 server.Services.Add(Greeter.BindService(new GreeterService()));
 await server.StartAsync();
 // end snippet
-Show($"operations served: {bound}");
+Show($"operations served: {bound} and {instanced}");
 
 // snippet: client
 // WCF: new DuplexChannelFactory<IWarehouse>(new InstanceContext(new Customer()), binding, address)
@@ -87,7 +93,7 @@ Show($"generated client: {new Greeter.GreeterClient(channel).SayHello(new HelloR
 
 string[] expected =
 [
-    "operations served: 6",
+    "operations served: 6 and 1",
     "quote: 2.50",
     "asked: nut 8",
     "bought: 2.00, buyer ada, left 92",

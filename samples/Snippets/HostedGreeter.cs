@@ -61,11 +61,8 @@ internal static class HostedGreeter
     {
         private readonly Greeter.GreeterClient _oneWay = new(channel.CreateOneWayInvoker());
 
-        public async Task NotifyAsync(string name)
-        {
-            await channel.ConnectAsync();
+        public async Task NotifyAsync(string name) =>
             await _oneWay.SayHelloAsync(new HelloRequest { Name = name });
-        }
     }
     // end snippet
 

@@ -10,10 +10,13 @@ internal static class MigratingFromWcfCallbacks
         await server.StartAsync();
         var answering = new AnsweringGreeter();
 
+        // snippet: callback-client
         var options = new ShmChannelOptions();
         options.CallbackServices.Add(Greeter.BindService(answering));
         using ShmChannel channel = ShmChannel.ForAddress(address, options);
-        HelloReply reply = new Greeter.GreeterClient(channel).SayHello(new HelloRequest { Name = "you" });
+        var client = new Greeter.GreeterClient(channel);
+        // end snippet
+        HelloReply reply = client.SayHello(new HelloRequest { Name = "you" });
 
         // No code between the call and here has changed the thread: it blocked, and ran the callback.
         Expect.Equal("The client answers: Hello you", reply.Message);
@@ -25,7 +28,7 @@ internal static class MigratingFromWcfCallbacks
         // snippet: callback-answer
         public override async Task<HelloReply> SayHello(HelloRequest request, ServerCallContext context)
         {
-            // WCF: OperationContext.Current.GetCallbackChannel<IGreeter>(), of an operation that is not one-way.
+            // WCF: OperationContext.Current.GetCallbackChannel<IGreeter>(). This operation is not one-way.
             var caller = new Greeter.GreeterClient(context.GetShmSession().CreateCallInvoker());
             HelloReply answer = await caller.SayHelloAsync(request);
             return new HelloReply { Message = $"The client answers: {answer.Message}" };

@@ -26,8 +26,7 @@ internal static class ServerProcess
         int failures = 0;
 
         // snippet: host
-        // WCF: [ServiceBehavior(InstanceContextMode = PerSession, ConcurrencyMode = Reentrant)]. A session of WCF is
-        // ordered as well.
+        // WCF: [ServiceBehavior(InstanceContextMode = PerSession)]. One call at a time and in order are its defaults.
         await using var server = new ShmServer(address);
         server.Services.Add(
             ShmServiceActivator.FromFactory(context => new CalculatorService(context.Session!)),

@@ -23,7 +23,8 @@ public static class ShmClientServiceCollectionExtensions
     /// <returns>A builder for the client, whose name is the full name of its type.</returns>
     /// <exception cref="ArgumentNullException">The services or the address are null.</exception>
     /// <exception cref="ArgumentException">
-    /// The address is empty, the type has no such constructor, or it was added with another address.
+    /// The address is empty, the type has no such constructor, it was added with another address, or the type or its
+    /// full name is the key of another channel.
     /// </exception>
     /// <remarks>
     /// <para>
@@ -62,7 +63,8 @@ public static class ShmClientServiceCollectionExtensions
     /// <returns>A builder for the client, whose name is the full name of its type.</returns>
     /// <exception cref="ArgumentNullException">The services or the function are null.</exception>
     /// <exception cref="ArgumentException">
-    /// The type has no such constructor, or it was added with another address or function.
+    /// The type has no such constructor, it was added with another address or function, or the type or its full name is
+    /// the key of another channel.
     /// </exception>
     /// <remarks>
     /// As <see cref="AddShmClient{TClient}(IServiceCollection, string, Action{ShmChannelOptions})"/>. An invalid
@@ -184,7 +186,7 @@ public static class ShmClientServiceCollectionExtensions
         where TClient : class
     {
         string name = typeof(TClient).FullName ?? typeof(TClient).Name;
-        ShmClientBuilder builder = Add<TClient>(services, name, address, configure);
+        ShmClientBuilder builder = Add<TClient>(services, name, address, configure, typeof(TClient));
         services.TryAddTransient(provider =>
             provider.GetRequiredService<ShmClientFactory>().CreateClient<TClient>(name));
         services.TryAddKeyedSingleton<ShmChannel>(
@@ -205,7 +207,11 @@ public static class ShmClientServiceCollectionExtensions
 
     private static ShmClientBuilder Add<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TClient>(
-        IServiceCollection services, string name, ClientAddress address, Action<ShmChannelOptions>? configure)
+        IServiceCollection services,
+        string name,
+        ClientAddress address,
+        Action<ShmChannelOptions>? configure,
+        object? secondKey = null)
         where TClient : class
     {
         ArgumentNullException.ThrowIfNull(services);
@@ -217,6 +223,11 @@ public static class ShmClientServiceCollectionExtensions
         {
             registration = ClientRegistration.Of<TClient>(name, address);
             ThrowIfTaken(services, name, nameof(name));
+            if (secondKey is not null)
+            {
+                ThrowIfTaken(services, secondKey, nameof(TClient));
+            }
+
             Register(services, registration);
         }
         else if (registration.ClientType != typeof(TClient) || registration.Address != address)

@@ -229,7 +229,8 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     /// </para>
     /// <para>
     /// A method that neither ends by itself nor observes <see cref="Stopping"/> uses the whole grace period. A client
-    /// that does not run, such as a process that a debugger holds, delays the stop by about a second at most.
+    /// that does not run, such as a process that a debugger holds, or that is busy with a callback that no method waits
+    /// for, delays the stop by about a second at most.
     /// </para>
     /// </remarks>
     public Task StopAsync(TimeSpan grace, CancellationToken cancellationToken = default)

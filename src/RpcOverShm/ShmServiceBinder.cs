@@ -25,7 +25,11 @@ public sealed class ShmServiceBinder<TService>
     /// <param name="method">The method.</param>
     /// <param name="handler">The code of the method. The first argument is the instance that the call uses.</param>
     /// <exception cref="ArgumentNullException">The method or its code is null.</exception>
-    /// <exception cref="ArgumentException">The service has a method of this name already.</exception>
+    /// <exception cref="InvalidOperationException">The function that binds the service has returned.</exception>
+    /// <remarks>
+    /// A second method of the same name is refused when the function that binds the service has returned, not here:
+    /// some binders go on after an exception.
+    /// </remarks>
     public void AddUnaryMethod<TRequest, TResponse>(
         Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> handler)
         where TRequest : class

@@ -93,7 +93,8 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <param name="bind">
     /// Adds the methods to a binder, such as the generated <c>BindService</c>. It is called once, without an instance
     /// (null). The handlers that it adds are ignored: a method <c>Name</c> runs the public method of that name and
-    /// of the method's types.
+    /// of the method's types. For handlers of your own there is the overload with a
+    /// <see cref="ShmServiceBinder{TService}"/>.
     /// </param>
     /// <param name="options">How instances live and run; null for an instance for each call.</param>
     /// <param name="interceptors">
@@ -138,7 +139,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// The activator, the function, the array of interceptors or one of them is null.
     /// </exception>
     /// <exception cref="ArgumentException">
-    /// The function adds no method, or an option is not allowed; the message says what is.
+    /// The function adds no method or two of one name, or an option is not allowed; the message says what is.
     /// </exception>
     /// <exception cref="InvalidOperationException">The server was already started.</exception>
     public void Add<TService>(
@@ -207,7 +208,7 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
             },
             (service, state) => activator.ReleaseAsync(new ShmServiceInstance<TService>(service, state))));
         bind(methods);
-        (ServerServiceDefinition service, IReadOnlyList<string> names) = methods.Build();
+        (ServerServiceDefinition service, IReadOnlyCollection<string> names) = methods.Build();
         _definitions.Add(InterceptedService.Of(service, interceptors));
         HasInstanceLimits |= settings.Calls is not null;
         if (options.EnableOrderedDispatch)

@@ -144,8 +144,12 @@ internal sealed class HostHealthService(
 
         public CheckRun(Func<CancellationToken, Task> run)
         {
+            // Without the context of the call that came first: its deadline is not that of the others.
             CancellationToken ended = _ended.Token;
-            Published = Task.Run(() => run(ended), CancellationToken.None);
+            using (ExecutionContext.SuppressFlow())
+            {
+                Published = Task.Run(() => run(ended), CancellationToken.None);
+            }
         }
 
         /// <summary>Completes when the results are published.</summary>

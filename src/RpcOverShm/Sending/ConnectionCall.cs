@@ -136,7 +136,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
 
     /// <summary>
     /// Marks the waiter of a finished frame as pending user code. The holder of the reader role runs it afterwards if
-    /// <see cref="SendFlags.WithReader"/> is set; else the caller queues it.
+    /// <see cref="SendFlags.WithReader"/> is set; else the thread that wrote queues it, once it has left the gate.
     /// </summary>
     public void OnWritten(OutboundFrame frame)
     {

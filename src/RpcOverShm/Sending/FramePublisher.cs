@@ -68,6 +68,9 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         return LoopThread.MayDeferFor(role) ? writer.TakeWakeUp() : PublishNow();
     }
 
+    // The caller holds the gate.
+    private List<ConnectionCall>? TakeCallsToQueue() => writer.TakeCallsToQueue();
+
     // The caller holds the gate. If the batch is never flushed, the next publish by any thread covers its records.
     private Doorbell DeferForBatch()
     {
@@ -111,6 +114,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
         public readonly void Dispose()
         {
             Doorbell doorbell = Doorbell.None;
+            List<ConnectionCall>? toQueue;
             try
             {
                 if (!publisher._isClosed)
@@ -126,10 +130,12 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
             }
             finally
             {
+                toQueue = publisher.TakeCallsToQueue();
                 publisher._gate.Exit();
             }
 
             publisher.OnLeft(doorbell);
+            toQueue?.ForEach(static call => call.QueueUserCode());
         }
     }
 

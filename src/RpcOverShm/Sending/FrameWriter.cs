@@ -25,6 +25,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
 
     private readonly RingWriter _ring = link.Writer;
     private Doorbell _doorbell; // for records that are published already
+    private List<ConnectionCall>? _toQueue;
 
     /// <summary>The error of an invalid head of the peer, for which the link is closed; null if none.</summary>
     public RingCorruptedException? Corruption { get; private set; }
@@ -35,14 +36,20 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// <summary>Called when the cancel of a one-way call was written; set before any is sent.</summary>
     public Action<ConnectionCall>? OnOneWayCancelled { get; set; }
 
+    /// <summary>Takes the calls whose user code is queued outside of the gate: that may be a system call.</summary>
+    public List<ConnectionCall>? TakeCallsToQueue()
+    {
+        (List<ConnectionCall>? calls, _toQueue) = (_toQueue, null);
+        return calls;
+    }
+
     /// <summary>The maximum payload of one record, in bytes.</summary>
     public int MaxPayloadBytes => _ring.MaxPayloadBytes;
 
     private int MaxHeadBytes => Math.Min(_ring.MaxPayloadBytes, ushort.MaxValue);
 
     /// <summary>
-    /// Writes a frame other than a message as one record. Returns false, without effect, if it does not fit now or at
-    /// all.
+    /// Writes a frame other than a message as one record. Returns false, without effect, if it does not fit.
     /// </summary>
     public bool TryWriteWhole(
         ConnectionCall call, FrameKind kind, FrameFlags flags, ReadOnlySpan<byte> head, ReadOnlySpan<byte> body)
@@ -210,7 +217,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
     /// <summary>Whether the peer has released much space since this side parked; see the ring's.</summary>
     public bool HasSpaceHint => _ring.HasSpaceHint;
 
-    private static void Finish(ConnectionCall call, OutboundFrame frame)
+    private void Finish(ConnectionCall call, OutboundFrame frame)
     {
         bool isWithReader = call.Sending.Is(SendFlags.WithReader);
         if (!isWithReader && !call.RunsOnBlockedThread)
@@ -222,8 +229,7 @@ internal sealed class FrameWriter(PeerLink link, IncomingCalls incoming)
             call.OnWritten(frame);
             if (!isWithReader)
             {
-                // No reader looks for it, and the thread pool may have no thread but blocked ones.
-                call.QueueUserCode();
+                (_toQueue ??= []).Add(call); // The thread pool may have no thread but blocked ones.
             }
         }
     }

@@ -10,13 +10,21 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     where TService : class
 {
     private readonly ServerServiceDefinition.Builder _result = ServerServiceDefinition.CreateBuilder();
-    private readonly List<string> _names = [];
+    private readonly HashSet<string> _names = [];
+    private string? _twice; // a name that two methods have
+    private bool _isBuilt;
 
     /// <summary>Returns the definition of the service, and the full names of its methods.</summary>
-    /// <exception cref="ArgumentException">The service has no method.</exception>
-    public (ServerServiceDefinition Definition, IReadOnlyList<string> Methods) Build() => _names.Count > 0
-        ? (_result.Build(), _names)
-        : throw new ArgumentException($"The binding of {typeof(TService)} adds no method.");
+    /// <exception cref="ArgumentException">The service has no method, or two of one name.</exception>
+    public (ServerServiceDefinition Definition, IReadOnlyCollection<string> Methods) Build()
+    {
+        _isBuilt = true;
+        return _names.Count == 0
+            ? throw new ArgumentException($"The binding of {typeof(TService)} adds no method.")
+            : _twice is not null
+            ? throw new ArgumentException($"The binding of {typeof(TService)} adds {_twice} twice.")
+            : (_result.Build(), _names);
+    }
 
     public void Add<TRequest, TResponse>(
         Method<TRequest, TResponse> method, Func<TService, TRequest, ServerCallContext, Task<TResponse>> run)
@@ -25,8 +33,10 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         UnaryServerMethod<TRequest, TResponse> served = (request, context) =>
             activation.RunAsync(context, service => run(service, request, context));
-        _result.AddMethod(method, served);
-        _names.Add(method.FullName);
+        if (TryName(method))
+        {
+            _result.AddMethod(method, served);
+        }
     }
 
     public void Add<TRequest, TResponse>(
@@ -37,8 +47,10 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         ClientStreamingServerMethod<TRequest, TResponse> served = (requests, context) =>
             activation.RunAsync(context, service => run(service, requests, context));
-        _result.AddMethod(method, served);
-        _names.Add(method.FullName);
+        if (TryName(method))
+        {
+            _result.AddMethod(method, served);
+        }
     }
 
     public void Add<TRequest, TResponse>(
@@ -49,8 +61,10 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         ServerStreamingServerMethod<TRequest, TResponse> served = (request, responses, context) =>
             activation.RunAsync(context, service => run(service, request, responses, context));
-        _result.AddMethod(method, served);
-        _names.Add(method.FullName);
+        if (TryName(method))
+        {
+            _result.AddMethod(method, served);
+        }
     }
 
     public void Add<TRequest, TResponse>(
@@ -61,7 +75,23 @@ internal sealed class InstanceMethods<TService>(ServiceActivation<TService> acti
     {
         DuplexStreamingServerMethod<TRequest, TResponse> served = (requests, responses, context) =>
             activation.RunAsync(context, service => run(service, requests, responses, context));
-        _result.AddMethod(method, served);
-        _names.Add(method.FullName);
+        if (TryName(method))
+        {
+            _result.AddMethod(method, served);
+        }
+    }
+
+    // A second method of the same name is refused when the service is built, because some binders catch the exception.
+    private bool TryName(IMethod method)
+    {
+        if (_isBuilt)
+        {
+            throw new InvalidOperationException(
+                $"{method.FullName} comes too late: add methods before the function that binds the service returns.");
+        }
+
+        bool isNew = _names.Add(method.FullName);
+        _twice ??= isNew ? null : method.FullName;
+        return isNew;
     }
 }

@@ -100,7 +100,7 @@ internal sealed class ServerCore
 
         Task idle = Task.WhenAll(connections.Select(connection => connection.WhenIdleAsync()));
         await WaitAsync(idle, grace, hurry).ConfigureAwait(false);
-        await WaitForClientsAsync(connections, LeftOf(grace, begun), hurry).ConfigureAwait(false);
+        await WaitForClientsAsync(connections, grace, begun, hurry).ConfigureAwait(false);
         foreach (ServerConnection connection in connections)
         {
             connection.EndAllCalls(StatusMapping.ServerStopping);
@@ -122,15 +122,16 @@ internal sealed class ServerCore
     // would leave the client without an answer. A client closes when it has read the GoAway and its calls have ended.
     // The timeout is for a client that does not read. One-way calls that crossed the GoAway get the rest of the grace.
     private static async Task WaitForClientsAsync(
-        ServerConnection[] connections, TimeSpan left, CancellationToken hurry)
+        ServerConnection[] connections, TimeSpan grace, long begun, CancellationToken hurry)
     {
+        TimeSpan left = LeftOf(grace, begun);
         Task gone = Task.WhenAll(connections.Select(connection => connection.Connection.Closed));
         TimeSpan longest = left == Timeout.InfiniteTimeSpan || left > WaitBounds.SafetyTimeout
             ? WaitBounds.SafetyTimeout
             : left;
         await WaitAsync(gone, longest, hurry).ConfigureAwait(false);
         Task oneWays = Task.WhenAll(connections.Select(connection => connection.OneWay.WhenEmptyAsync()));
-        await WaitAsync(oneWays, left, hurry).ConfigureAwait(false);
+        await WaitAsync(oneWays, LeftOf(grace, begun), hurry).ConfigureAwait(false);
     }
 
     // All waits of a stop share its grace period.

@@ -101,6 +101,10 @@ internal sealed class CallbackDeadlineTests(ShmSchedulingMode mode) : CallbackFi
                 {
                     var options = new CallOptions(deadline: context.Deadline);
                     seen.SetResult((await FailureOf(Back(context).UnaryAsync(request, options))).StatusCode);
+
+                    // Both deadlines pass at the same time. An answer now could come before that of the call.
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken)
+                        .ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
                     return request;
                 },
             },

@@ -76,21 +76,31 @@ internal sealed class CodeFirstLifetimeTests() : RigFixture(RigKind.Shm)
     }
 
     [Test]
-    public void Method_ThatIsNullOrThereAlready_IsRefused()
+    public void Method_ThatIsNullOrTooLateOrThereAlready_IsRefused()
     {
         ShmServiceCollection services = new ShmServer("shm://x").Services;
         Method<Payload, Payload> method = Script.UnaryMethod;
         Func<object, Payload, ServerCallContext, Task<Payload>> run =
             static (_, request, _) => Task.FromResult(request);
 
+        ShmServiceBinder<object> late = null!;
+
         services.Add(ShmServiceActivator.FromConstructor<object>(), binder =>
         {
             Assert.That(() => binder.AddUnaryMethod(null!, run), Throws.ArgumentNullException);
             Assert.That(() => binder.AddUnaryMethod<Payload, Payload>(method, null!), Throws.ArgumentNullException);
             binder.AddUnaryMethod(method, run);
-            Assert.That(() => binder.AddUnaryMethod(method, run), Throws.ArgumentException);
+            late = binder;
         });
 
+        Assert.That(() => late.AddUnaryMethod(method, run), Throws.InvalidOperationException);
+        Assert.That(
+            () => services.Add(ShmServiceActivator.FromConstructor<object>(), (ShmServiceBinder<object> binder) =>
+            {
+                binder.AddUnaryMethod(method, run);
+                binder.AddUnaryMethod(method, run);
+            }),
+            Throws.ArgumentException.With.Message.Contains($"{method.FullName} twice"));
         Assert.That(services, Has.Count.EqualTo(1));
     }
 

@@ -14,7 +14,7 @@ public class ServiceBindingTests
         var bound = new InstanceMethods<Derived>(Activation<Derived>());
         ServiceBinding.Generated<Derived>()(new ActivatedService<Derived>(bound), null);
 
-        (_, IReadOnlyList<string> methods) = bound.Build();
+        (_, IReadOnlyCollection<string> methods) = bound.Build();
         Assert.That(methods, Does.Contain("/rpcovershm.testing.Conformance/Echo"));
         Assert.That(methods, Has.Count.EqualTo(Conformance.Descriptor.Methods.Count));
     }
