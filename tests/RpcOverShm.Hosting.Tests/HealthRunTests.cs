@@ -13,6 +13,8 @@ namespace RpcOverShm.Hosting.Tests;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 public class HealthRunTests
 {
+    private static readonly AsyncLocal<ServerCallContext?> s_call = new();
+
     private readonly HeldCheck _check = new();
     private readonly WaitingCalls _calls = new();
 
@@ -89,6 +91,16 @@ public class HealthRunTests
         Assert.That(response.Status, Is.EqualTo(ServingStatus.Serving));
     }
 
+    [Test]
+    public async Task Run_HasNotTheContextOfTheCallThatCameFirst()
+    {
+        _check.Release();
+
+        await new Health.HealthClient(_channel).CheckAsync(new HealthCheckRequest()).ResponseAsync.Bounded();
+
+        Assert.That((_calls.Seen, _check.Call), Is.EqualTo((1, (ServerCallContext?)null)));
+    }
+
     /// <summary>A check that waits until it is released.</summary>
     private sealed class HeldCheck : IHealthCheck
     {
@@ -97,6 +109,9 @@ public class HealthRunTests
         private int _runs;
 
         public int Runs => Volatile.Read(ref _runs);
+
+        /// <summary>The call in whose context the last run was; null for none.</summary>
+        public ServerCallContext? Call { get; private set; }
 
         /// <summary>Completes when a run was cancelled.</summary>
         public Task Cancelled => _cancelled.Task;
@@ -107,6 +122,7 @@ public class HealthRunTests
             HealthCheckContext context, CancellationToken cancellationToken = default)
         {
             Interlocked.Increment(ref _runs);
+            Call = s_call.Value;
             try
             {
                 await _released.Task.WaitAsync(cancellationToken);
@@ -121,16 +137,21 @@ public class HealthRunTests
         }
     }
 
-    /// <summary>Counts the calls whose methods have returned their tasks and go on.</summary>
+    /// <summary>Counts the calls whose methods have returned their tasks and go on. Marks their context.</summary>
     private sealed class WaitingCalls : Interceptor
     {
         private int _count;
 
         public int Count => Volatile.Read(ref _count);
 
+        /// <summary>The number of unary calls so far. For one call at a time.</summary>
+        public int Seen { get; private set; }
+
         public override async Task<TResponse> UnaryServerHandler<TRequest, TResponse>(
             TRequest request, ServerCallContext context, UnaryServerMethod<TRequest, TResponse> continuation)
         {
+            s_call.Value = context;
+            Seen++;
             Task<TResponse> running = continuation(request, context);
             await CountAsync(running);
             return await running;
