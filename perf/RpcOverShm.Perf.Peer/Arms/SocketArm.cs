@@ -7,6 +7,8 @@ namespace RpcOverShm.Perf.Peer.Arms;
 internal sealed class SocketArm(bool isTcp = false, StreamCodec? codec = null)
     : ByteStreamArm(isTcp ? "tcp" : "uds", codec)
 {
+    private static readonly TimeSpan s_retryPause = TimeSpan.FromMilliseconds(1);
+
     /// <summary>Listens at a path.</summary>
     public static Socket ListenUnix(string place)
     {
@@ -19,8 +21,19 @@ internal sealed class SocketArm(bool isTcp = false, StreamCodec? codec = null)
     public static async Task<NetworkStream> ConnectUnixAsync(string place, CancellationToken cancellation = default)
     {
         Socket socket = MakeUnixSocket();
-        await socket.ConnectAsync(new UnixDomainSocketEndPoint(place), cancellation);
-        return new NetworkStream(socket, ownsSocket: true);
+        while (true)
+        {
+            try
+            {
+                await socket.ConnectAsync(new UnixDomainSocketEndPoint(place), cancellation);
+                return new NetworkStream(socket, ownsSocket: true);
+            }
+            catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
+            {
+                // The listener's backlog is full. The system fails such a connect at once, without an event for later.
+                await Task.Delay(s_retryPause, cancellation);
+            }
+        }
     }
 
     public override Task<string> ServeAsync(string place)
