@@ -144,8 +144,11 @@ internal sealed class CallBook(
     private void OnBegan(SoakProcess from, in LedgerEntry entry)
     {
         var id = SoakCallId.Unpack(entry.CallId);
-        bool isRight = id.IsCallback ? from.Instance == id.Instance : from.IsServer;
-        Check(isRight, Misdelivered, entry.CallId, $"ran at {from}");
+        if (id.IsCallback ? from.Instance != id.Instance : !from.IsServer)
+        {
+            Check(false, Misdelivered, entry.CallId, $"ran at {from}");
+        }
+
         bool isFirst = _runs.TryAdd(entry.CallId, new Run(from, false, entry.StatusCode));
         Check(isFirst, Doubled, entry.CallId, "ran twice");
     }

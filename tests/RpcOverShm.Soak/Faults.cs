@@ -81,7 +81,7 @@ internal sealed class Faults(
         }
 
         target.IsBusy = true;
-        target.History.Add(kind);
+        target.History.Enqueue(kind);
         recoveries.OnFaultBegins();
         _counts.AddOrUpdate(kind, 1, (_, count) => count + 1);
 

@@ -1,3 +1,5 @@
+using System.Collections.Concurrent;
+
 namespace RpcOverShm.Soak;
 
 /// <summary>A process of the soak, server or client, with its ledger and its journal.</summary>
@@ -43,7 +45,7 @@ internal sealed class SoakProcess : IAsyncDisposable
     public ThreadQuota Quota => _quota ?? throw new InvalidOperationException("There is no group for threads here.");
 
     /// <summary>The faults that had this process as their target.</summary>
-    public List<FaultKind> History { get; } = [];
+    public ConcurrentQueue<FaultKind> History { get; } = [];
 
     /// <summary>Whether a fault has this process as its target.</summary>
     public bool IsBusy { get; set; }
