@@ -34,10 +34,18 @@ internal static class MessageEncoding
     private const int FixedOverheadBytes = 64;
     private const int BytesPerOverheadByte = 1024;
 
+    /// <summary>Returns the mark of one of the encodings above; none for null.</summary>
+    public static MessageMark MarkOf(string? encoding) => encoding switch
+    {
+        null => MessageMark.None,
+        Gzip => MessageMark.Gzip,
+        _ => MessageMark.Identity,
+    };
+
     /// <summary>Returns the maximum length on the wire of a message with this limit; null for no limit.</summary>
-    public static long? WireLimit(int? limitBytes, bool isEncoded) => isEncoded
-        ? (long?)limitBytes + FixedOverheadBytes + (limitBytes / BytesPerOverheadByte)
-        : limitBytes;
+    public static long? WireLimit(int? limitBytes, MessageMark mark) => mark == MessageMark.None
+        ? limitBytes
+        : (long?)limitBytes + FixedOverheadBytes + (limitBytes / BytesPerOverheadByte);
 
     /// <summary>Returns whether the options of a write allow its message to be compressed.</summary>
     public static bool MayCompress(WriteOptions? options) => ((options?.Flags ?? 0) & WriteFlags.NoCompress) == 0;

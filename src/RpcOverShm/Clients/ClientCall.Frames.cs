@@ -10,21 +10,20 @@ namespace RpcOverShm.Clients;
 /// <content>The server's frames: headers, messages and the end, delivered by the holder of the reader role.</content>
 internal abstract partial class ClientCall
 {
-    private ResponseMark _mark;
+    private MessageMark _mark; // of the responses
 
     /// <summary>The largest response on the wire, in bytes; null for no limit.</summary>
-    protected long? ReceiveLimit =>
-        MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark != ResponseMark.None);
+    protected long? ReceiveLimit => MessageEncoding.WireLimit(Settings.MaxReceiveMessageBytes, _mark);
 
     /// <summary>Returns the marshaller that reads the call's responses in their encoding.</summary>
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
-        _mark == ResponseMark.None
+        _mark == MessageMark.None
             ? marshaller
-            : MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mark == ResponseMark.Gzip);
+            : MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mark == MessageMark.Gzip);
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint HintOf<T>() =>
-        _mark == ResponseMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
+        _mark == MessageMark.None ? PayloadAccessHint.Of<T>() : PayloadAccessHint.Of<T>().Encoded;
 
     public override void OnHeaders(ReadOnlySpan<byte> head)
     {
@@ -130,7 +129,7 @@ internal abstract partial class ClientCall
     {
         if (encoding is MessageEncoding.Gzip or MessageEncoding.Identity)
         {
-            _mark = encoding == MessageEncoding.Gzip ? ResponseMark.Gzip : ResponseMark.Identity;
+            _mark = MessageEncoding.MarkOf(encoding);
             OnEncoded();
         }
         else if (encoding is not null)
@@ -200,13 +199,5 @@ internal abstract partial class ClientCall
         {
             Release(isCancel: false);
         }
-    }
-
-    /// <summary>The encoding with whose mark every response begins.</summary>
-    private enum ResponseMark : byte
-    {
-        None,
-        Identity,
-        Gzip,
     }
 }

@@ -30,6 +30,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     private bool _isCompleted;
     private volatile bool _isDisposed;
 
+    /// <summary>State of a call with a single response; one byte more in this class costs no memory.</summary>
+    private protected volatile EndReceipt Receipt;
+
     public abstract string MethodName { get; }
 
     /// <summary>The running call whose method makes this one; null if it is not known. Set with the head.</summary>
@@ -323,7 +326,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     protected void Reset()
     {
         Debug.Assert(IsPlain && IsFinished, "Nobody else may hold on to the call.");
-        _mark = ResponseMark.None;
+        _mark = MessageMark.None;
         _transparentRetries = 0;
         _outcome = null;
         _serverOutcome = null;
@@ -348,4 +351,15 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
             _headers.Fail(ToException());
         }
     }
+}
+
+/// <summary>
+/// The state of the server's end of a call with a single response. The holder of the reader role stores the end and
+/// its response; one thread takes both, and it alone settles the outcome or releases the response.
+/// </summary>
+internal enum EndReceipt : byte
+{
+    None,
+    Stored,
+    Taken,
 }

@@ -24,7 +24,6 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     private ReceivedMessage _message;      // a response in the End frame
     private InboundMessages? _inbound;  // a response in frames of its own
     private TResponse? _result;
-    private volatile Receipt _receipt;
 
     public SingleResponseCall(AnsweredMethod<TResponse> method, AutoResetLatch? waiter)
     {
@@ -74,7 +73,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         {
             Reset();
             _result = null;
-            _receipt = Receipt.None;
+            Receipt = EndReceipt.None;
             s_spare = this;
         }
 
@@ -182,20 +181,20 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         if (Waiter is null)
         {
-            _receipt = Receipt.Stored;
+            Receipt = EndReceipt.Stored;
             AddUserCode(PendingUserCode.Complete);
             return;
         }
 
         if (IsPrivate)
         {
-            _receipt = Receipt.Stored;
+            Receipt = EndReceipt.Stored;
         }
         else
         {
             // A full fence (StoreLoad): this thread stores the receipt and then reads the outcome; a thread that ends
             // the call stores the outcome, and then the blocked thread reads the receipt. So one of them releases.
-            Interlocked.Exchange(ref _receipt, Receipt.Stored);
+            Interlocked.Exchange(ref Receipt, EndReceipt.Stored);
             if (IsFinished && TryTakeReceipt())
             {
                 ReleaseResponse();
@@ -207,12 +206,12 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
 
     /// <summary>Returns true to the first thread that asks after the response was handed over.</summary>
     private bool TryTakeReceipt() =>
-        Interlocked.CompareExchange(ref _receipt, Receipt.Taken, Receipt.Stored) == Receipt.Stored;
+        Interlocked.CompareExchange(ref Receipt, EndReceipt.Taken, EndReceipt.Stored) == EndReceipt.Stored;
 
     private void TakeServerOutcome()
     {
         // The call may have ended for its user while another thread is still storing the response.
-        if (IsPrivate ? _receipt != Receipt.Stored : !TryTakeReceipt())
+        if (IsPrivate ? Receipt != EndReceipt.Stored : !TryTakeReceipt())
         {
             return;
         }
@@ -289,15 +288,4 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     /// <summary>Returns null if there is a response, otherwise the status of a missing one.</summary>
     private static Status? Missing(TResponse? response) =>
         response is null ? new Status(StatusCode.Internal, StatusMapping.ResponseUnreadableDetail) : null;
-
-    /// <summary>
-    /// The state of the server's end. The holder of the reader role stores the end and its response; one thread takes
-    /// both, and it alone settles the outcome or releases the response.
-    /// </summary>
-    private enum Receipt : byte
-    {
-        None,
-        Stored,
-        Taken,
-    }
 }

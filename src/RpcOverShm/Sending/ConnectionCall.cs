@@ -20,10 +20,16 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     private volatile bool _isEndedByPeer;
     private volatile bool _isAwaited; // a thread blocks for the call and runs its callbacks
     private int _work;
+    private uint _id;           // a call is small: simple fields share their 8 bytes
+    private ushort _messagesDue;
     private OutboundFrame? _written; // a finished frame whose waiter is woken as pending user code
 
     /// <summary>The id on the wire; <see cref="CallId.None"/> until one is assigned.</summary>
-    public CallId Id { get; set; }
+    public CallId Id
+    {
+        get => new(_id);
+        set => _id = value.Value;
+    }
 
     /// <summary>State of the sender, guarded by its gate.</summary>
     internal CallSendState Sending;
@@ -95,8 +101,14 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     /// <summary>Records the peer's End. The receiver calls this before it frees the slot.</summary>
     internal void MarkEndedByPeer() => _isEndedByPeer = true;
 
-    /// <summary>Messages received since user code last ran inline. Accessed by the holder of the reader role.</summary>
-    public int MessagesDue { get; set; }
+    /// <summary>
+    /// Messages received since user code last ran inline, at most 65,535. Accessed by the holder of the reader role.
+    /// </summary>
+    public int MessagesDue
+    {
+        get => _messagesDue;
+        set => _messagesDue = (ushort)Math.Min(value, ushort.MaxValue);
+    }
 
     /// <summary>
     /// Counts a received message for the next inline run. If user code is queued to the thread pool, the message goes

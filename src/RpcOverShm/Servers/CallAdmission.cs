@@ -59,7 +59,8 @@ internal static class CallAdmission
                 StatusMapping.CallbacksTooDeep(ServerLimits.DepthOption, settings.MaxCallbackDepth));
         }
 
-        long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, request.Encoding is not null);
+        MessageMark mark = MessageEncoding.MarkOf(request.Encoding);
+        long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
             ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
             : owner.TryAdmit(isOfChain: caller is not null, oneWay);

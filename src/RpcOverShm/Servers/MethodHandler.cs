@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
+using RpcOverShm.Calls;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
@@ -35,8 +36,9 @@ internal abstract class MethodHandler
     /// <summary>The names of the codecs that clients may choose.</summary>
     public abstract IEnumerable<string> CodecNames { get; }
 
-    /// <summary>Returns the hint for requests in an encoding; a null encoding means not encoded.</summary>
-    public PayloadAccessHint RequestHint(string? encoding) => encoding is null ? _requestHint : _requestHint.Encoded;
+    /// <summary>Returns the hint for requests with this mark.</summary>
+    public PayloadAccessHint RequestHint(MessageMark mark) =>
+        mark == MessageMark.None ? _requestHint : _requestHint.Encoded;
 
     /// <summary>Returns whether the method supports a codec; null stands for the generated marshallers.</summary>
     public abstract bool Offers(string? codec);

@@ -22,10 +22,10 @@ internal sealed class RequestMessages
         _isStream = handler.IsRequestStream;
         Inbound = new InboundMessages(
             call,
-            MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestEncoding is not null),
+            MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestMark),
             settings.CallWindow,
             isAlwaysRequested: !_isStream,
-            handler.RequestHint(call.RequestEncoding),
+            handler.RequestHint(call.RequestMark),
             budget);
     }
 

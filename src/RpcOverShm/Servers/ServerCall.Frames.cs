@@ -20,7 +20,7 @@ internal sealed partial class ServerCall
         Host = request.Host ?? Host;
         Codec = request.Codec;
         RequestHeaders = ReservedMetadata.HideFromMethod(request.Metadata);
-        RequestEncoding = request.Encoding;
+        RequestMark = MessageEncoding.MarkOf(request.Encoding);
         ServerCall? oneWay = IsOneWay ? this : null;
         if (CallAdmission.Refuse(owner, MethodName, _handler, request, message.Length, oneWay) is { } refusal)
         {
@@ -47,7 +47,7 @@ internal sealed partial class ServerCall
         }
         else if (isWhole)
         {
-            _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestEncoding));
+            _request = ReceivedMessage.Of(message, _handler.RequestHint(RequestMark));
         }
 
         if (Requests is null || Requests.TryBegin(IsEnded))

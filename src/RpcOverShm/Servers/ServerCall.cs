@@ -61,8 +61,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
 
     public MethodHandler Handler => _handler!;
 
-    /// <summary>The encoding of the requests; null for not encoded.</summary>
-    public string? RequestEncoding { get; private set; }
+    public MessageMark RequestMark { get; private set; }
 
     public bool IsLastRequestCompressed { get; set; }
 

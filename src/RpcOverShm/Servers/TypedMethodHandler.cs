@@ -157,14 +157,14 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
             own = MessageInspection.Receiving(own, _observer, Origin(call, isRequest: true), IsRequestStream);
         }
 
-        return call.RequestEncoding is null ? own : Decoding(call, own);
+        return call.RequestMark == MessageMark.None ? own : Decoding(call, own);
     }
 
     // Apart, so that a call that is not encoded makes no closure.
     private static Marshaller<TRequest> Decoding(ServerCall call, Marshaller<TRequest> own) => MessageEncoding.Reading(
         own,
         call.Settings.MaxReceiveMessageBytes,
-        call.RequestEncoding == MessageEncoding.Gzip,
+        call.RequestMark == MessageMark.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 
     private Marshaller<TResponse> ResponseMarshaller(ServerCall call)
