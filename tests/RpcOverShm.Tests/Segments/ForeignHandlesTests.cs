@@ -44,6 +44,19 @@ public class ForeignHandlesTests
     }
 
     [Test]
+    public void Close_WithoutMemoryForAThread_WaitsForTheNext()
+    {
+        BackgroundThread.Refuses = name => throw new InsufficientMemoryException(name);
+        _handles.Close(new SlowHandle(this, isSlow: false));
+        Assert.That((_handles.Waiting, _handles.Closing), Is.EqualTo((1, 0)));
+        BackgroundThread.Refuses = null;
+
+        _handles.Close(new SlowHandle(this, isSlow: false));
+
+        Assert.That(() => _closedBy, Has.Count.EqualTo(2).After(20_000, 5));
+    }
+
+    [Test]
     public void Close_OfManyHandles_NeedsFewThreads()
     {
         for (int i = 0; i < 500; i++)

@@ -302,6 +302,39 @@ public class FrameSenderTests
         Assert.That((frame.Kind, frame.Call), Is.EqualTo((FrameKind.GoAway, CallId.None)));
     }
 
+    // Waking a blocked thread may be a system call, for which no other sender shall wait.
+    [Test]
+    public async Task WriterOfABlockedThread_IsWoken_OutsideOfTheGate()
+    {
+        RecordingCall call = _rig.Start();
+        var woken = new TaskCompletionSource();
+        call.OnHandOver = () =>
+        {
+            try
+            {
+                TestThread.Start("another sender", () => _rig.Start()).Join();
+                woken.SetResult();
+            }
+            catch (TimeoutException exception)
+            {
+                woken.SetException(exception);
+            }
+
+            return true;
+        };
+
+        Task<bool> written = _rig.Send(call, BytePattern.Of(100_000));
+        Assert.That(written.IsCompleted, Is.False, "It waits for room.");
+        await Timeouts.Eventually(() =>
+        {
+            _rig.Peer.ReceiveAll();
+            return woken.Task.IsCompleted;
+        });
+        await woken.Task;
+        call.RunUserCode();
+        Assert.That(await written.Bounded());
+    }
+
     [Test]
     public void Send_OfManyCallsAtOnce_LosesAndMixesNothing()
     {

@@ -37,6 +37,11 @@ internal sealed class RecordingCall : ConnectionCall
     /// <summary>The action for pending user code; must be set before the code becomes pending.</summary>
     public Action<PendingUserCode>? OnWork { get; set; }
 
+    /// <summary>The hand-over to a blocked thread, and its success; null if no blocked thread runs this call.</summary>
+    public Func<bool>? OnHandOver { get; set; }
+
+    public override bool RunsOnBlockedThread => OnHandOver is not null;
+
     public override InlineBudget Budget => _budget;
 
     public string[] Events
@@ -133,6 +138,8 @@ internal sealed class RecordingCall : ConnectionCall
     public override void GrantCredit(uint bytes) => Grants.Add(bytes);
 
     protected override void Execute(PendingUserCode work) => OnWork?.Invoke(work);
+
+    protected override bool TryHandOver() => OnHandOver?.Invoke() == true;
 
     private void Note(string what)
     {
