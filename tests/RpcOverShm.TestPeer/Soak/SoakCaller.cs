@@ -54,7 +54,7 @@ internal sealed class SoakCaller(Ledger ledger, SoakJournal journal)
         SoakPlan plan, SoakShape shape, Func<bool> isClosing, Func<SoakShape, Task> call)
     {
         ledger.Append(LedgerEvent.Asked, plan.CallId, shape);
-        Exception? problem = null; // its text is made when it is needed: there may be no memory for it
+        Exception? problem = null;
         StatusCode status;
         try
         {
@@ -67,13 +67,30 @@ internal sealed class SoakCaller(Ledger ledger, SoakJournal journal)
             problem = exception;
         }
 
+        ledger.Append(LedgerEvent.Ended, plan.CallId, shape, status);
         if (!Allows(plan, shape, isClosing, status))
         {
-            journal.Violation($"{shape} ended {status}; {plan}; {problem}");
+            Report(shape, status, plan, problem);
         }
 
-        ledger.Append(LedgerEvent.Ended, plan.CallId, shape, status);
         return status;
+    }
+
+    // A starved process may have no memory for the text until the lack is over.
+    private void Report(SoakShape shape, StatusCode status, SoakPlan plan, Exception? problem)
+    {
+        while (true)
+        {
+            try
+            {
+                journal.Violation($"{shape} ended {status}; {plan}; {problem}");
+                return;
+            }
+            catch (OutOfMemoryException)
+            {
+                SoakJournal.PauseWithoutMemory();
+            }
+        }
     }
 
     private static StatusCode StatusOf(Exception exception, SoakPlan plan, Func<bool> isClosing) => exception switch

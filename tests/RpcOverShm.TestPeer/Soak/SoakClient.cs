@@ -102,10 +102,17 @@ internal sealed class SoakClient(
     {
         for (uint sequence = 0; !draining.IsCancellationRequested;)
         {
-            StatusCode status = CallAsync(worker, ref sequence, isThread: true).GetAwaiter().GetResult();
-            if (PauseAfter(status) is > 0 and int pause)
+            try
             {
-                draining.WaitHandle.WaitOne(pause);
+                StatusCode status = CallAsync(worker, ref sequence, isThread: true).GetAwaiter().GetResult();
+                if (PauseAfter(status) is > 0 and int pause)
+                {
+                    draining.WaitHandle.WaitOne(pause);
+                }
+            }
+            catch (OutOfMemoryException)
+            {
+                SoakJournal.PauseWithoutMemory();
             }
         }
     }
@@ -114,10 +121,17 @@ internal sealed class SoakClient(
     {
         for (uint sequence = 0; !draining.IsCancellationRequested;)
         {
-            int pause = PauseAfter(await CallAsync(worker, ref sequence, isThread: false));
-            if (pause > 0)
+            try
             {
-                await Task.Delay(pause, draining).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                int pause = PauseAfter(await CallAsync(worker, ref sequence, isThread: false));
+                if (pause > 0)
+                {
+                    await Task.Delay(pause, draining).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                }
+            }
+            catch (OutOfMemoryException)
+            {
+                SoakJournal.PauseWithoutMemory();
             }
         }
     }

@@ -15,6 +15,7 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
 {
     private static readonly TimeSpan s_look = TimeSpan.FromMilliseconds(200);
     private static readonly TimeSpan s_stall = TimeSpan.FromMilliseconds(300);
+    private static readonly TimeSpan s_lack = TimeSpan.FromMilliseconds(100);
 
     private readonly FileStream _file;
     private readonly Lock _gate = new();
@@ -28,6 +29,9 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
 
     /// <summary>Writes that the library has broken a promise, which fails the soak.</summary>
     public void Violation(string text) => Write(SoakJournalLine.Violation, 0, text);
+
+    /// <summary>Waits a little for memory; no event tells that there is some again.</summary>
+    public static void PauseWithoutMemory() => Thread.Sleep(s_lack);
 
     public ILogger CreateLogger(string categoryName) => this;
 
