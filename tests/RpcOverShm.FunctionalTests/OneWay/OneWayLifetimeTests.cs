@@ -94,7 +94,8 @@ internal sealed class OneWayLifetimeTests(ShmSchedulingMode mode) : OneWayFixtur
     }
 
     [Test]
-    public async Task ServerThatIsKilled_CancelsAndReportsCalls([Values] bool hasClientLeft)
+    public async Task ServerThatStops_CancelsAndReportsCalls_AfterItsGracePeriod(
+        [Values] bool hasClientLeft, [Values(0, 200)] int graceMs)
     {
         ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
         await OneWay(rig).UnaryAsync(Payloads.Of("wait")).ResponseAsync.Bounded();
@@ -106,7 +107,7 @@ internal sealed class OneWayLifetimeTests(ShmSchedulingMode mode) : OneWayFixtur
             await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
         }
 
-        await rig.Server.KillAsync().Bounded();
+        await rig.Server.StopAsync(TimeSpan.FromMilliseconds(graceMs)).Bounded();
 
         await Timeouts.Eventually(() => Failures.Length == 2);
         Assert.That(
