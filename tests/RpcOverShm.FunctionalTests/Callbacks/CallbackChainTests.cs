@@ -3,10 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
 /// <summary>Calls and callbacks that make each other, and callbacks that need each other.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class CallbackChainTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class CallbackChainTests : CallbackFixture
 {
     private const int LimitReached = 109;
 

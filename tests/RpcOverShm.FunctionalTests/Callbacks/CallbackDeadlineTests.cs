@@ -4,10 +4,7 @@ namespace RpcOverShm.FunctionalTests.Callbacks;
 /// The deadline of a callback is its own: it ends the callback alone, and is that of the call only if the method passes
 /// it on.
 /// </summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class CallbackDeadlineTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class CallbackDeadlineTests : CallbackFixture
 {
     // A callback may end before it reaches its method on a busy machine; what is tested is the one that reaches it.
     private static CallOptions Soon => new(deadline: DateTime.UtcNow.AddMilliseconds(200));

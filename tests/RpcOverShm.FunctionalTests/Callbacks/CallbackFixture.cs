@@ -1,13 +1,13 @@
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
 /// <summary>The base of fixtures whose server calls its client back.</summary>
-internal abstract class CallbackFixture(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
+internal abstract class CallbackFixture() : RigFixture(RigKind.Shm)
 {
     /// <summary>Starts a server with these methods, and opens a channel that offers those of a script.</summary>
     protected async Task<(ShmRig Rig, ShmChannel Channel)> StartAsync(
         Script server, Script callbacks, Action<ShmChannelOptions>? change = null, RigOptions? options = null)
     {
-        ShmRig rig = await StartShmAsync(server, (options ?? new RigOptions()) with { Scheduling = mode });
+        ShmRig rig = await StartShmAsync(server, options);
         ShmChannel channel = rig.OpenChannel(one =>
         {
             one.CallbackServices.Add(callbacks.Build());

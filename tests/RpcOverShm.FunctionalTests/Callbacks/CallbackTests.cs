@@ -3,10 +3,7 @@ using RpcOverShm.FunctionalTests.Codecs;
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
 /// <summary>Calls of a server to the services that its client offers.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class CallbackTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class CallbackTests : CallbackFixture
 {
     private const int MethodThrew = 301;
 

@@ -8,7 +8,7 @@ namespace RpcOverShm.FunctionalTests.Callbacks;
 
 /// <summary>Sessions: a channel as the server sees it.</summary>
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-internal sealed class SessionTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
+internal sealed class SessionTests : CallbackFixture
 {
     private const int SessionHandlerThrew = 307;
     private const int PeerLost = 102;

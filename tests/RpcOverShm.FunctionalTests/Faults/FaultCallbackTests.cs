@@ -4,7 +4,7 @@ using RpcOverShm.FunctionalTests.Callbacks;
 namespace RpcOverShm.FunctionalTests.Faults;
 
 /// <summary>Faults of services that a client offers, caught by the server that calls them.</summary>
-internal sealed class FaultCallbackTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
+internal sealed class FaultCallbackTests : CallbackFixture
 {
     [Test]
     public async Task Callback_ThatThrows_IsTypedAtTheServer_AndThenAtTheClient([Values] bool isBlocking)

@@ -6,7 +6,7 @@ namespace RpcOverShm.FunctionalTests.Hostile;
 internal static class HangingCloses
 {
     // An attempt fails if its own close comes last, or if the server has refused it before it could send.
-    private const int MostAttempts = 4 * ForeignHandles.MaxThreads;
+    private const int MostAttempts = 8 * ForeignHandles.MaxThreads;
 
     private static readonly TimeSpan s_mostForAttempt = TimeSpan.FromSeconds(0.2);
 

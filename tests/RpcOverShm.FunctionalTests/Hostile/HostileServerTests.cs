@@ -137,7 +137,7 @@ internal sealed class HostileServerTests : IDisposable
         for (int calls = 0; !serving.IsCompleted; calls++)
         {
             Assert.That(calls, Is.LessThan(300), "The client leaves those who say farewell.");
-            var soon = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.5));
+            var soon = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(0.1));
             RpcException? failure = await OutcomeAsync(isBlocking
                 ? Timeouts.OnThread(() => _client.Unary(Payloads.Empty, soon))
                 : _client.UnaryAsync(Payloads.Empty, soon).ResponseAsync).Bounded();

@@ -1,7 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>Failures when a service is added, and when an instance is created or released.</summary>
-internal sealed class ActivationTests() : InstanceFixture(ShmSchedulingMode.Adaptive)
+internal sealed class ActivationTests : InstanceFixture
 {
     private const int ActivationFailed = 320;
     private const int ReleaseFailed = 321;

@@ -1,10 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>At most so many calls run on an instance at a time; the others wait, up to a limit.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class InstanceLimitTests(ShmSchedulingMode mode) : InstanceFixture(mode)
+internal sealed class InstanceLimitTests : InstanceFixture
 {
     private const int LimitReached = 109;
 

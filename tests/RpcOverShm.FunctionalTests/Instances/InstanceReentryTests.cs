@@ -3,10 +3,7 @@ using System.Globalization;
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>A method that waits for a callback lets other calls run on its instance, and then goes on alone.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class InstanceReentryTests(ShmSchedulingMode mode) : InstanceFixture(mode)
+internal sealed class InstanceReentryTests : InstanceFixture
 {
     private static ShmServiceOptions One => new()
     {

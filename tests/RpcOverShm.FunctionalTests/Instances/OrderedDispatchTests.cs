@@ -3,10 +3,7 @@ using Grpc.Core.Interceptors;
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>The calls of a client to an ordered service start in the order in which they were made.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class OrderedDispatchTests(ShmSchedulingMode mode) : InstanceFixture(mode)
+internal sealed class OrderedDispatchTests : InstanceFixture
 {
     private const int Calls = 10_000;
 

@@ -1,10 +1,7 @@
 namespace RpcOverShm.FunctionalTests.Instances;
 
 /// <summary>Instances are created when they are needed, once, and each is released once.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class ServiceLifetimeTests(ShmSchedulingMode mode) : InstanceFixture(mode)
+internal sealed class ServiceLifetimeTests : InstanceFixture
 {
     [Test]
     public async Task PerCall_EachCallOfEachShape_HasItsOwnInstance_ReleasedBeforeTheResponse()

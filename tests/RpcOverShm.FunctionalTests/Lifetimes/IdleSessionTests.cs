@@ -9,7 +9,7 @@ namespace RpcOverShm.FunctionalTests.Lifetimes;
 /// The end of idle sessions by their server. The tests make the looks of the timer themselves; it would look only after
 /// half an hour.
 /// </summary>
-internal sealed class IdleSessionTests() : CallbackFixture(ShmSchedulingMode.Adaptive)
+internal sealed class IdleSessionTests : CallbackFixture
 {
     private const int PeerLost = 102;
     private const int SessionIdle = 315;

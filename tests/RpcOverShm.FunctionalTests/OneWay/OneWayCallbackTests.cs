@@ -3,10 +3,7 @@ using RpcOverShm.FunctionalTests.Callbacks;
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls of a server to the services that its client offers.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class OneWayCallbackTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class OneWayCallbackTests : CallbackFixture
 {
     private const int MethodThrew = 301;
 

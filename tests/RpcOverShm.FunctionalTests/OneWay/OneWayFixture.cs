@@ -6,7 +6,7 @@ namespace RpcOverShm.FunctionalTests.OneWay;
 /// The base of fixtures whose clients make one-way calls. A method named "hold" waits until the test releases it, one
 /// named "wait" until its token fires; "fail" throws.
 /// </summary>
-internal abstract class OneWayFixture(ShmSchedulingMode mode) : RigFixture(RigKind.Shm)
+internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
 {
     protected const int MethodThrew = 301;
     protected const int OneWayCallFailed = 308;
@@ -44,7 +44,7 @@ internal abstract class OneWayFixture(ShmSchedulingMode mode) : RigFixture(RigKi
         Script script, Action<ShmServerOptions>? change = null, RigOptions? options = null)
     {
         ShmRig rig = await StartShmAsync(
-            script, (options ?? RigOptions.AnySize) with { Scheduling = mode, Server = change });
+            script, (options ?? RigOptions.AnySize) with { Server = change });
         rig.Server.OneWayCallFailed += (_, failure) => _failures.Enqueue(failure);
         return rig;
     }

@@ -1,10 +1,7 @@
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls when their client or their server goes.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class OneWayLifetimeTests(ShmSchedulingMode mode) : OneWayFixture(mode)
+internal sealed class OneWayLifetimeTests : OneWayFixture
 {
     [Test]
     public async Task Calls_OfAClientThatHasLeft_RunToTheirEnd_AlsoThoseThatWait()

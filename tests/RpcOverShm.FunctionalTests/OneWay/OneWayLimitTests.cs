@@ -1,10 +1,7 @@
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>A server that is behind: its callers wait, and nothing is lost.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class OneWayLimitTests(ShmSchedulingMode mode) : OneWayFixture(mode)
+internal sealed class OneWayLimitTests : OneWayFixture
 {
     // A window of 512 KiB and 1 KiB for each call.
     private const int MostCalls = 512;

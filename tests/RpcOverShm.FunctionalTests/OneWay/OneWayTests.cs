@@ -4,10 +4,7 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls: what their caller sees, and what becomes of a failure.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class OneWayTests(ShmSchedulingMode mode) : OneWayFixture(mode)
+internal sealed class OneWayTests : OneWayFixture
 {
     [Test]
     public async Task Call_ReturnsBeforeItsMethodEnds_WithAnEmptyResponse([Values] bool isBlocking)

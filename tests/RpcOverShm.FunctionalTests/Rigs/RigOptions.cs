@@ -11,6 +11,13 @@ internal sealed record RigOptions
     /// <summary>Whether the environment selects the scheduling mode of shared memory.</summary>
     public static bool IsSchedulingChosen => ChosenScheduling is { Length: > 0 };
 
+    /// <summary>
+    /// The scheduling mode of servers and channels: the library's default, or what the environment selects, so that all
+    /// tests can run in each mode. An unknown mode fails every test, instead of running them all in an unintended one.
+    /// </summary>
+    public static ShmSchedulingMode Mode { get; } =
+        IsSchedulingChosen ? Enum.Parse<ShmSchedulingMode>(ChosenScheduling!) : ShmSchedulingMode.Adaptive;
+
     public static RigOptions AnySize { get; } = new() { ServerMaxReceive = null, ClientMaxReceive = null };
 
     public int? ServerMaxReceive { get; init; } = DefaultReceiveLimit;
@@ -47,11 +54,8 @@ internal sealed record RigOptions
     /// <summary>Not on Grpc.Core.</summary>
     public int ClientMaxMetadata { get; init; } = 64 << 10;
 
-    /// <summary>
-    /// Shared memory only: the mode of server and channel. The environment can override the library's default, so that
-    /// all tests can run in each mode.
-    /// </summary>
-    public ShmSchedulingMode Scheduling { get; init; } = DefaultScheduling();
+    /// <summary>Shared memory only: the mode of server and channel.</summary>
+    public ShmSchedulingMode Scheduling { get; init; } = Mode;
 
     /// <summary>Not on Grpc.Core.</summary>
     public bool HasDetailedErrors { get; init; }
@@ -76,10 +80,6 @@ internal sealed record RigOptions
 
     /// <summary>Shared memory only.</summary>
     public IReadOnlyList<ShmCodec> ServerCodecs { get; init; } = [];
-
-    // An unknown mode fails every test, instead of running them all in an unintended mode.
-    private static ShmSchedulingMode DefaultScheduling() =>
-        IsSchedulingChosen ? Enum.Parse<ShmSchedulingMode>(ChosenScheduling!) : ShmSchedulingMode.Adaptive;
 
     private static string? ChosenScheduling => Environment.GetEnvironmentVariable(SchedulingVariable);
 }

@@ -20,7 +20,7 @@ internal static class Thrown
             await task.Bounded();
             return null;
         }
-        catch (Exception exception)
+        catch (Exception exception) when (task.IsCompleted)
         {
             return exception;
         }

@@ -4,10 +4,7 @@ using RpcOverShm.FunctionalTests.Callbacks;
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
 /// <summary>Calls of each kind are in the meters of client and server as often as they were made.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class CallCountTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class CallCountTests : CallbackFixture
 {
     private const int Calls = 20;
     private const string Unary = $"{Script.ServiceName}/Unary";

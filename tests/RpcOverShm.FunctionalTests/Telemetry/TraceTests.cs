@@ -4,10 +4,7 @@ using RpcOverShm.FunctionalTests.Callbacks;
 namespace RpcOverShm.FunctionalTests.Telemetry;
 
 /// <summary>The spans of calls: their parents, which is the current one where, and none without listeners.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
-internal sealed class TraceTests(ShmSchedulingMode mode) : CallbackFixture(mode)
+internal sealed class TraceTests : CallbackFixture
 {
     [TestCaseSource(typeof(AnyCall), nameof(AnyCall.Shapes))]
     public async Task Call_OfEveryShape_HasASpanOnEitherSide(MethodType shape)

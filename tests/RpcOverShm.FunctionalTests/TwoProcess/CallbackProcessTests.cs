@@ -3,11 +3,8 @@ using System.Collections.Concurrent;
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Callbacks between processes: both ways at once, without a free pool thread, to a dead client.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
+internal sealed class CallbackProcessTests : PeerFixture
 {
     private const int PeerLost = 102;
 
@@ -64,7 +61,7 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
                     return wrong.All(shapes => shapes.Length == 0) ? request : Payloads.Empty;
                 },
             },
-            options => options.Scheduling = mode);
+            options => options.Scheduling = RigOptions.Mode);
         PeerProcess peer = await StartOfferingPeerAsync();
 
         Assert.That(await peer.DoAsync("callbacks-without-pool 20").Bounded(), Is.EqualTo("0"));
@@ -109,7 +106,7 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
 
     private async Task<ShmServer> ServeCallingBackAsync()
     {
-        ShmServer server = await ServeAsync(CallingBack, options => options.Scheduling = mode);
+        ShmServer server = await ServeAsync(CallingBack, options => options.Scheduling = RigOptions.Mode);
         server.SessionStarted += (_, session) => _sessions.Add(session);
         return server;
     }
@@ -117,7 +114,7 @@ internal sealed class CallbackProcessTests(ShmSchedulingMode mode) : PeerFixture
     private async Task<PeerProcess> StartOfferingPeerAsync()
     {
         PeerProcess peer = await StartPeerAsync();
-        await peer.DoAsync($"callback-channel {Address} {Directory.Path} {mode}");
+        await peer.DoAsync($"callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
         return peer;
     }
 }

@@ -1,11 +1,8 @@
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>One-way calls between processes: of clients that die, and to a server that dies.</summary>
-[TestFixture(ShmSchedulingMode.Adaptive)]
-[TestFixture(ShmSchedulingMode.Inline)]
-[TestFixture(ShmSchedulingMode.ThreadPool)]
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
-internal sealed class OneWayProcessTests(ShmSchedulingMode mode) : PeerFixture
+internal sealed class OneWayProcessTests : PeerFixture
 {
     private const int PeerLost = 102;
 
@@ -26,7 +23,7 @@ internal sealed class OneWayProcessTests(ShmSchedulingMode mode) : PeerFixture
                     return request;
                 },
             },
-            options => options.Scheduling = mode);
+            options => options.Scheduling = RigOptions.Mode);
         PeerProcess[] peers =
             await Task.WhenAll(Enumerable.Range(0, clients).Select(_ => StartCallingPeerAsync()));
 
@@ -45,7 +42,7 @@ internal sealed class OneWayProcessTests(ShmSchedulingMode mode) : PeerFixture
     {
         Log.Expect(PeerLost);
         PeerProcess server = await StartServingPeerAsync();
-        var client = new ScriptClient(OpenChannel(options => options.Scheduling = mode).CreateOneWayInvoker());
+        var client = new ScriptClient(OpenChannel(options => options.Scheduling = RigOptions.Mode).CreateOneWayInvoker());
         await client.UnaryAsync(Payloads.Of("rest"));
         Task waiting;
         do
