@@ -42,7 +42,8 @@ internal sealed class OneWayProcessTests : PeerFixture
     {
         Log.Expect(PeerLost);
         PeerProcess server = await StartServingPeerAsync();
-        var client = new ScriptClient(OpenChannel(options => options.Scheduling = RigOptions.Mode).CreateOneWayInvoker());
+        ShmChannel channel = OpenChannel(options => options.Scheduling = RigOptions.Mode);
+        var client = new ScriptClient(channel.CreateOneWayInvoker());
         await client.UnaryAsync(Payloads.Of("rest"));
         Task waiting;
         do
