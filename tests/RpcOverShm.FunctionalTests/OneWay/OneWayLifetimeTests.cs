@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls when their client or their server goes.</summary>
@@ -104,7 +106,10 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
             await Timeouts.Eventually(() => rig.Served.All(one => one.Connection.CloseReason is not null));
         }
 
-        await rig.Server.StopAsync(TimeSpan.FromMilliseconds(graceMs)).Bounded();
+        var grace = TimeSpan.FromMilliseconds(graceMs);
+        long before = Stopwatch.GetTimestamp();
+        await rig.Server.StopAsync(grace).Bounded();
+        Assert.That(Stopwatch.GetElapsedTime(before), Is.GreaterThanOrEqualTo(grace));
 
         await Timeouts.Eventually(() => Failures.Length == 2);
         Assert.That(

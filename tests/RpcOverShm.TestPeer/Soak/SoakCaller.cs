@@ -67,30 +67,23 @@ internal sealed class SoakCaller(Ledger ledger, SoakJournal journal)
             problem = exception;
         }
 
-        ledger.Append(LedgerEvent.Ended, plan.CallId, shape, status);
-        if (!Allows(plan, shape, isClosing, status))
+        try
         {
-            Report(shape, status, plan, problem);
+            if (!Allows(plan, shape, isClosing, status))
+            {
+                journal.Violation($"{shape} ended {status}; {plan}; {problem}");
+            }
+        }
+        catch (OutOfMemoryException)
+        {
+            journal.OutOfMemory();
+        }
+        finally
+        {
+            ledger.Append(LedgerEvent.Ended, plan.CallId, shape, status);
         }
 
         return status;
-    }
-
-    // A starved process may have no memory for the text until the lack is over.
-    private void Report(SoakShape shape, StatusCode status, SoakPlan plan, Exception? problem)
-    {
-        while (true)
-        {
-            try
-            {
-                journal.Violation($"{shape} ended {status}; {plan}; {problem}");
-                return;
-            }
-            catch (OutOfMemoryException)
-            {
-                SoakJournal.PauseWithoutMemory();
-            }
-        }
     }
 
     private static StatusCode StatusOf(Exception exception, SoakPlan plan, Func<bool> isClosing) => exception switch

@@ -112,7 +112,7 @@ internal sealed class SoakClient(
             }
             catch (OutOfMemoryException)
             {
-                SoakJournal.PauseWithoutMemory();
+                journal.OutOfMemory();
             }
         }
     }
@@ -131,7 +131,7 @@ internal sealed class SoakClient(
             }
             catch (OutOfMemoryException)
             {
-                SoakJournal.PauseWithoutMemory();
+                journal.OutOfMemory();
             }
         }
     }

@@ -18,6 +18,8 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
     private static readonly TimeSpan s_lack = TimeSpan.FromMilliseconds(100);
 
     private readonly FileStream _file;
+    private readonly byte[] _outOfMemory = Encoding.UTF8.GetBytes(
+        $"{SoakJournalLine.Violation}\t0\t0\tA worker had no memory: {nameof(OutOfMemoryException)}.\n");
     private readonly Lock _gate = new();
 
     public SoakJournal(string path)
@@ -30,8 +32,19 @@ internal sealed class SoakJournal : ILoggerFactory, ILogger, IDisposable
     /// <summary>Writes that the library has broken a promise, which fails the soak.</summary>
     public void Violation(string text) => Write(SoakJournalLine.Violation, 0, text);
 
-    /// <summary>Waits a little for memory; no event tells that there is some again.</summary>
-    public static void PauseWithoutMemory() => Thread.Sleep(s_lack);
+    /// <summary>
+    /// Writes that a worker has no memory, which fails the soak unless the process was starved, and waits a little: no
+    /// event tells that there is memory again. Allocates nothing.
+    /// </summary>
+    public void OutOfMemory()
+    {
+        lock (_gate)
+        {
+            _file.Write(_outOfMemory);
+        }
+
+        Thread.Sleep(s_lack);
+    }
 
     public ILogger CreateLogger(string categoryName) => this;
 

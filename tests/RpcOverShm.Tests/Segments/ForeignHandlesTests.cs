@@ -46,7 +46,8 @@ public class ForeignHandlesTests
     [Test]
     public void Close_WithoutMemoryForAThread_WaitsForTheNext()
     {
-        BackgroundThread.Refuses = name => throw new InsufficientMemoryException(name);
+        BackgroundThread.Refuses = name =>
+            name == "RpcOverShm closing" ? throw new InsufficientMemoryException(name) : false;
         _handles.Close(new SlowHandle(this, isSlow: false));
         Assert.That((_handles.Waiting, _handles.Closing), Is.EqualTo((1, 0)));
         BackgroundThread.Refuses = null;

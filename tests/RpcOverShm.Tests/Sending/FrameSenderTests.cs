@@ -315,7 +315,7 @@ public class FrameSenderTests
                 TestThread.Start("another sender", () => _rig.Start()).Join();
                 woken.SetResult();
             }
-            catch (TimeoutException exception)
+            catch (Exception exception)
             {
                 woken.SetException(exception);
             }
