@@ -145,6 +145,13 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         {
             await attempt.SettleAsync().ConfigureAwait(false);
             TimeSpan? pause = GetBackoff(attempt, attempts, out CommitReason reason);
+            if (reason == CommitReason.DeadlineExceeded)
+            {
+                // The timer comes a little later. The call has ended by its deadline, and not by this attempt's failure.
+                GiveUpAtDeadline();
+                return;
+            }
+
             if (pause is null || !_state.TryPause(attempt))
             {
                 _state.Commit(attempt, pause is null ? reason : CommitReason.BufferFull);
@@ -184,11 +191,13 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             static state => ((AttemptState<TResponse>)state!).GiveUp(
                 CommitReason.Cancelled, CallOutcome.Local(StatusMapping.Disposed)),
             _state);
-        using CallDeadline? deadline = _expiry is null ? null : new CallDeadline(
-            _expiry.Remaining,
-            () => _state.GiveUp(CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadline)));
+        using CallDeadline? deadline =
+            _expiry is null ? null : new CallDeadline(_expiry.Remaining, GiveUpAtDeadline);
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
+
+    private void GiveUpAtDeadline() =>
+        _state.GiveUp(CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadline));
 
     /// <summary>Begins the next attempt. Returns null if the call was given up during the back-off.</summary>
     private Attempt<TResponse>? BeginNext(int attempts)
