@@ -20,7 +20,7 @@ internal static class Thrown
             await task.Bounded();
             return null;
         }
-        catch (Exception exception) when (task.IsCompleted)
+        catch (Exception exception) when (task.IsCompleted) // else the limit of the wait has expired
         {
             return exception;
         }
