@@ -147,7 +147,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             TimeSpan? pause = GetBackoff(attempt, attempts, out CommitReason reason);
             if (reason == CommitReason.DeadlineExceeded)
             {
-                // The timer comes a little later. The call has ended by its deadline, and not by this attempt's failure.
+                // The timer comes a little later. The call has ended by its deadline, not by this failure.
                 GiveUpAtDeadline();
                 return;
             }
