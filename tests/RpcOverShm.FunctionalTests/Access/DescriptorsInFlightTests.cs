@@ -48,7 +48,7 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
             options.TrustedServerUsers.Add($"{Service.User}");
         });
 
-        await meter.AssertHarmlessAsync(async over =>
+        await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             await attacker.DoAsync("send-descriptors");
 
@@ -56,6 +56,7 @@ internal sealed class DescriptorsInFlightTests : OtherUserFixture
             await attacker.DoAsync($"channel {Address} {RunDirectory} 12340");
             Assert.That(await attacker.DoAsync("echo 1"), Does.StartWith("Unavailable").And.Contain("ETOOMANYREFS"));
             await attacker.DoAsync("close");
+            stands();
             do
             {
                 Assert.That(await standing.DoAsync("echo 1"), Is.EqualTo("right"));

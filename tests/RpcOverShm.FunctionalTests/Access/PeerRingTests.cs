@@ -54,21 +54,22 @@ internal sealed class PeerRingTests : VictimFixture
         byte[] hello = HelloOf(DefaultLimit).Encode();
         var meter = new FrontDoorMeter(ShmRig.Address, options => options.RuntimeDirectory = victim.Rig.Directory);
 
-        await meter.AssertHarmlessAsync(async over =>
+        await meter.AssertHarmlessAsync((stands, over) => Timeouts.OnThread(() =>
         {
             int refused = 0;
             while (!over.IsCompleted)
             {
-                using Socket socket = await ConnectAsync(victim.SocketPath);
+                using Socket socket = ConnectAsync(victim.SocketPath).GetAwaiter().GetResult();
                 DescriptorPassing.Send(socket, hello, holes);
                 using Handshake.ReceivedHello? answer =
-                    await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+                    Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded().GetAwaiter().GetResult();
                 Assert.That(answer!.Hello.RefusalText, Does.Contain("has holes"));
                 refused++;
+                stands();
             }
 
             TestContext.Out.WriteLine($"{refused} hellos were refused.");
-        });
+        }));
 
         Assert.That(FileFacts.OfDescriptor(holes).AllocatedBytes, Is.Zero);
         await victim.AssertUnharmedAndRidOfAsync();

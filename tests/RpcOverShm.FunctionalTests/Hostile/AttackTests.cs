@@ -96,7 +96,7 @@ internal sealed partial class AttackTests
     }
 
     [Test]
-    public Task DescriptorsAfterTheHandshake_HoldNobodyUp() => _meter.AssertHarmlessAsync(async over =>
+    public Task DescriptorsAfterTheHandshake_HoldNobodyUp() => _meter.AssertHarmlessAsync(async (stands, over) =>
     {
         // A kernel that refuses one (6.16) refuses all.
         bool isPossible = await TryPassAfterHandshakeAsync();
@@ -106,6 +106,7 @@ internal sealed partial class AttackTests
         }
 
         await (isPossible ? HangingCloses.MakeAsync(TryPassAfterHandshakeAsync) : Task.CompletedTask);
+        stands();
         await over;
         await (isPossible ? HangingCloses.AssertAsync() : Task.CompletedTask);
         await EndHangingAsync();
@@ -114,13 +115,14 @@ internal sealed partial class AttackTests
     [Test]
     public async Task SilentSockets_AndTenNewOnesASecond_KeepNobodyOut()
     {
-        await _meter.AssertHarmlessAsync(async over =>
+        await _meter.AssertHarmlessAsync(async (stands, over) =>
         {
             for (int i = 0; i < 641; i++)
             {
                 await ConnectAsync();
             }
 
+            stands();
             using var timer = new PeriodicTimer(s_betweenSilentOnes);
             while (!over.IsCompleted)
             {
@@ -162,9 +164,10 @@ internal sealed partial class AttackTests
         act();
     });
 
-    private Task AssertHarmlessAsync(Func<Task> attemptAsync) => _meter.AssertHarmlessAsync(async over =>
+    private Task AssertHarmlessAsync(Func<Task> attemptAsync) => _meter.AssertHarmlessAsync(async (stands, over) =>
     {
         await HangingCloses.MakeAsync(attemptAsync);
+        stands();
         await over;
         await HangingCloses.AssertAsync();
         await EndHangingAsync();

@@ -120,12 +120,13 @@ internal sealed class HostileBillTests : PeerFixture
         Assert.That(after.Resident - before.Resident, Is.LessThan(s_mostAfter + Slack), "resident, after the attack");
 
         var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
-        await meter.AssertHarmlessAsync(async over =>
+        await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             using (RawPeer peer = await RawPeer.ConnectAsync(Directory.Combine(SocketName), s_limits))
             {
                 await attackAsync(peer);
                 await CompleteAsync(server, peer, isComplete);
+                stands();
                 await over;
             }
 

@@ -39,7 +39,7 @@ internal sealed partial class SlowFileTests : PeerFixture
         var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
         var sockets = new List<Socket>();
 
-        await meter.AssertHarmlessAsync(async over =>
+        await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             PeerProcess fileSystem = await StartPeerAsync();
             try
@@ -52,6 +52,7 @@ internal sealed partial class SlowFileTests : PeerFixture
                     sockets.Add(SendHello(borrowed));
                     return Task.CompletedTask;
                 });
+                stands();
                 await over;
                 await HangingCloses.AssertAsync();
                 await fileSystem.DisposeAsync();

@@ -73,7 +73,7 @@ internal sealed class PeerExitTests : PeerFixture
         });
         var meter = new FrontDoorMeter(Address, options => options.RuntimeDirectory = Directory.Path);
 
-        await meter.AssertHarmlessAsync(async over =>
+        await meter.AssertHarmlessAsync(async (stands, over) =>
         {
             PeerProcess peer = await StartCallingPeerAsync();
             for (int i = 0; i < HeldCalls; i++)
@@ -83,6 +83,7 @@ internal sealed class PeerExitTests : PeerFixture
 
             await Timeouts.Eventually(() => Volatile.Read(ref held) == HeldCalls);
             Process child = await LeaveChildAsync(peer);
+            stands();
             peer.Kill();
             await Timeouts.Eventually(() => Volatile.Read(ref held) == 0, "its calls are gone while others are served");
             Assert.That(child.HasExited, Is.False);
