@@ -293,23 +293,15 @@ internal sealed partial class PeerLink
             return;
         }
 
-        if (reason.Kind == CloseKind.PeerLost)
+        try
         {
-            ProcessCounts.PeerDeaths.Add();
+            TellAndLetGo(reason);
         }
-
-        // The caller may hold the reader role or a gate, and the user's logger may block.
-        DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
-        if (reason.Refusal is { } refusal)
+        finally
         {
-            Handshake.TrySendRefusal(_socket, default, refusal, reason.Text);
+            // Also without memory for that: the threads that wait for this link must hear of its end.
+            NotifyAll();
         }
-
-        // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
-        _source?.Loop?.Unwatch(_socket.SafeHandle);
-        ForeignHandles.Shared.Close(_socket);
-        Interlocked.Exchange(ref _processWatch, null)?.Dispose();
-        NotifyAll();
     }
 
     /// <summary>Closes the link because the peer broke the protocol.</summary>
@@ -365,6 +357,26 @@ internal sealed partial class PeerLink
             DeferredLog.Write(
                 _logger, log => ShmLog.ProcessNotWatched(log, ConnectionId, Identity.ToString(), problem));
         }
+    }
+
+    private void TellAndLetGo(CloseReason reason)
+    {
+        if (reason.Kind == CloseKind.PeerLost)
+        {
+            ProcessCounts.PeerDeaths.Add();
+        }
+
+        // The caller may hold the reader role or a gate, and the user's logger may block.
+        DeferredLog.Write(_logger, log => CloseLog.Write(log, ConnectionId, Identity.ToString(), reason));
+        if (reason.Refusal is { } refusal)
+        {
+            Handshake.TrySendRefusal(_socket, default, refusal, reason.Text);
+        }
+
+        // Not closed on this thread: it may hold descriptors of the peer whose close takes long.
+        _source?.Loop?.Unwatch(_socket.SafeHandle);
+        ForeignHandles.Shared.Close(_socket);
+        Interlocked.Exchange(ref _processWatch, null)?.Dispose();
     }
 
     private void OnPeerGone()

@@ -49,15 +49,25 @@ internal sealed partial class EventLoop
             these => TryStartThread(these, asSpare: true), these => RunThread(these, asSpare: true));
         (_poll, _wake, _spares) = (poll, wake, spares);
         _isSleeping = 0;
-        if (TryStartThread(spares, asSpare: false))
+        bool isStarted = false;
+        try
         {
-            return null;
+            isStarted = TryStartThread(spares, asSpare: false);
+        }
+        finally
+        {
+            // Also without memory for the thread: a later source must not find a loop that nobody runs.
+            if (!isStarted)
+            {
+                (_poll, _wake, _spares) = (null, null, null);
+                poll.Dispose();
+                wake.Dispose();
+            }
         }
 
-        (_poll, _wake, _spares) = (null, null, null);
-        poll.Dispose();
-        wake.Dispose();
-        return "No thread could be started: raise the limit of threads or processes (RLIMIT_NPROC, pids.max).";
+        return isStarted
+            ? null
+            : "No thread could be started: raise the limit of threads or processes (RLIMIT_NPROC, pids.max).";
     }
 
     // With the default stack size, because user code runs on the thread.

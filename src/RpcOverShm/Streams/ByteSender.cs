@@ -11,7 +11,7 @@ namespace RpcOverShm.Streams;
 /// The writing half of a byte stream: copies the caller's bytes directly into the ring, on the caller's thread. The
 /// owner allows one write at a time. If the ring is full, the event loop completes an asynchronous write.
 /// </summary>
-internal sealed class ByteSender : IValueTaskSource
+internal sealed class ByteSender : IValueTaskSource<bool>
 {
     // A record and its source fit into the L2 cache together; the peer can read one while the next is written.
     private const int RecordBytes = 32 << 10;
@@ -27,6 +27,8 @@ internal sealed class ByteSender : IValueTaskSource
     private readonly Action _request;
     private readonly SpinBudget _spin = new();
     private readonly object _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
+
+    // The result of a write that the event loop continues: false if it must not. The waiting write finds out why.
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
     private ReadOnlyMemory<byte> _rest;    // of the write that the event loop continues
     private volatile bool _hasRest;
@@ -131,7 +133,11 @@ internal sealed class ByteSender : IValueTaskSource
                 catch (Exception exception)
                 {
                     // The memory is the user's, and may throw anything when it is asked for its bytes.
-                    CompleteRest(exception);
+                    if (TakeRest())
+                    {
+                        _written.SetException(exception);
+                    }
+
                     break;
                 }
 
@@ -139,7 +145,7 @@ internal sealed class ByteSender : IValueTaskSource
                 left -= written;
                 if (_rest.IsEmpty)
                 {
-                    CompleteRest(null);
+                    CompleteRest(isWritten: true);
                 }
                 else if (written == 0 && Park(Doorbell.Socket) is not null)
                 {
@@ -189,39 +195,50 @@ internal sealed class ByteSender : IValueTaskSource
     {
         lock (_gate)
         {
-            CompleteRest(Broken());
+            CompleteRest(isWritten: false);
             _isLeft = true;
         }
 
         _link.Leave();
     }
 
-    void IValueTaskSource.GetResult(short token) => _written.GetResult(token);
+    bool IValueTaskSource<bool>.GetResult(short token) => _written.GetResult(token);
 
-    ValueTaskSourceStatus IValueTaskSource.GetStatus(short token) => _written.GetStatus(token);
+    ValueTaskSourceStatus IValueTaskSource<bool>.GetStatus(short token) => _written.GetStatus(token);
 
-    void IValueTaskSource.OnCompleted(
+    void IValueTaskSource<bool>.OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
         _written.OnCompleted(continuation, state, token, flags);
 
     private async ValueTask WaitForRestAsync(CancellationToken cancellationToken)
     {
-        using (cancellationToken.UnsafeRegister(
-            static (sender, token) => ((ByteSender)sender!).CancelRest(token), this))
+        bool isWritten;
+        try
         {
-            await new ValueTask(this, _written.Version).ConfigureAwait(false);
+            using (cancellationToken.UnsafeRegister(static sender => ((ByteSender)sender!).GiveUpRest(), this))
+            {
+                isWritten = await new ValueTask<bool>(this, _written.Version).ConfigureAwait(false);
+            }
+        }
+        finally
+        {
+            // Without memory for the registration there was no wait, and the loop must leave the caller's bytes alone.
+            GiveUpRest();
+        }
+
+        if (!isWritten)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            throw Broken();
         }
     }
 
     // Bytes in the ring stay there: as with any stream, a cancelled write may have written a part.
-    private void CancelRest(CancellationToken cancellationToken)
+    private void GiveUpRest()
     {
         lock (_gate)
         {
-            if (_hasRest)
-            {
-                CompleteRest(new OperationCanceledException(cancellationToken));
-            }
+            CompleteRest(isWritten: false);
         }
     }
 
@@ -260,8 +277,12 @@ internal sealed class ByteSender : IValueTaskSource
             _link.CloseForViolation(exception);
             ThrowIfBroken();
         }
+        finally
+        {
+            // Also if there is no memory to go on: nobody else rings for what is published.
+            WakePeer(doorbell);
+        }
 
-        WakePeer(doorbell);
         return written;
     }
 
@@ -305,23 +326,21 @@ internal sealed class ByteSender : IValueTaskSource
     }
 
     // The caller holds the gate. A close of the link also completes the rest, so there may be none.
-    private void CompleteRest(Exception? exception)
+    private void CompleteRest(bool isWritten)
     {
-        if (!_hasRest)
+        if (TakeRest())
         {
-            return;
+            _written.SetResult(isWritten);
         }
+    }
 
+    // The caller holds the gate.
+    private bool TakeRest()
+    {
+        bool hadRest = _hasRest;
         _hasRest = false;
         _rest = default;
-        if (exception is null)
-        {
-            _written.SetResult(true);
-        }
-        else
-        {
-            _written.SetException(exception);
-        }
+        return hadRest;
     }
 
     private void ThrowIfBroken()

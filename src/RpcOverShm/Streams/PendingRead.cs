@@ -35,10 +35,13 @@ internal sealed class PendingRead(Action request) : IValueTaskSource
         }
 
         request();
-        using (cancellationToken.UnsafeRegister(static (wait, token) => ((PendingRead)wait!).Cancel(token), this))
+        using (cancellationToken.UnsafeRegister(static wait => ((PendingRead)wait!).Complete(), this))
         {
             await read.ConfigureAwait(false);
         }
+
+        // Here and not by the canceller, which may have no memory for the exception.
+        cancellationToken.ThrowIfCancellationRequested();
     }
 
     /// <summary>Completes the wait, if a read waits.</summary>
@@ -72,16 +75,4 @@ internal sealed class PendingRead(Action request) : IValueTaskSource
     void IValueTaskSource.OnCompleted(
         Action<object?> continuation, object? state, short token, ValueTaskSourceOnCompletedFlags flags) =>
         _source.OnCompleted(continuation, state, token, flags);
-
-    private void Cancel(CancellationToken cancellationToken)
-    {
-        lock (_gate)
-        {
-            if (_isWaiting)
-            {
-                _isWaiting = false;
-                _source.SetException(new OperationCanceledException(cancellationToken));
-            }
-        }
-    }
 }

@@ -84,6 +84,22 @@ public class EventLoopRaceTests
         Eventually(() => source.Runs == 1);
     }
 
+    // A loop that nobody runs would take the next source, and never serve it.
+    [Test]
+    public void Add_WithoutMemoryForTheThread_LeavesALoopThatStartsLater()
+    {
+        BackgroundThread.Refuses = static _ => throw new InsufficientMemoryException("A test took the memory.");
+        using (var first = new FakeSource())
+        {
+            Assert.That(() => first.AddTo(_loop), Throws.TypeOf<InsufficientMemoryException>());
+        }
+
+        BackgroundThread.Refuses = null;
+        FakeSource source = Add();
+        source.Request();
+        Eventually(() => source.Runs == 1);
+    }
+
     // The thread that has lost the loop returns before its spare starts, goes on, and ends with the last source.
     [Test]
     public void Spare_ThatStartsAfterItsLoopHasEnded_EndsToo()
