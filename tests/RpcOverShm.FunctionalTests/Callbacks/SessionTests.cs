@@ -112,7 +112,7 @@ internal sealed class SessionTests : CallbackFixture
     [Test]
     public async Task Stop_OfAServer_WaitsForTheHandlersOfSessions_AndAKillDoesNot([Values] bool isKilled)
     {
-        using var mayEnd = new ManualResetEventSlim();
+        var mayEnd = new ManualResetEventSlim(); // Not disposed: nobody waits for the handler after a kill.
         bool hasEnded = false;
         ShmRig rig = await StartShmAsync(Noting);
         rig.Server.SessionEnded += (_, _) =>

@@ -86,9 +86,11 @@ internal sealed class CodeFirstTests() : RigFixture(RigKind.Shm)
     {
         var held = new HeldCall();
         ShmRig rig = await StartAsync(new Notebook(held.RunAsync));
-        var options = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(300));
+        var client = ClientOf(rig);
+        await rig.ShmChannel.ConnectAsync().Bounded();
+        var options = new CallOptions(deadline: DateTime.UtcNow.AddSeconds(1));
 
-        RpcException failure = await FailureOf(ClientOf(rig).CallAsync(operation, Failing(options)));
+        RpcException failure = await FailureOf(client.CallAsync(operation, Failing(options)));
 
         Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
         Assert.That(

@@ -147,6 +147,7 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         LogEntry entry = await rig.Log.WaitForAsync(NoExtraConnection);
         await load.MakeAsync(calls: 5 * ConnectionDemand.WaitsToGrow);
         await load.EndAsync();
+        await CallRig.WhenLoggedAsync();
 
         Assert.That(entry.Level, Is.EqualTo(Microsoft.Extensions.Logging.LogLevel.Information));
         Assert.That(entry.Message, Does.Contain("stays with 1").And.Contain("MaxConnectionsPerProcess = 1"));
@@ -185,7 +186,8 @@ internal sealed class MultipleConnectionsTests() : RigFixture(RigKind.Shm)
         await using var load = new BlockingLoad(channel, Callers);
         for (int i = 0; i < 5; i++)
         {
-            await Timeouts.Eventually(() => rig.Served.Count > 1);
+            // All of them: an attempt to add one that fails with the server would be followed by a pause of a minute.
+            await Timeouts.Eventually(() => rig.Served.Count == 4);
             await rig.Server.StopAsync(isGraceful ? TimeSpan.FromSeconds(10) : TimeSpan.Zero).Bounded();
             await rig.StartServerAsync(new Script().Build());
         }

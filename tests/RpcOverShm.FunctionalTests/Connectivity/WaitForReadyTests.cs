@@ -39,10 +39,9 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
     public async Task Deadline_OfACallThatWaits_EndsIt()
     {
         ShmRig rig = await StartWithoutServerAsync();
-        CallOptions options = s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100));
-
         await FailsWithoutWaitingAsync(rig.Client);
-        RpcException awaited = await FailureOf(rig.Client.UnaryAsync(Payloads.Empty, options));
+        RpcException awaited = await FailureOf(rig.Client.UnaryAsync(
+            Payloads.Empty, s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100))));
         RpcException blocking = await CallFailure.OfBlocking(() => rig.Client.Unary(
             Payloads.Empty, s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(100))));
 

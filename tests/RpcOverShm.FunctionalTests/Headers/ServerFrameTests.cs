@@ -11,7 +11,7 @@ namespace RpcOverShm.FunctionalTests.Headers;
 internal sealed class ServerFrameTests() : RigFixture(RigKind.Shm)
 {
     // Long enough for a method to begin first, even on a busy machine.
-    private static readonly TimeSpan s_short = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_short = TimeSpan.FromSeconds(3);
 
     [Test]
     [Item("S7")]

@@ -216,7 +216,12 @@ internal sealed partial class AttackTests
         Task closing = Timeouts.OnThread(() =>
         {
             ready.Set();
-            SpinWait.SpinUntil(() => Volatile.Read(ref isPassed));
+            var spin = default(SpinWait);
+            while (!Volatile.Read(ref isPassed))
+            {
+                spin.SpinOnce(sleep1Threshold: -1);
+            }
+
             lingering.Dispose();
         });
         _closing.Add(closing);

@@ -88,7 +88,7 @@ internal sealed class InstanceLimitTests : InstanceFixture
         rig.Log.Expect(LimitReached);
         Task[] calls = [.. await StartInOrderAsync(rig, held, 1)];
         using var cancel = new CancellationTokenSource();
-        DateTime? deadline = isCancelled ? null : DateTime.UtcNow.AddSeconds(1);
+        DateTime? deadline = isCancelled ? null : DateTime.UtcNow.AddSeconds(2);
         Task<RpcException> waiting = FailureOf(
             To(rig.Channel).EchoAsync(Payloads.Of("1"), deadline: deadline, cancellationToken: cancel.Token));
         await Timeouts.Eventually(() => RunningOn(rig) == 2);

@@ -81,19 +81,25 @@ internal sealed class IdleSessionTests : CallbackFixture
     [Test]
     public async Task MethodThatIgnoresItsToken_KeepsTheSession()
     {
+        var begun = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var mayEnd = new TaskCompletionSource();
         ShmRig rig = await StartShmAsync(
             new Script
             {
                 Unary = async (request, _) =>
                 {
+                    begun.SetResult();
                     await mayEnd.Task;
                     return request;
                 },
             },
             Options);
-        await FailureOf(rig.Client.UnaryAsync(
-            Payloads.Empty, new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(50))));
+        using var cancel = new CancellationTokenSource();
+        AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(
+            Payloads.Empty, new CallOptions(cancellationToken: cancel.Token));
+        await begun.Task.Bounded();
+        await cancel.CancelAsync();
+        await FailureOf(call);
         await Timeouts.Eventually(() => rig.Served.Single() is { Running.Count: 1, Connection.IncomingCount: 0 });
 
         Look(rig);

@@ -252,7 +252,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
     {
         ShmRig rig = await StartShmAsync(
             new Script(),
-            new RigOptions { Server = options => options.RequestHeadTimeout = TimeSpan.FromMilliseconds(200) });
+            new RigOptions { Server = options => options.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] head = Head(Script.UnaryMethod);
@@ -275,8 +275,8 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(ends[0].Head, Is.Empty, "The head in time is served.");
         Status late = StatusTrailer.Decode(ends[1].Head).Status;
         Assert.That(late.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
-        Assert.That(late.Detail, Does.Contain("RequestHeadTimeout").And.Contain("0.2 s"));
-        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith("RequestHeadTimeout = 200"));
+        Assert.That(late.Detail, Does.Contain("RequestHeadTimeout").And.Contain("2 s"));
+        Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith("RequestHeadTimeout = 2000"));
         await AssertNothingKeptAsync(rig, budget);
     }
 

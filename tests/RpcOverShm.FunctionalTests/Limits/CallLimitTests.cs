@@ -123,7 +123,7 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         await Timeouts.Eventually(() => _begun.Count == 1);
         using var cancel = new CancellationTokenSource();
         CallOptions options = isDeadline
-            ? new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(200))
+            ? new CallOptions(deadline: DateTime.UtcNow.AddSeconds(2))
             : new CallOptions(cancellationToken: cancel.Token);
         Task given = StartAsync(rig.Client, "b", options);
         await WaitForAsync(rig, waiting: 1);

@@ -4,7 +4,8 @@ namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>
 /// The base of fixtures whose clients make one-way calls. A method named "hold" waits until the test releases it, one
-/// named "wait" until its token fires; "fail" throws.
+/// named "wait" until its token fires; "fail" throws. Each test has a fixture of its own: the methods of an earlier one
+/// may still be ending.
 /// </summary>
 internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
 {
@@ -13,7 +14,7 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
 
     private readonly ConcurrentQueue<ShmOneWayCallFailure> _failures = new();
     private readonly ConcurrentQueue<string> _begun = new();
-    private TaskCompletionSource _released = new();
+    private readonly TaskCompletionSource _released = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private int _ended;
 
     /// <summary>The texts of the requests whose methods have begun, in their order.</summary>
@@ -25,15 +26,6 @@ internal abstract class OneWayFixture() : RigFixture(RigKind.Shm)
     protected ShmOneWayCallFailure[] Failures => [.. _failures];
 
     protected Script Script => new() { Unary = RunAsync };
-
-    [SetUp]
-    public void Forget()
-    {
-        _failures.Clear();
-        _begun.Clear();
-        _released = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        _ended = 0;
-    }
 
     protected void Release() => _released.TrySetResult();
 

@@ -3,6 +3,7 @@ using System.Diagnostics;
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls when their client or their server goes.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class OneWayLifetimeTests : OneWayFixture
 {
     [Test]
@@ -99,7 +100,7 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         ShmRig rig = await StartOneWayAsync(options => options.MaxConcurrentCallsPerConnection = 1);
         await OneWay(rig).UnaryAsync(Payloads.Of("wait")).ResponseAsync.Bounded();
         await OneWay(rig).UnaryAsync(Payloads.Of("never")).ResponseAsync.Bounded();
-        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running.Count) == 2);
+        await Timeouts.Eventually(() => rig.Served.Sum(one => one.Running.Count) == 2 && Begun.Length == 1);
         if (hasClientLeft)
         {
             await rig.ShmChannel.DisposeAsync();

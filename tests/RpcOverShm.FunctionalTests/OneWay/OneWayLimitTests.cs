@@ -1,6 +1,7 @@
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>A server that is behind: its callers wait, and nothing is lost.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class OneWayLimitTests : OneWayFixture
 {
     // A window of 512 KiB and 1 KiB for each call.

@@ -4,6 +4,7 @@ using RpcOverShm.Diagnostics;
 namespace RpcOverShm.FunctionalTests.OneWay;
 
 /// <summary>One-way calls: what their caller sees, and what becomes of a failure.</summary>
+[FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class OneWayTests : OneWayFixture
 {
     [Test]

@@ -155,7 +155,7 @@ internal sealed class HealthWatchTests(RigKind kind) : HealthFixture(kind)
         await AllGoneAsync(health);
 
         Assert.That(
-            failure.StatusCode, IsDotNet ? Is.EqualTo(StatusCode.Unavailable) : Is.Not.EqualTo(StatusCode.OK));
+            failure.StatusCode, IsShm ? Is.EqualTo(StatusCode.Unavailable) : Is.Not.EqualTo(StatusCode.OK));
     }
 
     [Test]

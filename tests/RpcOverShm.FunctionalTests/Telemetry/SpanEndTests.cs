@@ -41,7 +41,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 
         await FailureOf(call.Outcome);
 
-        Assert.That(ClientSpan().GetTagItem("error.type"), Is.EqualTo("UNKNOWN"));
+        Assert.That((await ClientSpanAsync()).GetTagItem("error.type"), Is.EqualTo("UNKNOWN"));
         await EndsOnceAsync(spans: 2);
     }
 
@@ -55,7 +55,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 
         call.Dispose();
 
-        Assert.That(ClientSpan().GetTagItem("rpc.response.status_code"), Is.EqualTo("CANCELLED"));
+        Assert.That((await ClientSpanAsync()).GetTagItem("rpc.response.status_code"), Is.EqualTo("CANCELLED"));
         await FailureOf(call.Outcome);
         Activity[] spans = await EndsOnceAsync(spans: 2);
         Assert.That(spans[1].GetTagItem("rpc.response.status_code"), Is.EqualTo("CANCELLED"));
@@ -88,10 +88,11 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
             ? rig.Client.Duplex(options)
             : rig.Client.ServerStream(Payloads.Empty, options);
 
-        await Timeouts.Eventually(() => _recorder.Ended.Any(span => span.Kind == ActivityKind.Client));
+        Activity span = await ClientSpanAsync();
 
-        Assert.That(ClientSpan().GetTagItem("rpc.response.status_code"), Is.EqualTo("DEADLINE_EXCEEDED"));
-        Assert.That(ClientSpan().Duration, Is.GreaterThanOrEqualTo(TimeSpan.FromMilliseconds(50)));
+        Assert.That(span.GetTagItem("rpc.response.status_code"), Is.EqualTo("DEADLINE_EXCEEDED"));
+        Assert.That(span.Duration, Is.GreaterThanOrEqualTo(TimeSpan.FromMilliseconds(50)));
+        await Timeouts.Eventually(() => _recorder.Started == _recorder.Ended.Count);
     }
 
     [Test]
@@ -119,7 +120,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         await rig.KillServerAsync();
 
         await FailureOf(call.Outcome);
-        Assert.That(ClientSpan().GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
+        Assert.That((await ClientSpanAsync()).GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
         Activity[] spans = await EndsOnceAsync(spans: 2);
         Assert.That(spans[1].GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
     }
@@ -132,7 +133,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 
         await FailureOf(call.Outcome);
 
-        Assert.That(ClientSpan().GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
+        Assert.That((await ClientSpanAsync()).GetTagItem("rpc.response.status_code"), Is.EqualTo("UNAVAILABLE"));
         await EndsOnceAsync(spans: 1);
     }
 
@@ -173,7 +174,7 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
         held.Release();
         Assert.That(await read.Bounded(), Is.False);
 
-        Assert.That(ClientSpan().GetTagItem("rpc.response.status_code"), Is.EqualTo("OK"));
+        Assert.That((await ClientSpanAsync()).GetTagItem("rpc.response.status_code"), Is.EqualTo("OK"));
         await EndsOnceAsync(spans: 2);
     }
 
@@ -212,6 +213,13 @@ internal sealed class SpanEndTests() : RigFixture(RigKind.Shm)
 
     // The methods of a test throw on purpose.
     private static void Allow(CallRig rig) => rig.Log.Expect(301);
+
+    // Two threads may end the span of a stream at the same time, and the user's may go on before the other's is done.
+    private async Task<Activity> ClientSpanAsync()
+    {
+        await Timeouts.Eventually(() => _recorder.Ended.Any(span => span.Kind == ActivityKind.Client));
+        return ClientSpan();
+    }
 
     private Activity ClientSpan() => _recorder.Ended.Single(span => span.Kind == ActivityKind.Client);
 

@@ -28,6 +28,7 @@ internal sealed class CallbackProcessTests : PeerFixture
         await ServeCallingBackAsync();
         PeerProcess[] peers = await Task.WhenAll(Enumerable.Range(0, Clients).Select(_ => StartOfferingPeerAsync()));
         await Task.WhenAll(peers.Select(peer => peer.DoAsync("echo 1")));
+        await Timeouts.Eventually(() => _sessions.Count == Clients);
 
         Task<string[]> calling = Task.WhenAll(peers.Select(peer => peer.DoAsync($"hammer 8 {Calls}")));
         bool[] right = await Task.WhenAll(_sessions.Select(session => CallAsync(session, calling))).Bounded();
@@ -76,6 +77,7 @@ internal sealed class CallbackProcessTests : PeerFixture
         server.SessionEnded += (_, session) => ended.SetResult(session);
         PeerProcess peer = await StartOfferingPeerAsync();
         await peer.DoAsync("echo 1");
+        await Timeouts.Eventually(() => _sessions.Count == 1);
         var back = new ScriptClient(_sessions.Single().CreateCallInvoker());
         using AsyncDuplexStreamingCall<Payload, Payload> stream = back.Duplex();
         await stream.RequestStream.WriteAsync(Payloads.Of("x"));

@@ -61,7 +61,7 @@ internal sealed class ClientCallTests
     public async Task Deadline_OfABlockingCallWhoseThreadRunsCallbacks_EndsIt()
     {
         SingleResponseCall<string> call = Unary(isBlocking: true);
-        Assert.That(call.TryArm(new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(50))), Is.True);
+        Assert.That(call.TryArm(new CallOptions(deadline: DateTime.UtcNow.AddSeconds(1))), Is.True);
 
         call.WatchDeadline();
 

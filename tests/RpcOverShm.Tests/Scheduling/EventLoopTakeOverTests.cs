@@ -21,10 +21,10 @@ public class EventLoopTakeOverTests : EventLoopFixture
             slow.IsBusy = slow.Runs <= Stuck;
         };
         other.OnRun = () => order.Add("other");
-        slow.Request();
-        Eventually(() => slow.Runs == 1);
         other.IsBusy = true;
         other.Request();
+        Eventually(() => other.Runs > 0, "From now on it is in each rotation.");
+        slow.Request();
 
         Eventually(() => slow.Runs > Stuck);
         other.IsBusy = false;
