@@ -18,7 +18,7 @@ internal sealed class FrontDoorMeter(string address, Action<ShmChannelOptions>? 
     private const int MostRuns = 3;
 
     private static readonly TimeSpan s_warmUp = TimeSpan.FromSeconds(0.5);
-    private static readonly TimeSpan s_length = TimeSpan.FromSeconds(2);
+    private static readonly TimeSpan s_length = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_betweenNewcomers = TimeSpan.FromMilliseconds(20);
     private static readonly TimeSpan s_mostForConnect = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan s_mostForCall = TimeSpan.FromMilliseconds(50);

@@ -295,8 +295,9 @@ internal sealed class RawPeer : IDisposable
                 _socket, CancellationToken.None).Bounded();
             return last?.Hello.RefusalText ?? "";
         }
-        catch (SocketException)
+        catch (IOException)
         {
+            // A reset: the victim had not read all when it closed, such as the doorbell of the last frame.
             return "";
         }
         finally

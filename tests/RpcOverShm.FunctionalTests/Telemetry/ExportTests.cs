@@ -39,6 +39,7 @@ internal sealed class ExportTests() : RigFixture(RigKind.Shm)
         Assert.That(_exported.Select(metric => metric.Name), Is.EquivalentTo(Instruments()));
         Assert.That(_exported.Select(metric => metric.MeterName), Is.All.EqualTo(TelemetryNames.Meter));
         Assert.That(CountOf(TelemetryNames.ClientDuration, "OK"), Is.EqualTo(Calls));
+        Assert.That(CountOf(TelemetryNames.ServerDuration, "OK"), Is.EqualTo(Calls));
     }
 
     private static string[] Instruments() =>

@@ -43,7 +43,7 @@ internal sealed class CallbackHandOverTests
         RecordingCall caller = null!;
         RecordingCall callback = null!;
         int handedOver = 0;
-        var race = new TwoThreadRace(2000)
+        var race = new TwoThreadRace(10_000)
         {
             Prepare = () =>
             {
