@@ -28,7 +28,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     private readonly SpinBudget _spin = new();
     private readonly object _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
 
-    // The result of a write that the event loop continues: false if it must not. The waiting write finds out why.
+    // Whether the event loop has written the rest of a write. If it was told to stop, the waiting write finds out why.
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
     private ReadOnlyMemory<byte> _rest;    // of the write that the event loop continues
     private volatile bool _hasRest;
