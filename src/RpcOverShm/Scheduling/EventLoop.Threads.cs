@@ -75,7 +75,6 @@ internal sealed partial class EventLoop
         () =>
         {
             AmbientContext.CaptureClean();
-            TimeSlice.ShortenOfThisThread();
             RunThread(spares, asSpare);
         },
         ThreadName,

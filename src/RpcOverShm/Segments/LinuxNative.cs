@@ -161,13 +161,6 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "syscall")]
     public static partial nint GetTid(nint number);
 
-    [LibraryImport("libc", EntryPoint = "syscall")]
-    public static partial nint GetScheduling(
-        nint number, int threadId, SchedulingAttributes* attributes, uint size, uint flags);
-
-    [LibraryImport("libc", EntryPoint = "syscall")]
-    public static partial nint SetScheduling(nint number, int threadId, SchedulingAttributes* attributes, uint flags);
-
     [LibraryImport("libc", EntryPoint = "geteuid")]
     public static partial uint GetEffectiveUserId();
 

@@ -16,10 +16,6 @@ internal static class SystemCallNumbers
 
     public static nint Statx { get; } = ForProcessor(x64: 332, arm64: 291);
 
-    public static nint SchedSetattr { get; } = ForProcessor(x64: 314, arm64: 274);
-
-    public static nint SchedGetattr { get; } = ForProcessor(x64: 315, arm64: 275);
-
     /// <summary>futex_waitv (Linux 5.16). Recent system calls have the same number on every processor.</summary>
     public static nint FutexWaitv => 449;
 

@@ -3,7 +3,6 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using RpcOverShm.Connections;
 using RpcOverShm.Links;
-using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Scheduling;
 
@@ -36,24 +35,6 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
         rig.Client.Unary(Payloads.Empty);
 
         Assert.That(onPool.Single(), Is.EqualTo(mode == ShmSchedulingMode.ThreadPool));
-    }
-
-    [Test]
-    public async Task Method_OnAReader_HasAShortTimeSlice_AndOneOfThePoolHasNot()
-    {
-        ShmRig rig = await StartShmAsync(
-            new Script { Unary = (_, _) => Task.FromResult(Payloads.Of($"{SliceOfThisThread()}")) }, _options);
-        string ofPool = await Task.Run(() => $"{SliceOfThisThread()}");
-
-        string ofMethod = rig.Client.Unary(Payloads.Empty).Text();
-
-        // Kernels before 6.12 report no slice.
-        string ofReader = ofPool == "0" ? "0" : $"{TimeSlice.ShortNanoseconds}";
-        Assert.That(ofMethod, Is.EqualTo(mode == ShmSchedulingMode.ThreadPool ? ofPool : ofReader));
-        Assert.That(ofPool, Is.Not.EqualTo($"{TimeSlice.ShortNanoseconds}"));
-
-        static ulong SliceOfThisThread() =>
-            TimeSlice.TryRead(threadId: 0, out SchedulingAttributes own) ? own.Runtime : 0;
     }
 
     [Test]
