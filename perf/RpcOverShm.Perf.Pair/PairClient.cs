@@ -1,0 +1,176 @@
+using System.Buffers.Binary;
+using System.Diagnostics;
+using System.Globalization;
+using Google.Protobuf;
+using Grpc.Core;
+using RpcOverShm.Testing.Protos;
+
+namespace RpcOverShm.Perf.Pair;
+
+/// <summary>
+/// The client of one build: carries out each cell, first without the clock, and writes a line for it: its name, the
+/// median time of a call or message, and that of the slowest round.
+/// </summary>
+internal sealed class PairClient(Conformance.ConformanceClient client)
+{
+    private const int Rounds = 6;
+    private const int StreamBytes = 1 << 10;
+    private const int Awaiting = 64;
+
+    // The compiler's tiers come after pauses of 100 ms, so a warm-up has many rounds.
+    private static readonly TimeSpan s_warmUp = TimeSpan.FromMilliseconds(700);
+    private static readonly TimeSpan s_round = TimeSpan.FromMilliseconds(80);
+    private static readonly long s_ticksPerMicrosecond = Stopwatch.Frequency / 1_000_000;
+
+    private static readonly Dictionary<string, Func<PairClient, TimeSpan, Task<double>>> s_cells = new()
+    {
+        ["blocking-100B"] = (one, time) => Task.FromResult(one.Block(100, time)),
+        ["awaited-100B"] = (one, time) => Task.Run(() => one.AwaitAsync(100, time)),
+        ["64-awaiting-1KiB"] = (one, time) => one.AwaitManyAsync(StreamBytes, time),
+        ["stream-1KiB"] = (one, time) => one.StreamAsync(time),
+        ["blocking-100KiB"] = (one, time) => Task.FromResult(one.Block(100 << 10, time)),
+        ["blocking-1MiB"] = (one, time) => Task.FromResult(one.Block(1 << 20, time)),
+    };
+
+    private long _perRound = 1000; // messages of a stream
+
+    public static IEnumerable<string> Cells => s_cells.Keys;
+
+    public static async Task<int> RunAsync(string address, string[] cells)
+    {
+        EndWithParent();
+        using var channel = ShmChannel.ForAddress(address, new ShmChannelOptions { MaxReceiveMessageSize = null });
+        var one = new PairClient(new Conformance.ConformanceClient(channel));
+        foreach (string cell in cells)
+        {
+            Func<PairClient, TimeSpan, Task<double>> run = s_cells[cell];
+            for (long begun = Stopwatch.GetTimestamp(); Stopwatch.GetElapsedTime(begun) < s_warmUp;)
+            {
+                await run(one, s_round);
+            }
+
+            double[] rounds = new double[Rounds];
+            for (int i = 0; i < Rounds; i++)
+            {
+                rounds[i] = await run(one, s_round);
+            }
+
+            Array.Sort(rounds);
+            double median = (rounds[Rounds / 2] + rounds[(Rounds - 1) / 2]) / 2;
+            Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{cell} {median} {rounds[^1]}"));
+        }
+
+        return 0;
+    }
+
+    // Its standard input ends with the parent.
+    private static void EndWithParent() => new Thread(() =>
+    {
+        while (Console.In.ReadLine() is not null)
+        {
+        }
+
+        Environment.Exit(0);
+    })
+    { IsBackground = true }.Start();
+
+    /// <summary>Makes blocking calls one after another. Returns the median in microseconds.</summary>
+    private double Block(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        var times = new List<long>(1 << 16);
+        long end = Stopwatch.GetTimestamp() + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        for (long before = Stopwatch.GetTimestamp(); before < end; before = Stopwatch.GetTimestamp())
+        {
+            Payload answer = client.Echo(request);
+            times.Add(Stopwatch.GetTimestamp() - before);
+            Check(answer, request);
+        }
+
+        return MedianOf(times);
+    }
+
+    private async Task<double> AwaitAsync(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        var times = new List<long>(1 << 16);
+        long end = Stopwatch.GetTimestamp() + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        for (long before = Stopwatch.GetTimestamp(); before < end; before = Stopwatch.GetTimestamp())
+        {
+            Payload answer = await client.EchoAsync(request);
+            times.Add(Stopwatch.GetTimestamp() - before);
+            Check(answer, request);
+        }
+
+        return MedianOf(times);
+    }
+
+    /// <summary>Makes calls from many tasks. Returns the elapsed microseconds divided by all calls.</summary>
+    private async Task<double> AwaitManyAsync(int size, TimeSpan time)
+    {
+        Payload request = MakePayload(size);
+        long begun = Stopwatch.GetTimestamp();
+        long end = begun + (long)(time.TotalSeconds * Stopwatch.Frequency);
+        long[] calls = await Task.WhenAll(Enumerable.Range(0, Awaiting).Select(_ => Task.Run(async () =>
+        {
+            long count = 0;
+            for (; Stopwatch.GetTimestamp() < end; count++)
+            {
+                Check(await client.EchoAsync(request), request);
+            }
+
+            return count;
+        })));
+        return (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / calls.Sum();
+    }
+
+    /// <summary>Receives a stream that takes about the time. Returns the microseconds for each message.</summary>
+    private async Task<double> StreamAsync(TimeSpan time)
+    {
+        using AsyncServerStreamingCall<Payload> call = client.Pump(
+            new PumpRequest { Messages = _perRound, MessageBytes = StreamBytes });
+        long begun = 0;
+        long count = 0;
+        for (; await call.ResponseStream.MoveNext(CancellationToken.None); count++)
+        {
+            begun = begun == 0 ? Stopwatch.GetTimestamp() : begun;
+            ReadOnlySpan<byte> bytes = call.ResponseStream.Current.Data.Span;
+            if (bytes.Length != StreamBytes
+                || BinaryPrimitives.ReadInt64LittleEndian(bytes) != count
+                || BinaryPrimitives.ReadInt64LittleEndian(bytes[^sizeof(long)..]) != count)
+            {
+                throw new InvalidDataException($"Message {count} is wrong.");
+            }
+        }
+
+        if (count != _perRound)
+        {
+            throw new InvalidDataException($"{count} messages came of {_perRound}.");
+        }
+
+        double each = (Stopwatch.GetTimestamp() - begun) / (double)s_ticksPerMicrosecond / (count - 1);
+        _perRound = (long)Math.Clamp(time.TotalMicroseconds / each, 1000, 8 * _perRound);
+        return each;
+    }
+
+    private static Payload MakePayload(int size)
+    {
+        byte[] bytes = new byte[size];
+        new Random(size).NextBytes(bytes);
+        return new Payload { Data = UnsafeByteOperations.UnsafeWrap(bytes) };
+    }
+
+    private static void Check(Payload answer, Payload request)
+    {
+        if (!answer.Data.Span.SequenceEqual(request.Data.Span))
+        {
+            throw new InvalidDataException("An answer is wrong.");
+        }
+    }
+
+    private static double MedianOf(List<long> ticks)
+    {
+        ticks.Sort();
+        return ticks[ticks.Count / 2] / (double)s_ticksPerMicrosecond;
+    }
+}
