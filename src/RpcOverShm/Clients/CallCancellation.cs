@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
 
@@ -9,13 +10,13 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallCancellation(ClientCall call)
 {
-    private CallDeadline? _timer; // of an awaited call, or of one whose thread runs callbacks
-    private long _expiresAt;      // the time stamp of the deadline; 0 without one
+    private DueTime? _deadline; // of an awaited call, or of one whose thread runs callbacks
+    private long _expiresAt;    // the time stamp of the deadline; 0 without one
     private CancellationTokenRegistration _cancellation;
     private CancellationTokenSource? _ended; // created on first use
 
     /// <summary>The time left until the deadline, zero or less once it has passed; null without a deadline.</summary>
-    public TimeSpan? Remaining => _expiresAt == 0 ? null : CallDeadline.Until(_expiresAt);
+    public TimeSpan? Remaining => _expiresAt == 0 ? null : DueTime.Until(_expiresAt);
 
     /// <summary>Cancelled when the call has ended; stops what prepares the call, such as its credentials.</summary>
     public CancellationToken Ended
@@ -49,31 +50,31 @@ internal sealed class CallCancellation(ClientCall call)
     }
 
     /// <summary>
-    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no timer:
+    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no due time:
     /// its thread limits each of its waits by <see cref="Remaining"/>, so its deadline does not depend on the pool.
     /// </summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
         if (timeout is { } time)
         {
-            _expiresAt = CallDeadline.ExpiryAfter(time);
-            _timer = call.Waiter is null ? new CallDeadline(time, call.OnDeadline) : null;
+            _expiresAt = DueTime.After(time);
+            _deadline = call.Waiter is null ? new DueTime(time, call.OnDeadline) : null;
         }
 
         _cancellation = cancellationToken.UnsafeRegister(CallPresentation.Cancel, call);
     }
 
-    /// <summary>Starts the timer of a blocking call, whose thread has begun to run user code.</summary>
-    public void EnsureTimer()
+    /// <summary>Starts the time of a blocking call, whose thread is about to run user code.</summary>
+    public void WatchDeadline()
     {
-        if (_timer is null && Remaining is { } remaining)
+        if (_deadline is null && Remaining is { } remaining)
         {
-            var timer = new CallDeadline(remaining > TimeSpan.Zero ? remaining : TimeSpan.Zero, call.OnDeadline);
-            _timer = timer;
-            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees the timer, or this one the end.
+            var deadline = new DueTime(remaining, call.OnDeadline);
+            _deadline = deadline;
+            Interlocked.MemoryBarrier(); // StoreLoad: a thread that ends the call sees the time, or this one the end.
             if (call.IsFinished)
             {
-                timer.Dispose();
+                deadline.Dispose();
             }
         }
     }
@@ -81,7 +82,7 @@ internal sealed class CallCancellation(ClientCall call)
     /// <summary>Disarms the deadline and the caller's token, and cancels <see cref="Ended"/>.</summary>
     public void Release()
     {
-        _timer?.Dispose();
+        _deadline?.Dispose();
         _cancellation.Unregister();
         if (Volatile.Read(ref _ended) is { } ended)
         {
@@ -107,19 +108,7 @@ internal sealed class CallCancellation(ClientCall call)
                 "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
     }
 
-    // On the thread pool: the callbacks include user code, which must not run on the thread that ends the call.
-    private static void Fire(CancellationTokenSource ended) => ThreadPool.UnsafeQueueUserWorkItem(
-        static source =>
-        {
-            try
-            {
-                source.Cancel();
-            }
-            catch (AggregateException)
-            {
-                // No caller is left to receive an exception of a user's callback.
-            }
-        },
-        ended,
-        preferLocal: false);
+    // The callbacks include user code, which must not run on the thread that ends the call. Nobody is left to receive an
+    // exception of theirs.
+    private static void Fire(CancellationTokenSource ended) => _ = ended.CancelAsync().Observed();
 }

@@ -31,6 +31,13 @@ internal sealed class CallOutcome
 
     public bool IsOk => Status.StatusCode == StatusCode.OK;
 
+    /// <summary>
+    /// Whether this side cancelled the call, or its deadline passed: both sides measure that, and it makes no difference
+    /// which of them reports it first.
+    /// </summary>
+    public bool IsGivenUp => Status.StatusCode == StatusCode.DeadlineExceeded
+        || (_isLocal && Status.StatusCode == StatusCode.Cancelled);
+
     /// <summary>The server's trailers; throws if the call ended without an answer of the server.</summary>
     public Metadata Trailers => _trailers
         ?? throw new InvalidOperationException("Can't get the call trailers because the call ended without them.");
@@ -57,11 +64,7 @@ internal sealed class CallOutcome
     public Exception ToException(bool isCancellationThrown)
     {
         var exception = new RpcException(Status, _trailers ?? Metadata.Empty);
-
-        // Both sides measure the deadline; it makes no difference which of them reports it first.
-        bool isGivenUp = Status.StatusCode == StatusCode.DeadlineExceeded
-            || (_isLocal && Status.StatusCode == StatusCode.Cancelled);
-        return isCancellationThrown && isGivenUp
+        return isCancellationThrown && IsGivenUp
             ? new OperationCanceledException(exception.Message, exception, _cancelledBy)
             : exception;
     }

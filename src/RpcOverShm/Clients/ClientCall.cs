@@ -63,6 +63,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// <summary>Whether the call has ended and sends nothing more, even if its user has not seen the end yet.</summary>
     public bool IsOver => IsFinished || _serverOutcome is not null;
 
+    public override bool IsGivenUp => Volatile.Read(ref _outcome) is { IsGivenUp: true };
+
     public override TimeSpan? Remaining => _cancellation?.Remaining;
 
     /// <summary>Cancelled when the call has ended; none if <see cref="TryArm"/> had nothing to arm.</summary>
@@ -247,7 +249,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public override void GrantCredit(uint bytes) => _connection!.SendCredit(this, bytes);
 
-    public override void WatchDeadline() => _cancellation?.EnsureTimer();
+    public override void WatchDeadline() => _cancellation?.WatchDeadline();
 
     /// <summary>Returns the exception of this end, under the channel's settings.</summary>
     protected Exception ToException(CallOutcome end) => end.ToException(Settings.ThrowsOperationCanceled);

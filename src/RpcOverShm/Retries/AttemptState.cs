@@ -120,9 +120,9 @@ internal sealed class AttemptState<TResponse>(
         }
     }
 
-    // Outside the gate: a logger is user code.
-    private void Log(CommitReason reason) =>
-        ShmLog.CallCommitted(method.Settings.Logger, method.Name, _attempts, reason.ToString());
+    // A logger is user code, which may block.
+    private void Log(CommitReason reason) => DeferredLog.Write(
+        method.Settings.Logger, log => ShmLog.CallCommitted(log, method.Name, _attempts, reason.ToString()));
 
     // Whether the attempt in flight supplies the call's outcome. An attempt that ended earlier keeps its own outcome,
     // unless that is a retryable failure: then the call had not ended.

@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Clients;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Retries;
 
@@ -191,8 +192,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
             static state => ((AttemptState<TResponse>)state!).GiveUp(
                 CommitReason.Cancelled, CallOutcome.Local(StatusMapping.Disposed)),
             _state);
-        using CallDeadline? deadline =
-            _expiry is null ? null : new CallDeadline(_expiry.Remaining, GiveUpAtDeadline);
+        using DueTime? deadline = _expiry is null ? null : new DueTime(_expiry.Remaining, GiveUpAtDeadline);
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 

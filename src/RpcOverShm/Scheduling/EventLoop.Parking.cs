@@ -196,6 +196,7 @@ internal sealed partial class EventLoop
     /// </summary>
     private void CheckParked()
     {
+        Watchdog.EnsureDueTimesRun();
         EventSource[] all;
         lock (_gate)
         {

@@ -6,7 +6,8 @@ namespace RpcOverShm.Scheduling;
 /// <summary>
 /// One thread per process that checks event loops and active connections: whether user code keeps a loop for too long,
 /// and whether a thread will read, or be woken to read, after a caller has left. A check's result says when it must run
-/// again; without checks the thread sleeps. Hot paths only read a flag that tells whether they are watched.
+/// again. The thread also runs what is due at a time (<see cref="DueTime"/>), such as the deadlines of calls. With
+/// nothing to check and nothing due it sleeps. Hot paths only read a flag that tells whether they are watched.
 /// <para>
 /// Two checks of one connection are at least a period apart, however many connections are added meanwhile: a second
 /// check that comes early would take short user code for code that blocks.
@@ -19,6 +20,8 @@ internal static class Watchdog
     // The second check detects that user code keeps a loop: one to two of these periods after that has begun.
     private static readonly TimeSpan s_shortPeriod = TimeSpan.FromMilliseconds(1);
 
+    private static readonly long s_shortTicks = (long)(s_shortPeriod.TotalSeconds * Stopwatch.Frequency);
+
     // Without running user code the next check is less urgent.
     private static readonly TimeSpan s_longPeriod = TimeSpan.FromMilliseconds(5);
 
@@ -28,8 +31,8 @@ internal static class Watchdog
     private static readonly object s_gate = new();
     private static readonly List<Entry> s_watched = [];
     private static bool s_isRunning;
-    private static bool s_isInLongWait; // a new check must end the thread's wait
-    private static long s_failedAt;     // when the thread could not be started; 0 if never
+    private static long s_wakesAt = long.MaxValue; // when the thread's wait ends; the minimum while it does not wait
+    private static long s_failedAt;                // when the thread could not be started; 0 if never
     private static long s_checks;
 
     /// <summary>The number of checks so far in this process.</summary>
@@ -46,7 +49,7 @@ internal static class Watchdog
     {
         lock (s_gate)
         {
-            if (!s_isRunning && !(s_isRunning = TryStart()))
+            if (!EnsureThread())
             {
                 return false;
             }
@@ -60,18 +63,57 @@ internal static class Watchdog
                 return false;
             }
 
-            if (s_isInLongWait)
-            {
-                s_isInLongWait = false;
-                Monitor.Pulse(s_gate);
-            }
-
+            EndWaitAfter(Stopwatch.GetTimestamp() + s_shortTicks);
             return true;
         }
     }
 
-    private static bool TryStart()
+    /// <summary>
+    /// Ensures that the thread looks for due times by this time. Without a thread for the watchdog, they are late: the
+    /// next call with a deadline tries to start it again, and so do event loops (<see cref="EnsureDueTimesRun"/>).
+    /// </summary>
+    public static void WakeBy(long at)
     {
+        // StoreLoad: the due time is stored before this look. The thread stores when it wakes before it looks for them.
+        Interlocked.MemoryBarrier();
+        if (Volatile.Read(ref s_wakesAt) > at)
+        {
+            lock (s_gate)
+            {
+                if (EnsureThread())
+                {
+                    EndWaitAfter(at);
+                }
+            }
+        }
+    }
+
+    /// <summary>Ensures that due times have a thread, which the system may have refused before.</summary>
+    public static void EnsureDueTimesRun()
+    {
+        if (DueTime.Earliest is var earliest and < long.MaxValue)
+        {
+            WakeBy(earliest);
+        }
+    }
+
+    // Under the gate.
+    private static void EndWaitAfter(long at)
+    {
+        if (s_wakesAt > at)
+        {
+            Monitor.Pulse(s_gate);
+        }
+    }
+
+    // Under the gate.
+    private static bool EnsureThread()
+    {
+        if (s_isRunning)
+        {
+            return true;
+        }
+
         if (s_failedAt != 0 && Stopwatch.GetElapsedTime(s_failedAt) < s_pauseAfterFailure)
         {
             return false;
@@ -79,6 +121,7 @@ internal static class Watchdog
 
         if (BackgroundThread.TryStart(Run, "RpcOverShm watchdog", StackBytes) is null)
         {
+            s_isRunning = true;
             return true;
         }
 
@@ -88,46 +131,44 @@ internal static class Watchdog
 
     private static void Run()
     {
-        var due = new List<Entry>();
+        var entries = new List<Entry>();
         TimeSpan period = s_shortPeriod;
         while (true)
         {
             lock (s_gate)
             {
                 s_watched.RemoveAll(static entry => entry.IsDone);
-                while (s_watched.Count == 0)
-                {
-                    WaitLong(Timeout.InfiniteTimeSpan);
-                    period = s_shortPeriod;
-                }
-
-                if (period == s_longPeriod)
-                {
-                    WaitLong(period);
-                }
-                else
-                {
-                    Monitor.Wait(s_gate, period);
-                }
-
-                due.Clear();
-                due.AddRange(s_watched);
+                Wait(s_watched.Count == 0 ? Timeout.InfiniteTimeSpan : period);
+                entries.Clear();
+                entries.AddRange(s_watched);
             }
 
-            period = CheckDue(due) ? s_shortPeriod : s_longPeriod;
+            DueTime.RunDue();
+            period = Check(entries) ? s_shortPeriod : s_longPeriod;
         }
     }
 
-    // The caller holds the gate.
-    private static void WaitLong(TimeSpan time)
+    // Under the gate.
+    private static void Wait(TimeSpan longest)
     {
-        s_isInLongWait = true;
-        Monitor.Wait(s_gate, time);
-        s_isInLongWait = false;
+        long until = longest == Timeout.InfiniteTimeSpan ? long.MaxValue : DueTime.After(longest);
+
+        // StoreLoad: the end of the wait is stored before the look for due times, which may make it earlier.
+        Interlocked.Exchange(ref s_wakesAt, until);
+        until = Math.Min(until, DueTime.Earliest);
+        Volatile.Write(ref s_wakesAt, until);
+        TimeSpan time = DueTime.Until(until);
+        if (time > TimeSpan.Zero)
+        {
+            // In whole milliseconds, because the rest would be cut off.
+            Monitor.Wait(s_gate, (int)Math.Min(Math.Ceiling(time.TotalMilliseconds), int.MaxValue));
+        }
+
+        Volatile.Write(ref s_wakesAt, long.MinValue);
     }
 
     // Returns whether a check is due after the short period.
-    private static bool CheckDue(List<Entry> entries)
+    private static bool Check(List<Entry> entries)
     {
         bool isSoon = false;
         foreach (Entry entry in entries)

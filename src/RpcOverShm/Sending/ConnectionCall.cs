@@ -69,6 +69,9 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
     }
 
+    /// <summary>Whether the user of an outgoing call has cancelled it, or its deadline has passed.</summary>
+    public virtual bool IsGivenUp => false;
+
     /// <summary>Whether nothing more can happen to the call on this side.</summary>
     public bool IsDone => _isDone;
 

@@ -1,16 +1,17 @@
 using System.Diagnostics;
+using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Sending;
 
 /// <summary>
-/// The time limit of the incomplete heads of one connection: one timer for all, scheduled only while there is such a
-/// head. A head that is late ends its call. The holder of the reader role adds; the timer fires on the thread pool.
+/// The time limit of the incomplete heads of one connection: one due time for all, which runs only while there is such
+/// a head. A head that is late ends its call. The holder of the reader role adds.
 /// </summary>
 internal sealed class HeadTimer(TimeSpan limit) : IDisposable
 {
     private readonly Lock _gate = new();
     private readonly LinkedList<(ConnectionCall Call, HeadAssembly Head, long Since)> _heads = new();
-    private Timer? _timer;
+    private DueTime? _due;
     private bool _isDisposed;
 
     /// <summary>Starts the time of a head whose first part has come.</summary>
@@ -28,18 +29,18 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
         }
     }
 
-    /// <summary>Stops the timer, with the connection.</summary>
+    /// <summary>Stops, with the connection.</summary>
     public void Dispose()
     {
         lock (_gate)
         {
             _isDisposed = true;
             _heads.Clear();
-            _timer?.Dispose();
+            _due?.Dispose();
         }
     }
 
-    private void OnTimer()
+    private void OnDue()
     {
         var late = new List<(ConnectionCall Call, HeadAssembly Head, long)>();
         lock (_gate)
@@ -76,22 +77,13 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
         }
     }
 
-    // Under the gate. A timer truncates to whole milliseconds, which would fire early.
+    // Under the gate.
     private void Schedule(TimeSpan time)
     {
         if (!_isDisposed)
         {
-            _timer ??= CreateTimer();
-            _timer.Change((long)Math.Ceiling(time.TotalMilliseconds), Timeout.Infinite);
-        }
-    }
-
-    // The timer belongs to the connection, so the ExecutionContext of the reading thread must not flow into it.
-    private Timer CreateTimer()
-    {
-        using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
-        {
-            return new Timer(static timer => ((HeadTimer)timer!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
+            _due?.Dispose();
+            _due = new DueTime(time, OnDue);
         }
     }
 }

@@ -16,10 +16,10 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? charge = null) : ConnectionCall
 {
-    private ServerCallCancellation? _token; // made on first use
-    private ReceivedMessage _request;       // the single request, if it came whole in the first frame
+    private CancellationTokenSource? _token; // made on first use
+    private ReceivedMessage _request;        // the single request, if it came whole in the first frame
     private MethodHandler? _handler;
-    private CallDeadline? _deadline;
+    private DueTime? _deadline;
     private volatile bool _isStopped; // ended from outside its method
     private int _ended; // 0, or the mark of an end with its status
     private volatile bool _isRefused; // the method never runs
@@ -102,6 +102,11 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         if ((work & PendingUserCode.Start) != 0)
         {
+            if (Turn?.Caller is { IsGivenUp: true })
+            {
+                Stop(StatusMapping.CallerGone);
+            }
+
             MethodInvoker.Start(this, _handler!);
         }
 
@@ -165,7 +170,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     private void StartDeadline(TimeSpan timeout)
     {
         Deadline = CallDeadline.UtcAfter(timeout, TimeProvider.System);
-        var deadline = new CallDeadline(timeout, OnDeadline);
+        var deadline = new DueTime(timeout, OnDeadline);
         Interlocked.Exchange(ref _deadline, deadline); // StoreLoad: an ending thread sees it, or IsEnded is true.
         if (IsEnded)
         {
@@ -175,7 +180,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
 
     public override void OnDeadline()
     {
-        ShmLog.ServerDeadlineExceeded(Settings.Logger, MethodName);
+        DeferredLog.Write(Settings.Logger, log => ShmLog.ServerDeadlineExceeded(log, MethodName));
         Stop(StatusMapping.ServerDeadline);
     }
 

@@ -1,55 +1,49 @@
+using RpcOverShm.Calls;
+
 namespace RpcOverShm.Servers;
 
 /// <summary>
-/// The cancellation token of one incoming call, made when the method first asks for it. Fires on the thread pool,
-/// because the callbacks of user code must not run on the reading thread. Thread-safe.
+/// The source of the cancellation token of one incoming call, which is made when the method first asks for it. The call
+/// holds it in a field. Thread-safe.
 /// </summary>
-internal sealed class ServerCallCancellation : IThreadPoolWorkItem
+internal static class ServerCallCancellation
 {
-    private static readonly ServerCallCancellation s_fired = new(new CancellationTokenSource());
+    private static readonly CancellationTokenSource s_fired = CreateFired();
 
-    private readonly CancellationTokenSource _source;
-
-    static ServerCallCancellation() => s_fired._source.Cancel();
-
-    private ServerCallCancellation(CancellationTokenSource source) => _source = source;
-
-    /// <summary>Returns the token of a call, which holds it in a field, and makes it on first use.</summary>
-    public static CancellationToken Get(ref ServerCallCancellation? field)
+    /// <summary>Returns the token of a call, and makes its source on first use.</summary>
+    public static CancellationToken Get(ref CancellationTokenSource? field)
     {
-        ServerCallCancellation? token = Volatile.Read(ref field);
-        if (token is null)
+        CancellationTokenSource? source = Volatile.Read(ref field);
+        if (source is null)
         {
-            var made = new ServerCallCancellation(new CancellationTokenSource());
-            token = Interlocked.CompareExchange(ref field, made, null) ?? made;
+            var made = new CancellationTokenSource();
+            source = Interlocked.CompareExchange(ref field, made, null) ?? made;
         }
 
-        return token._source.Token;
+        return source.Token;
     }
 
     /// <summary>Returns whether the method had the token when that fired, and so can know of the end.</summary>
-    public static bool HasTold(ServerCallCancellation? token) =>
-        token is not null && token != s_fired && token._source.IsCancellationRequested;
+    public static bool HasTold(CancellationTokenSource? source) =>
+        source is { IsCancellationRequested: true } && source != s_fired;
 
-    /// <summary>Cancels the token of a call, also one that is asked for later.</summary>
-    public static void Fire(ref ServerCallCancellation? field)
+    /// <summary>
+    /// Cancels the token of a call, also one that is asked for later. The method's callbacks run on the thread pool,
+    /// because they must not run on the reading thread. A method that blocks sees the token fire without the pool.
+    /// </summary>
+    public static void Fire(ref CancellationTokenSource? field)
     {
-        if (Interlocked.CompareExchange(ref field, s_fired, null) is { } token && token != s_fired)
+        if (Interlocked.CompareExchange(ref field, s_fired, null) is { } source && source != s_fired)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(token, preferLocal: false);
+            // Nobody can receive the exception of a method's callback.
+            _ = source.CancelAsync().Observed();
         }
     }
 
-    /// <summary>Cancels the token. Only the thread pool calls this.</summary>
-    public void Execute()
+    private static CancellationTokenSource CreateFired()
     {
-        try
-        {
-            _source.Cancel();
-        }
-        catch (AggregateException)
-        {
-            // No caller can receive the exception of a user's callback. The token is cancelled all the same.
-        }
+        var fired = new CancellationTokenSource();
+        fired.Cancel();
+        return fired;
     }
 }

@@ -49,7 +49,7 @@ internal sealed partial record RoomTable(
             ["Calls"] = ["Sending", "Links", "Scheduling", "Protocol", "Segments", "Buffers"],
             ["Clients"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol", "Buffers"],
             ["Servers"] = ["Calls", "Connections", "Sending", "Links", "Scheduling", "Protocol", "Buffers"],
-            ["Retries"] = ["Clients", "Calls"],
+            ["Retries"] = ["Clients", "Calls", "Scheduling"],
             [RootRoom] =
             [
                 "Retries", "Clients", "Servers", "Calls", "Connections", "Streams", "Links", "Scheduling", "Protocol",

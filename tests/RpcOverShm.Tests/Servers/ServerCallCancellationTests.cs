@@ -5,7 +5,7 @@ namespace RpcOverShm.Tests.Servers;
 /// <summary>A method's token fires whichever comes first: its first use or the end of its call.</summary>
 internal sealed class ServerCallCancellationTests
 {
-    private ServerCallCancellation? _token;
+    private CancellationTokenSource? _token;
 
     [Test]
     public void Token_AskedForAfterTheEnd_HasFiredAndToldNobody()
