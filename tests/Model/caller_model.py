@@ -7,7 +7,7 @@ from loop_model import FREE, FUTEX, SOCKET
 
 
 class Callers:
-    """Uses the attributes off, loops, links, watches and calls_each of the model, and its helpers."""
+    """Uses the attributes off, loops, links, watches, tires and calls_each of the model, and its helpers."""
 
     def b_enter(self, who, arg, s):
         c = arg[0]
@@ -84,7 +84,14 @@ class Callers:
         return "b_asleep", lease
 
     def b_asleep(self, who, arg, s):
-        return None if who in s["asleep", arg[0]] else self.awake(s, arg)
+        if who not in s["asleep", arg[0]]:
+            return self.awake(s, arg)
+        return ("b_tired", arg) if who[0] in self.tires else None
+
+    def b_tired(self, who, arg, s):
+        s["asleep", arg[0]] = s["asleep", arg[0]] - {who}
+        self.disarm(s, arg[0])
+        return "b_release", (arg, "b_go")
 
     def b_release(self, who, arg, s):
         s["role", arg[0][0]] = FREE
@@ -108,13 +115,34 @@ class Callers:
 
     def b_latched(self, who, arg, s):
         if who not in s["sig"]:
-            return None
+            return ("b_tired_latch", arg) if who[0] in self.tires else None
         s["sig"] = s["sig"] - {who}
         return "b_unlist", arg
 
     def b_unlist(self, who, arg, s):
         s["latched", arg[0]] = tuple(other for other in s["latched", arg[0]] if other != who)
         return "b_wait", arg
+
+    # ---- after a long wait: CallerReader.WaitWithoutReading
+    def b_tired_latch(self, who, arg, s):
+        self.b_unlist(who, arg, s)
+        return "b_go", arg
+
+    def b_go(self, who, arg, s):
+        c, call, is_counted, go = arg
+        is_still_counted = is_counted and "tires_counted" in self.off
+        s["blocked", c] -= is_counted and not is_still_counted
+        far = "b_far", (c, call, is_still_counted, go)
+        return far if "tires_unseen" in self.off else ("l_find", (c, far))
+
+    def b_far(self, who, arg, s):
+        return "b_leave" if self.is_over(s, arg[0], arg[1]) else "b_far_latched", arg
+
+    def b_far_latched(self, who, arg, s):
+        if who not in s["sig"]:
+            return None
+        s["sig"] = s["sig"] - {who}
+        return "b_far", arg
 
     def b_leave(self, who, arg, s):
         c, _, is_counted, go = arg

@@ -25,19 +25,21 @@ Link = namedtuple("Link", "begun asyncs callers code arrivals end", defaults=(""
 class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread, Search):
     def __init__(self, links, rules_off=(), limit=1_000_000, calls_each=1, any_order=False, expects=False,
                  watches=False, room=0, rings_early=True, spares=0, takes=1, births=None, no_pool=False, clocked=False,
-                 ends_watch=False, begins_in_code=False, sleepy=False, dozes=False, joins=False):
+                 ends_watch=False, begins_in_code=False, sleepy=False, dozes=False, joins=False,
+                 tires=""):
         """calls_each: the calls of each blocking caller. any_order: the peer answers in any order. expects: this side
         always expects frames: it accepted the links, or has an open stream. watches: the watchdog checks connections;
         if not, each caller that leaves arms. room, rings_early, sleepy: see publish_model.py. spares: the most threads
         that go on with the loop, and births those that the system has, if fewer. takes: the most take-overs by the
         watchdog. no_pool: all threads of the pool are busy for good. clocked: see watchdog_model.py. ends_watch: the
         watchdog may stop checking the loop. begins_in_code: the loop runs the code of the one awaited call, and the
-        caller waits. dozes: this side is a server. joins: the loop begins to serve the last connection later."""
+        caller waits. dozes: this side is a server. joins: the loop begins to serve the last connection later. tires: the
+        blocking callers that may leave the reading to others at any time."""
         self.off, self.limit, self.calls_each, self.any_order = set(rules_off), limit, calls_each, any_order
         self.expects, self.watches, self.room, self.rings_early = expects, watches, room, rings_early
         self.takes, self.no_pool, self.clocked, self.ends_watch, self.sleepy = (
             takes, no_pool, clocked, ends_watch, sleepy)
-        self.dozes, self.joins = dozes, joins
+        self.dozes, self.joins, self.tires = dozes, joins, tires
         self.links = {str(i): link for i, link in enumerate(links)}
         self.all = list(self.links)
         self.ends = {c: link.end for c, link in self.links.items() if link.end}

@@ -36,6 +36,9 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["one-way"] = words => _call.OneWayAsync(Number(words[1]), Number(words[2])),
         ["hammer"] = words => _call.HammerAsync(Number(words[1]), Number(words[2])),
         ["deadline-without-pool"] = words => _call.DeadlineWithoutPoolAsync(Number(words[1])),
+        ["deadline-in-callbacks"] = words => ThreadCommands.DeadlineInCallbacksAsync(
+            words[1], words[2], Number(words[3])),
+        ["block-pool"] = words => ThreadCommands.BlockPoolAsync(words[1], words[2], Number(words[3])),
         ["crowd"] = words => WatchdogCommands.CountAsync(words[1], Number(words[2]), Number(words[3])),
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(words[1]),
         ["hold"] = words => _call.HoldAsync(words[1]),

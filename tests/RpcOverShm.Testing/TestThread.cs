@@ -23,6 +23,8 @@ public sealed class TestThread
         Array.ForEach(threads, thread => thread.Join());
     }
 
+    public void Interrupt() => _thread.Interrupt();
+
     /// <exception cref="TimeoutException">The thread has not ended within <see cref="Timeouts.Wait"/>.</exception>
     public void Join()
     {

@@ -27,7 +27,15 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         var call = SingleResponseCall<TResponse>.ForThisThread(bound);
         if (call.TryArm(options, bound.Timeout))
         {
-            bound.Run(call, target, request);
+            try
+            {
+                bound.Run(call, target, request);
+            }
+            catch
+            {
+                GiveUpBlocking(call);
+                throw;
+            }
         }
 
         return call.TakeResponse();
@@ -175,11 +183,22 @@ internal class ShmCallInvoker(ConnectionProvider connections, ClientSettings set
         var call = new OneWayCall<TResponse>(bound, AutoResetLatch.OfThisThread);
         if (call.TryArm(options, bound.Timeout))
         {
-            _oneWay.Run(call, bound, target, request);
+            try
+            {
+                _oneWay.Run(call, bound, target, request);
+            }
+            catch
+            {
+                GiveUpBlocking(call);
+                throw;
+            }
         }
 
         return call.TakeResponse();
     }
+
+    // Its thread waits for it no longer, above all because it was interrupted.
+    private static void GiveUpBlocking(ClientCall call) => call.Cancel(CancellationToken.None);
 
     // Separate methods: a method that contains a lambda allocates the captured variables at its start, which would
     // also burden calls without credentials.

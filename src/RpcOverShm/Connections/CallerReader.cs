@@ -10,12 +10,17 @@ namespace RpcOverShm.Connections;
 /// <summary>
 /// Lets a blocking caller get its response: the caller takes the reader role and reads for itself, or sleeps while
 /// another thread reads. The caller queues the pending user code of other calls, which could otherwise keep it from its
-/// own response. Keeps no state of a caller. Thread-safe.
+/// own response. A caller that has waited for a while leaves the reading to the event loop, as an awaiting caller does,
+/// and waits as .NET's own blocking calls do: the thread pool learns that one of its threads blocks, and
+/// <see cref="Thread.Interrupt"/> ends the wait. Keeps no state of a caller. Thread-safe.
 /// </summary>
 internal sealed class CallerReader(ReaderCoordinator coordinator)
 {
     // Records of other calls after which the caller checks its own deadline and the link.
     private const int MostRecordsPerCheck = 64;
+
+    // Looks at the ring after which a caller whose looks always find something asks the clock how long it has waited.
+    private const int LooksPerClock = 64;
 
     // A connection whose callers come after pauses of this length is armed by each that leaves: the watchdog, which
     // spares those that come one right after the other, would cost more.
@@ -66,14 +71,19 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             {
                 RunCallback(call, ref lease);
             }
+            else if (lease.IsPatienceOver)
+            {
+                WaitWithoutReading(call, ref lease);
+                EndIfExpired(call, hasDeadline);
+            }
             else if (lease.HasRole)
             {
-                ReadUntilDue(call, hasDeadline);
+                ReadUntilDue(call, ref lease, hasDeadline);
                 GiveUpRole(ref lease);
             }
             else if (!TryTakeRole(ref lease))
             {
-                WaitForSignal(call);
+                WaitForSignal(call, ref lease);
                 EndIfExpired(call, hasDeadline);
             }
         }
@@ -157,10 +167,27 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    private void ReadUntilDue(ConnectionCall mine, bool hasDeadline)
+    // The caller is not counted as blocked meanwhile, so the event loop reads, and the one that reads signals it.
+    private void WaitWithoutReading(ConnectionCall call, ref CallerLease lease)
     {
-        for (; !mine.IsDue && !_link.IsClosed; EndIfExpired(mine, hasDeadline))
+        Leave(ref lease);
+        lease.HasLeft();
+        if (!call.IsDue)
         {
+            LoopThread.LeaveLoopBeforeSleep();
+            call.Waiter!.WaitLong(WaitBounds.Within(call.Remaining));
+        }
+    }
+
+    private void ReadUntilDue(ConnectionCall mine, ref CallerLease lease, bool hasDeadline)
+    {
+        for (int looks = 1; !mine.IsDue && !_link.IsClosed; looks++, EndIfExpired(mine, hasDeadline))
+        {
+            if (looks % LooksPerClock == 0 && lease.PatienceLeft() == TimeSpan.Zero)
+            {
+                return;
+            }
+
             uint localEvents = _link.LocalEvents;
             bool isPeerGone = _link.SealIfPeerGone();
             long since = 0;
@@ -171,16 +198,22 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
                 continue;
             }
 
+            TimeSpan patience = lease.PatienceLeft();
+            if (patience == TimeSpan.Zero)
+            {
+                return;
+            }
+
             if (coordinator.Arm(Doorbell.Futex) && !mine.IsDone)
             {
-                Sleep(mine, localEvents, since);
+                Sleep(mine, localEvents, patience, since);
             }
 
             _ring.Disarm();
         }
     }
 
-    private void Sleep(ConnectionCall mine, uint localEvents, long since)
+    private void Sleep(ConnectionCall mine, uint localEvents, TimeSpan patience, long since)
     {
         LoopThread.LeaveLoopBeforeSleep();
         AutoResetLatch me = mine.Waiter!;
@@ -190,11 +223,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         Interlocked.MemoryBarrier();
         if (!me.HasWork)
         {
-            TimeSpan timeout = WaitBounds.Within(mine.Remaining);
+            TimeSpan timeout = WaitBounds.Within(mine.Remaining, patience);
             long begun = Stopwatch.GetTimestamp();
             if (!_link.SleepForData(_ring.Position, localEvents, timeout))
             {
-                OnTimeout(timeout, localEvents, begun);
+                OnTimeout(localEvents, begun, timeout);
             }
             else if (_ring.HasData)
             {
@@ -205,13 +238,11 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         me.Alarm = null;
     }
 
-    // A sleep that the deadline has shortened tells nothing about wake-ups.
-    private void OnTimeout(TimeSpan timeout, uint localEvents, long begun)
+    private void OnTimeout(uint localEvents, long begun, TimeSpan timeout)
     {
-        if (timeout == WaitBounds.SafetyTimeout)
+        if (_ring.HasData && _link.IsWakeupLost(localEvents, begun, timeout))
         {
-            _link.OnSafetyTimeout(
-                isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, timeout));
+            _link.OnSafetyTimeout(isLostWakeup: true);
         }
     }
 
@@ -253,7 +284,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         }
     }
 
-    private void WaitForSignal(ConnectionCall call)
+    private void WaitForSignal(ConnectionCall call, ref CallerLease lease)
     {
         AutoResetLatch waiter = call.Waiter!;
         if (!_link.IsClosed && _signalSpin.SpinUntil(new SignalCondition(waiter, call, _role)))
@@ -272,7 +303,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
             if (!call.IsDue && (!_role.IsFree || _link.IsClosed))
             {
                 LoopThread.LeaveLoopBeforeSleep();
-                waiter.Wait(WaitBounds.Within(call.Remaining));
+                waiter.Wait(WaitBounds.Within(call.Remaining, lease.PatienceLeft()));
             }
         }
         finally
@@ -296,14 +327,40 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
 
 /// <summary>
 /// The state of a blocking caller from <see cref="CallerReader.Enter"/> to <see cref="CallerReader.Leave"/>: whether it
-/// holds the reader role, and whether it counts as blocked.
+/// holds the reader role, whether it counts as blocked, and how long it has waited.
 /// </summary>
 internal struct CallerLease
 {
+    private long _waitsSince; // the time stamp of the first wait; 0 before that
+
     public bool HasRole;
 
     /// <summary>Whether nobody had read for a while when this caller came.</summary>
     public bool WasIdle;
 
     public bool IsCounted;
+
+    /// <summary>Whether the caller has waited for so long that it leaves the reading to the event loop.</summary>
+    public bool IsPatienceOver { get; private set; }
+
+    /// <summary>Returns how much longer the caller may wait as a reader; zero if it may not.</summary>
+    public TimeSpan PatienceLeft()
+    {
+        if (_waitsSince == 0)
+        {
+            _waitsSince = Stopwatch.GetTimestamp();
+        }
+
+        TimeSpan left = WaitBounds.Patience - Stopwatch.GetElapsedTime(_waitsSince);
+        IsPatienceOver = left <= TimeSpan.Zero;
+        return IsPatienceOver ? TimeSpan.Zero : left;
+    }
+
+    /// <summary>Notes that the caller has left the connection to others, and waits on.</summary>
+    public void HasLeft()
+    {
+        HasRole = false;
+        IsCounted = false;
+        WasIdle = false;
+    }
 }

@@ -11,6 +11,7 @@ internal sealed class AutoResetLatch
 
     private readonly object _gate = new();
     private bool _isSignalled;
+    private TaskCompletionSource? _signal; // of a thread in a long wait
     private BlockedThreadQueue? _queue;
     private volatile Action? _alarm;
 
@@ -55,20 +56,58 @@ internal sealed class AutoResetLatch
         {
             _isSignalled = true;
             Monitor.Pulse(_gate);
+            _signal?.TrySetResult();
         }
     }
 
-    /// <summary>Waits for a signal and takes it, or returns when the time has passed.</summary>
+    /// <summary>
+    /// Waits for a signal and takes it, or returns when the time has passed. If that takes longer than
+    /// <see cref="WaitBounds.Patience"/>, it becomes a <see cref="WaitLong"/>.
+    /// </summary>
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted.</exception>
     public void Wait(TimeSpan longest)
     {
+        bool isShort = longest <= WaitBounds.Patience;
+        lock (_gate)
+        {
+            if (_isSignalled || Monitor.Wait(_gate, isShort ? longest : WaitBounds.Patience) || isShort)
+            {
+                _isSignalled = false;
+                return;
+            }
+        }
+
+        WaitLong(longest - WaitBounds.Patience);
+    }
+
+    /// <summary>
+    /// Waits as the other method does, but for a task: of all waits, .NET tells its thread pool of that one alone.
+    /// Blocked threads of the pool then make it add others.
+    /// </summary>
+    /// <exception cref="ThreadInterruptedException">The thread was interrupted.</exception>
+    public void WaitLong(TimeSpan longest)
+    {
+        Task? signal = null;
         lock (_gate)
         {
             if (!_isSignalled)
             {
-                Monitor.Wait(_gate, longest);
+                _signal = new TaskCompletionSource();
+                signal = _signal.Task;
             }
+        }
 
-            _isSignalled = false;
+        try
+        {
+            signal?.Wait(longest);
+        }
+        finally
+        {
+            lock (_gate)
+            {
+                _signal = null;
+                _isSignalled = false;
+            }
         }
     }
 

@@ -19,12 +19,24 @@ internal static class WaitBounds
     public static readonly TimeSpan LateWake = TimeSpan.FromMilliseconds(250);
 
     /// <summary>
+    /// The time for which a blocked thread of the user sleeps in the ways that wake it fastest. .NET knows nothing of a
+    /// sleep in a system call: its thread pool adds no other thread, and <see cref="Thread.Interrupt"/> does not end
+    /// it. So the thread goes on in a wait of .NET, which costs some microseconds more.
+    /// </summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromMilliseconds(20);
+
+    /// <summary>
     /// Returns the timeout of a sleep of a thread that has a deadline, or none: the safety timeout, or the remaining
     /// time if that is shorter, in whole milliseconds so that the sleep does not end just before the deadline.
     /// </summary>
-    public static TimeSpan Within(TimeSpan? remaining) => remaining < SafetyTimeout
-        ? TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(remaining.Value.TotalMilliseconds)))
-        : SafetyTimeout;
+    public static TimeSpan Within(TimeSpan? remaining) => Within(remaining, SafetyTimeout);
+
+    /// <summary>Returns the same for a thread that sleeps no longer than the given time.</summary>
+    public static TimeSpan Within(TimeSpan? remaining, TimeSpan longest)
+    {
+        TimeSpan time = remaining < longest ? remaining.Value : longest;
+        return TimeSpan.FromMilliseconds(Math.Max(0, Math.Ceiling(time.TotalMilliseconds)));
+    }
 
     // A sleep that times out makes the next one four times as long, at most twice: 1.1 s, 4.4 s, 17.6 s.
     private const int Growth = 4;

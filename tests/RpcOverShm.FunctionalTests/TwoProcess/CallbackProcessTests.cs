@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Globalization;
 
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
@@ -66,6 +67,40 @@ internal sealed class CallbackProcessTests : PeerFixture
         PeerProcess peer = await StartOfferingPeerAsync();
 
         Assert.That(await peer.DoAsync("callbacks-without-pool 20").Bounded(), Is.EqualTo("0"));
+    }
+
+    // Each of them keeps a thread, so that the pool has none for a timer. The thread of the caller is free again at the
+    // deadline.
+    [Test]
+    public async Task Deadline_WhileCallbacksTakeTheClientsPool_EndsTheCall_AndThoseThatHaveNotBegun()
+    {
+        const int Callbacks = 40;
+        var ended = new TaskCompletionSource<StatusCode[]>();
+        await ServeAsync(new Script
+        {
+            Unary = async (request, context) =>
+            {
+                var back = new ScriptClient(context.GetShmSession().CreateCallInvoker());
+                ended.SetResult(await Task.WhenAll(Enumerable.Range(0, Callbacks).Select(async _ =>
+                {
+                    using AsyncUnaryCall<Payload> call = back.UnaryAsync(request);
+                    await ((Task)call.ResponseAsync).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                    return call.GetStatus().StatusCode;
+                })));
+                return request;
+            },
+        });
+        PeerProcess peer = await StartPeerAsync();
+
+        string[] reply = (await peer.DoAsync($"deadline-in-callbacks {Address} {Directory.Path} 1000").Bounded()).Split();
+        StatusCode[] callbacks = await ended.Task.Bounded();
+
+        int begun = int.Parse(reply[1], CultureInfo.InvariantCulture);
+        Assert.That(reply[0], Is.EqualTo("DeadlineExceeded"));
+        Assert.That(begun, Is.InRange(1, Callbacks - 1));
+        Assert.That(reply[2], Is.EqualTo("False"), "The pool had a free thread.");
+        Assert.That(callbacks.Count(code => code == StatusCode.OK), Is.LessThan(Callbacks / 2));
+        Assert.That(callbacks.Where(code => code != StatusCode.OK), Is.All.EqualTo(StatusCode.Cancelled));
     }
 
     [Test]

@@ -1,3 +1,5 @@
+using System.Globalization;
+
 namespace RpcOverShm.FunctionalTests.TwoProcess;
 
 /// <summary>Calls of every shape between two processes, in both roles.</summary>
@@ -47,6 +49,33 @@ internal sealed class EchoAcrossProcessesTests : PeerFixture
 
         Assert.That(
             await peer.DoAsync($"deadline-without-pool {milliseconds}").Bounded(), Is.EqualTo("DeadlineExceeded"));
+    }
+
+    // By itself the pool adds a thread in half a second: it would take half a minute. The bound is half of that.
+    [Test]
+    public async Task ThreadsOfThePool_ThatBlockInCalls_AreMadeUpForByThePool()
+    {
+        const int Tasks = 64;
+        int arrived = 0;
+        var all = new TaskCompletionSource();
+        await ServeAsync(new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (Interlocked.Increment(ref arrived) == Tasks)
+                {
+                    all.SetResult();
+                }
+
+                await all.Task;
+                return request;
+            },
+        });
+        PeerProcess peer = await StartPeerAsync();
+
+        string milliseconds = await peer.DoAsync($"block-pool {Address} {Directory.Path} {Tasks}").Bounded();
+
+        Assert.That(int.Parse(milliseconds, CultureInfo.InvariantCulture), Is.LessThan(Tasks * 500 / 2));
     }
 
     [Test]

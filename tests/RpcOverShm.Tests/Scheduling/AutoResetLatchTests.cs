@@ -39,6 +39,54 @@ public class AutoResetLatchTests
     }
 
     [Test]
+    public void WaitLong_WithoutASignal_ReturnsAfterTheTime()
+    {
+        _latch.WaitLong(TimeSpan.FromMilliseconds(1));
+
+        Assert.That(_latch.IsSignalled, Is.False);
+    }
+
+    [Test]
+    public void Thread_ThatWaitsForLong_IsInterrupted_AndTheLatchGoesOn([Values] bool isLong)
+    {
+        bool isInterrupted = false;
+        TestThread waiting = TestThread.Start("waiting", () =>
+        {
+            try
+            {
+                while (true)
+                {
+                    Wait(TimeSpan.FromSeconds(1));
+                }
+            }
+            catch (ThreadInterruptedException)
+            {
+                Volatile.Write(ref isInterrupted, value: true);
+            }
+
+            Wait(Timeouts.Wait);
+        });
+        waiting.Interrupt();
+        SpinWait.SpinUntil(() => Volatile.Read(ref isInterrupted), Timeouts.Wait);
+        _latch.Signal();
+        waiting.Join();
+
+        Assert.That(isInterrupted);
+
+        void Wait(TimeSpan longest)
+        {
+            if (isLong)
+            {
+                _latch.WaitLong(longest);
+            }
+            else
+            {
+                _latch.Wait(longest);
+            }
+        }
+    }
+
+    [Test]
     public void Clear_OfASignal_TakesIt()
     {
         _latch.Signal();
