@@ -12,8 +12,11 @@ internal static class LimitChecks
     // By default the largest message fits with its array, which may be larger, and with what is counted besides.
     private const long RoomOfMessage = 2;
 
+    /// <summary>Returns the limits of a server or of a channel's callbacks.</summary>
+    /// <param name="options">The options.</param>
+    /// <param name="memoryBytes">The memory that is available to the process; null to ask the runtime.</param>
     /// <exception cref="ArgumentException">A limit is not allowed, or contradicts another one.</exception>
-    public static ServerLimits Of(ShmServerOptions options)
+    public static ServerLimits Of(ShmServerOptions options, long? memoryBytes = null)
     {
         AtLeast(1, options.MaxConcurrentCallsPerConnection, nameof(options.MaxConcurrentCallsPerConnection));
         AtMost(
@@ -54,7 +57,7 @@ internal static class LimitChecks
             options.MaxConcurrentCalls,
             options.MaxQueuedCalls,
             options.MaxConnectionBufferSize ?? ConnectionBytes(options),
-            options.MaxBufferSize ?? ServerBytes(options),
+            options.MaxBufferSize ?? ServerBytes(options, memoryBytes),
             options.RequestHeadTimeout);
     }
 
@@ -97,10 +100,12 @@ internal static class LimitChecks
             options.MaxBufferSize ?? long.MaxValue)
         : long.MaxValue;
 
-    private static long ServerBytes(ShmServerOptions options)
+    // Without a limit of messages there is room for the largest one that can be.
+    private static long ServerBytes(ShmServerOptions options, long? memoryBytes)
     {
-        long least = options.MaxConnectionBufferSize ?? (options.MaxReceiveMessageSize ?? 0) * RoomOfMessage;
-        return Math.Max(least, GC.GetGCMemoryInfo().TotalAvailableMemoryBytes / ShareOfMemory);
+        long least = options.MaxConnectionBufferSize ?? (options.MaxReceiveMessageSize ?? int.MaxValue) * RoomOfMessage;
+        long memory = memoryBytes ?? GC.GetGCMemoryInfo().TotalAvailableMemoryBytes;
+        return Math.Max(least, memory / ShareOfMemory);
     }
 
     /// <summary>Returns the calls that the server takes at a time from one client: running and waiting.</summary>

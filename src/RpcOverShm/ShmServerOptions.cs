@@ -201,7 +201,7 @@ public sealed class ShmServerOptions
     /// <para>
     /// Null means a quarter of the memory that is available to the process; if that is less than
     /// <see cref="MaxConnectionBufferSize"/>, or than twice <see cref="MaxReceiveMessageSize"/> where that is null, it
-    /// means those.
+    /// means those. If <see cref="MaxReceiveMessageSize"/> is null too, it counts as <see cref="int.MaxValue"/>.
     /// </para>
     /// </summary>
     /// <remarks>
