@@ -293,6 +293,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 
     private void Start()
     {
+        string path;
         lock (_gate)
         {
             ObjectDisposedException.ThrowIf(_stop is not null, this);
@@ -307,6 +308,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             try
             {
                 _running = new ServerCore(_address, _connectionSettings, settings, new Sessions(this));
+                path = _running.SocketPath;
             }
             catch (ConnectException exception)
             {
@@ -314,7 +316,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             }
         }
 
-        ShmLog.Listening(_logger, _address.SocketPath, Address);
+        ShmLog.Listening(_logger, path, Address);
     }
 
     private ServerServiceDefinition[] Intercepted() =>
@@ -348,6 +350,6 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     {
         using var hurry = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _hurry.Token);
         await running.StopAsync(grace, hurry.Token).ConfigureAwait(false);
-        ShmLog.StoppedListening(_logger, _address.SocketPath, Address);
+        ShmLog.StoppedListening(_logger, running.SocketPath, Address);
     }
 }

@@ -95,7 +95,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
             }
         }
 
-        ShmLog.Listening(_logger, _address.SocketPath, Address);
+        ShmLog.Listening(_logger, _listener.SocketPath, Address);
     }
 
     /// <summary>Waits for the next client.</summary>
@@ -147,7 +147,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         if (listener is not null)
         {
             await listener.DisposeAsync().ConfigureAwait(false);
-            ShmLog.StoppedListening(_logger, _address.SocketPath, Address);
+            ShmLog.StoppedListening(_logger, listener.SocketPath, Address);
         }
 
         while (_waiting.Reader.TryRead(out ShmStream? stream))

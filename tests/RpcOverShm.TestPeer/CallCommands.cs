@@ -15,7 +15,7 @@ internal sealed class CallCommands : IAsyncDisposable
     private ScriptClient Client => _client ?? throw new InvalidOperationException("There is no channel yet.");
 
     public Task<string> OpenAsync(
-        string address, string directory, string[] trusted, Action<ShmChannelOptions>? change = null)
+        string address, string? directory, string[] trusted, Action<ShmChannelOptions>? change = null)
     {
         var options = new ShmChannelOptions { RuntimeDirectory = directory, MaxReceiveMessageSize = null };
         Array.ForEach(trusted, options.TrustedServerUsers.Add);

@@ -17,12 +17,13 @@ internal sealed class PeerCommands : IAsyncDisposable
 
     public PeerCommands() => _commands = new()
     {
-        ["serve"] = words => _serve.ServeAnySizeAsync(words[1], words[2], Others(words, 3), Others(words, 4)),
+        ["serve"] = words => _serve.ServeAnySizeAsync(
+            words[1], Place(words), Others(words, 3), Others(words, 4)),
         ["serve-default"] = words => _serve.ServeAsync(
-            words[1], new ShmServerOptions { RuntimeDirectory = words[2] }),
+            words[1], new ShmServerOptions { RuntimeDirectory = Place(words) }),
         ["served"] = _ => Task.FromResult(_serve.Count()),
         ["stop"] = words => _serve.StopAsync(words.Length > 1 ? Number(words[1]) : 0),
-        ["channel"] = words => _call.OpenAsync(words[1], words[2], Others(words, 3)),
+        ["channel"] = words => _call.OpenAsync(words[1], Place(words), Others(words, 3)),
         ["callback-channel"] = words => _call.OpenAsync(
             words[1], words[2], [], options =>
             {
@@ -43,8 +44,8 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(words[1]),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
-        ["stream-listen"] = words => _stream.ListenAsync(words[1], words[2], Others(words, 3)),
-        ["stream-connect"] = words => _stream.ConnectAsync(words[1], words[2], Others(words, 3)),
+        ["stream-listen"] = words => _stream.ListenAsync(words[1], Place(words), Others(words, 3)),
+        ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),
@@ -89,6 +90,9 @@ internal sealed class PeerCommands : IAsyncDisposable
         long living = GC.GetTotalMemory(forceFullCollection: true);
         return string.Create(CultureInfo.InvariantCulture, $"{living} {Environment.WorkingSet}");
     }
+
+    // The runtime directory of an address; "-" for the default one.
+    private static string? Place(string[] words) => words[2] == "-" ? null : words[2];
 
     // A list of users or groups as "1234,nobody"; "-" or nothing for none.
     private static string[] Others(string[] words, int index) =>

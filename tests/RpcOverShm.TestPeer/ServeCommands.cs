@@ -15,7 +15,7 @@ internal sealed class ServeCommands : IAsyncDisposable
     private int _running; // unary methods
 
     /// <summary>Starts a server that takes messages of any size.</summary>
-    public Task<string> ServeAnySizeAsync(string address, string directory, string[] users, string[] groups)
+    public Task<string> ServeAnySizeAsync(string address, string? directory, string[] users, string[] groups)
     {
         var options = new ShmServerOptions
         {

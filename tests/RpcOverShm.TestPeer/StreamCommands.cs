@@ -13,7 +13,7 @@ internal sealed class StreamCommands : IAsyncDisposable
 
     private ShmStream Stream => _stream ?? throw new InvalidOperationException("There is no stream yet.");
 
-    public Task<string> ListenAsync(string address, string directory, string[] users)
+    public Task<string> ListenAsync(string address, string? directory, string[] users)
     {
         var options = new ShmStreamOptions { RuntimeDirectory = directory };
         Array.ForEach(users, options.AllowedUsers.Add);
@@ -22,7 +22,7 @@ internal sealed class StreamCommands : IAsyncDisposable
         return Task.FromResult("");
     }
 
-    public async Task<string> ConnectAsync(string address, string directory, string[] trusted)
+    public async Task<string> ConnectAsync(string address, string? directory, string[] trusted)
     {
         var options = new ShmStreamOptions { RuntimeDirectory = directory };
         Array.ForEach(trusted, options.TrustedServerUsers.Add);

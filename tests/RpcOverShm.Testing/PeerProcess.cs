@@ -118,6 +118,16 @@ public sealed class PeerProcess : IAsyncDisposable
         return new PeerProcess(await started.Task);
     }
 
+    /// <summary>Returns the command that runs a program of this solution.</summary>
+    public static string[] CommandOf(string directory, string assemblyName, params string[] arguments)
+    {
+        string program = Path.Combine(directory, assemblyName + ".dll");
+        string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
+            ? path
+            : Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet";
+        return [host, "exec", program, .. arguments];
+    }
+
     /// <summary>Sends a command and returns its reply.</summary>
     public async Task<string> AskAsync(string command)
     {
@@ -173,15 +183,6 @@ public sealed class PeerProcess : IAsyncDisposable
         await Exited.Bounded();
         _process.Dispose();
         _asking.Dispose();
-    }
-
-    private static string[] CommandOf(string directory, string assemblyName, string[] arguments)
-    {
-        string program = Path.Combine(directory, assemblyName + ".dll");
-        string host = Environment.ProcessPath is { } path && Path.GetFileNameWithoutExtension(path) == "dotnet"
-            ? path
-            : Environment.GetEnvironmentVariable("DOTNET_HOST_PATH") ?? "dotnet";
-        return [host, "exec", program, .. arguments];
     }
 
     private static Thread StartStarter()

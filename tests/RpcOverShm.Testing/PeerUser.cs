@@ -13,6 +13,9 @@ public sealed record PeerUser(uint User, uint Group, params uint[] Groups)
     /// <summary>The maximum number of open descriptors; null leaves that of this process.</summary>
     public int? MaxDescriptors { get; init; }
 
+    /// <summary>Variables of its environment, each as "NAME=value", besides those of this process.</summary>
+    public IReadOnlyList<string> Variables { get; init; } = [];
+
     /// <summary>Returns the command that runs another command as this user.</summary>
     public string[] Wrap(IEnumerable<string> command)
     {
@@ -21,6 +24,7 @@ public sealed record PeerUser(uint User, uint Group, params uint[] Groups)
         return
         [
             .. limit,
+            "env", .. Variables,
             "setpriv",
             "--reuid", User.ToString(CultureInfo.InvariantCulture),
             "--regid", Group.ToString(CultureInfo.InvariantCulture),

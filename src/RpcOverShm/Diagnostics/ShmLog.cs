@@ -31,8 +31,8 @@ internal static partial class ShmLog
     public static partial void StoppedListening(ILogger logger, string path, string address);
 
     [LoggerMessage(
-        8, LogLevel.Warning, "The socket at {Path} ({Address}) was removed; the server listens there again.")]
-    public static partial void ListeningAgain(ILogger logger, string path, string address);
+        8, LogLevel.Warning, "The socket of {Address} was removed or replaced; the server listens again, at {Path}.")]
+    public static partial void ListeningAgain(ILogger logger, string address, string path);
 
     [LoggerMessage(
         9,
@@ -40,6 +40,18 @@ internal static partial class ShmLog
         "No client can find the server at {Path} ({Address}): the socket was removed, and {Problem}. The server goes "
         + "on with the clients that it has, and listens again when the path is free.")]
     public static partial void SocketGone(ILogger logger, string path, string address, string problem);
+
+    /// <summary>Logs that the names of this process are in another directory than the environment says.</summary>
+    [LoggerMessage(
+        10,
+        LogLevel.Warning,
+        "{Reason}. Names (shm://name) are in {Directory} instead, for clients and servers alike. Correct the variable, "
+        + "or set RuntimeDirectory on both sides.")]
+    public static partial void VariableNotUsed(ILogger logger, string reason, string directory);
+
+    [LoggerMessage(
+        11, LogLevel.Information, "Removed the sockets and lock files of {Count} dead servers from {Directory}.")]
+    public static partial void DeadServersRemoved(ILogger logger, int count, string directory);
 
     [LoggerMessage(100, LogLevel.Debug, "Connection {ConnectionId} with {Peer} is open.")]
     public static partial void ConnectionOpened(ILogger logger, Guid connectionId, string peer);

@@ -36,6 +36,8 @@ internal static class ClientHandshake
         IOException? unsent = null;
         try
         {
+            address = address.Resolve();
+            address.Default?.ReportOnce(settings.Logger);
             socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
             SocketCalls.ReadUrgentInline(socket);
             await ConnectSocketAsync(socket, address, timeout.Token).ConfigureAwait(false);
@@ -115,7 +117,7 @@ internal static class ClientHandshake
         {
             SocketError.AddressNotAvailable when address.Advice is { } advice =>
                 "there is no such socket. Start the server first. "
-                + $"{advice} {RuntimeDirectory.DescribeNames(Path.GetDirectoryName(address.SocketPath)!)}",
+                + $"{advice} {NamesInDirectory.Describe(Path.GetDirectoryName(address.SocketPath)!)}",
             SocketError.AddressNotAvailable =>
                 "there is no such socket. Start the server first, with the same path.",
             SocketError.ConnectionRefused =>

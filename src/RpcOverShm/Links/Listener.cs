@@ -1,4 +1,6 @@
+using System.Diagnostics;
 using System.Net.Sockets;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
@@ -12,6 +14,11 @@ internal sealed class Listener : IAsyncDisposable
     // The doorman waits for nobody, so it ends at once; this bound is for a machine without time for it.
     private static readonly TimeSpan s_longestStop = TimeSpan.FromSeconds(5);
 
+    // How long a start waits for a lock whose holder has no socket: it removes a dead server's files, or begins or ends
+    // to listen, which takes less than a millisecond; this bound is for a machine without time for it.
+    private static readonly TimeSpan s_longestHold = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(1);
+
     private readonly ListeningFile _file;
     private readonly Doorman _doorman;
     private int _isDisposed;
@@ -21,6 +28,9 @@ internal sealed class Listener : IAsyncDisposable
         _file = file;
         _doorman = doorman;
     }
+
+    /// <summary>The path of the socket, at which clients find it now.</summary>
+    public string SocketPath => _file.Address.SocketPath;
 
     /// <summary>
     /// Listens at an address. Calls <paramref name="onConnected"/> with each finished link, on the doorman's thread, so
@@ -41,19 +51,11 @@ internal sealed class Listener : IAsyncDisposable
         ListeningFile? file = null;
         try
         {
+            address = address.Resolve();
+            address.Default?.ReportOnce(settings.Logger);
             SocketFile.PrepareDirectory(address, settings.Access);
-            addressLock = RendezvousLock.TryTake(address.LockPath, out int? holder);
-            if (addressLock is null)
-            {
-                string other = holder is { } id ? $"process {id}" : "another process";
-                string who = holder == Environment.ProcessId ? "this process" : other;
-                throw new ConnectException(
-                    ConnectFailure.AddressInUse,
-                    $"A server of {who} already listens at {address.Name}: "
-                    + "stop that one first, or take another address.");
-            }
-
-            RemoveStaleSocket(address);
+            addressLock = TakeLock(address);
+            ClearPath(address);
             file = new ListeningFile(address, settings, addressLock);
             var doorman = new Doorman(file, settings, onConnected);
             if (doorman.TryStart() is { } problem)
@@ -65,6 +67,11 @@ internal sealed class Listener : IAsyncDisposable
             var listener = new Listener(file, doorman);
             addressLock = null;
             file = null;
+            if (address.IsInRuntimeDirectory)
+            {
+                RemoveDead(address, settings);
+            }
+
             return listener;
         }
         catch (Exception exception) when (exception is IOException or SocketException or UnauthorizedAccessException)
@@ -98,40 +105,53 @@ internal sealed class Listener : IAsyncDisposable
         _file.Remove();
     }
 
-    /// <summary>
-    /// Removes the socket of a dead server. The lock excludes a live server of this library but not another program, so
-    /// only a socket that refuses connections is removed.
-    /// </summary>
-    private static void RemoveStaleSocket(RendezvousAddress address)
+    // A holder without a socket is no server, or not yet, or not any more.
+    private static RendezvousLock TakeLock(RendezvousAddress address)
     {
-        if (FileFacts.OfPath(address.SocketPath) is not { } facts)
+        long start = Stopwatch.GetTimestamp();
+        while (true)
         {
-            return;
-        }
+            if (RendezvousLock.TryTake(address.LockPath, out int? holder) is { } taken)
+            {
+                return taken;
+            }
 
-        if (!facts.IsSocket)
-        {
-            throw new ConnectException(
-                ConnectFailure.AddressInUse, $"{address.Name} exists and is no socket; it was left alone.");
-        }
+            if (SocketFile.StateOf(address.SocketPath) is SocketPathState.Live or SocketPathState.Other
+                || Stopwatch.GetElapsedTime(start) > s_longestHold)
+            {
+                string other = holder is { } id ? $"process {id}" : "another process";
+                string who = holder == Environment.ProcessId ? "this process" : other;
+                throw new ConnectException(
+                    ConnectFailure.AddressInUse,
+                    $"A server of {who} already listens at {address.Name}: "
+                    + "stop that one first, or take another address.");
+            }
 
-        using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        try
-        {
-            probe.Blocking = false;
-            probe.Connect(new UnixDomainSocketEndPoint(address.SocketPath));
+            SocketCalls.Wait([], (int)s_pause.TotalMilliseconds);
         }
-        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.ConnectionRefused)
-        {
-            File.Delete(address.SocketPath);
-            return;
-        }
-        catch (SocketException)
-        {
-            // Any other error may come from a live program, for example one whose backlog is full.
-        }
+    }
 
-        throw new ConnectException(
-            ConnectFailure.AddressInUse, $"Another program already listens at {address.Name}.");
+    private static void ClearPath(RendezvousAddress address)
+    {
+        string? problem = SocketFile.ClearPath(address.SocketPath) switch
+        {
+            SocketPathState.Other => $"{address.Name} exists and is no socket; it was left alone.",
+            SocketPathState.Live => $"Another program already listens at {address.Name}.",
+            _ => null,
+        };
+        if (problem is not null)
+        {
+            throw new ConnectException(ConnectFailure.AddressInUse, problem);
+        }
+    }
+
+    private static void RemoveDead(RendezvousAddress address, ConnectionSettings settings)
+    {
+        string directory = Path.GetDirectoryName(address.SocketPath)!;
+        int removed = NamesInDirectory.RemoveDead(directory);
+        if (removed > 0)
+        {
+            DeferredLog.Write(settings.Logger, log => ShmLog.DeadServersRemoved(log, removed, directory));
+        }
     }
 }

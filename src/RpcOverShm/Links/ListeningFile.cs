@@ -1,13 +1,13 @@
 using System.Net.Sockets;
-using System.Runtime.Versioning;
 using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// The listening socket, its file and the lock of an address. If the file or its directory was removed or replaced, it
-/// listens there again, unless that would take the place of another program. The doorman checks; any thread ends it.
+/// The listening socket, its file and the lock of an address. If the file or its directory was removed or replaced, or
+/// clients now look elsewhere, it listens again where they look, unless that would take the place of another program.
+/// The doorman checks; any thread ends it.
 /// </summary>
 internal sealed class ListeningFile
 {
@@ -18,23 +18,25 @@ internal sealed class ListeningFile
 
     private readonly ConnectionSettings _settings;
     private readonly Lock _gate = new();
-    private readonly List<RendezvousLock> _locks = []; // the last is the one of the file
+    private volatile RendezvousAddress _address;
+    private RendezvousLock _lock; // changed under the gate, by the doorman
     private volatile Socket _socket;
     private SocketFile _file;
-    private bool _isEnded;
+    private volatile bool _isEnded;
     private string? _problem; // the last one that was logged
 
     /// <summary>Listens at an address whose stale files are removed. Takes ownership of its lock on success.</summary>
     /// <exception cref="IOException">The operating system refused a step.</exception>
     public ListeningFile(RendezvousAddress address, ConnectionSettings settings, RendezvousLock addressLock)
     {
-        Address = address;
+        _address = address;
         _settings = settings;
+        _lock = addressLock;
         (_socket, _file) = Bind(address, settings.Access);
-        _locks.Add(addressLock);
     }
 
-    public RendezvousAddress Address { get; }
+    /// <summary>The address, with the paths of the files.</summary>
+    public RendezvousAddress Address => _address;
 
     /// <summary>The listening socket; another one after <see cref="Check"/> has listened again.</summary>
     public Socket Socket => _socket;
@@ -44,21 +46,18 @@ internal sealed class ListeningFile
     {
         try
         {
-            if (_file.IsInPlace)
+            RendezvousAddress now = Address.Resolve();
+            if (now.SocketPath == Address.SocketPath && _file.IsInPlace)
             {
                 _problem = null;
             }
-            else if (FileFacts.OfPath(Address.SocketPath) is not null)
-            {
-                Report("another file is there, which was left alone");
-            }
             else
             {
-                ListenAgain();
+                ListenAgain(now);
             }
         }
         catch (Exception exception)
-            when (exception is ConnectException or IOException or SocketException or UnauthorizedAccessException)
+            when (exception is IOException or SocketException or UnauthorizedAccessException)
         {
             Report(exception.Message);
         }
@@ -85,7 +84,7 @@ internal sealed class ListeningFile
         CrashPoint.Reach(CrashPoint.RendezvousUnbound);
         lock (_gate)
         {
-            _locks.ForEach(held => held.Dispose());
+            _lock.Dispose();
         }
     }
 
@@ -118,68 +117,70 @@ internal sealed class ListeningFile
             file?.Dispose();
             if (isBound && file is null)
             {
-                // Left there, it would look like the file of another program at the next attempt.
-                File.Delete(address.SocketPath);
+                // It is dead now. A file that another program has put in its place stays.
+                _ = SocketFile.ClearPath(address.SocketPath);
             }
 
             throw;
         }
     }
 
-    private void ListenAgain()
+    private void ListenAgain(RendezvousAddress now)
     {
-        if (!_settings.IsPlatformSupported || !TryHoldLock())
+        now.Default?.ReportOnce(_settings.Logger);
+        SocketFile.PrepareDirectory(now, _settings.Access);
+
+        // If the directory was removed or replaced, another server may have locked another file there meanwhile.
+        if ((_lock.IsAt(now.LockPath) ? _lock : RendezvousLock.TryTake(now.LockPath, out _)) is not { } held)
         {
             Report("another server has taken the address");
             return;
         }
 
-        (Socket next, SocketFile file) = Bind(Address, _settings.Access);
-        lock (_gate)
+        RendezvousLock notNeeded = held;
+        try
         {
-            if (_isEnded)
+            switch (SocketFile.ClearPath(now.SocketPath))
             {
-                next.Dispose();
-                file.Dispose();
-                return;
+                case SocketPathState.Other:
+                    Report("another file is there, which was left alone");
+                    return;
+                case SocketPathState.Live:
+                    Report("another program listens there");
+                    return;
             }
 
-            ForeignHandles.Shared.Close(_socket);
-            _file.Dispose();
-            (_socket, _file) = (next, file);
+            (Socket next, SocketFile file) = Bind(now, _settings.Access);
+            lock (_gate)
+            {
+                if (_isEnded)
+                {
+                    next.Dispose();
+                    file.Dispose();
+                    return;
+                }
+
+                ForeignHandles.Shared.Close(_socket);
+                _file.Dispose();
+                (_address, _socket, _file) = (now, next, file);
+                (notNeeded, _lock) = (_lock, held);
+            }
+        }
+        finally
+        {
+            if (notNeeded != _lock)
+            {
+                notNeeded.Dispose();
+            }
         }
 
         _problem = null;
-        DeferredLog.Write(
-            _settings.Logger, log => ShmLog.ListeningAgain(log, Address.SocketPath, Address.Text));
-    }
-
-    /// <summary>
-    /// Makes sure that the lock file at the address is the one that this listener has locked. If its directory was
-    /// removed, another server may have locked another file there meanwhile.
-    /// </summary>
-    [SupportedOSPlatform("linux")]
-    private bool TryHoldLock()
-    {
-        SocketFile.PrepareDirectory(Address, _settings.Access);
-        var taken = RendezvousLock.TryTake(Address.LockPath, out int? holder);
-        lock (_gate)
-        {
-            if (taken is null || _isEnded)
-            {
-                taken?.Dispose();
-                return taken is null && holder == Environment.ProcessId && !_isEnded;
-            }
-
-            // The earlier lock is kept: to dispose it would remove the file of the new one.
-            _locks.Add(taken);
-            return true;
-        }
+        DeferredLog.Write(_settings.Logger, log => ShmLog.ListeningAgain(log, now.Text, now.SocketPath));
     }
 
     private void Report(string problem)
     {
-        if (problem != _problem)
+        if (problem != _problem && !_isEnded)
         {
             _problem = problem;
             DeferredLog.Write(

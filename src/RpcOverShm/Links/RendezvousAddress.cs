@@ -19,14 +19,14 @@ internal sealed class RendezvousAddress
     // 32 hexadecimal digits are half of the SHA-256, so two names do not collide by chance.
     private const int HashDigits = 32;
 
-    private const string LockSuffix = ".lock";
+    /// <summary>The file name extension of the lock files.</summary>
+    public const string LockSuffix = ".lock";
 
-    private RendezvousAddress(string text, string socketPath, string lockPath, string? advice)
+    private RendezvousAddress(string text, string socketPath, string lockPath)
     {
         Text = text;
         SocketPath = socketPath;
         LockPath = lockPath;
-        Advice = advice;
     }
 
     /// <summary>The address as the user wrote it.</summary>
@@ -42,14 +42,22 @@ internal sealed class RendezvousAddress
     /// <summary>
     /// Whether the address is a name and not a path. If so, this library creates and checks its directory.
     /// </summary>
-    public bool IsInRuntimeDirectory => Advice is not null;
+    public bool IsInRuntimeDirectory { get; private init; }
+
+    /// <summary>The choice of the directory of a name; null if the user's options name it, and for a path.</summary>
+    public DefaultDirectory? Default { get; private init; }
 
     /// <summary>Advice for a client that finds no server at a name; null for a path.</summary>
-    public string? Advice { get; }
+    public string? Advice => !IsInRuntimeDirectory
+        ? null
+        : Default is null
+            ? "RuntimeDirectory is set here: it must be the same on both sides."
+            : $"{Default.Reason}; a server that was started with another one listens elsewhere: "
+                + "set RuntimeDirectory on both.";
 
     /// <summary>
-    /// Checks an address and determines the paths of its files. Accesses no file. Names resolve in the runtime
-    /// directory; null stands for the user's own.
+    /// Checks an address and determines the paths of its files. Names resolve in the runtime directory; null stands for
+    /// the default one. Accesses no other file.
     /// </summary>
     /// <exception cref="ArgumentException">The address is malformed; the message says what is allowed.</exception>
     public static RendezvousAddress Parse(string address, string? runtimeDirectory)
@@ -61,7 +69,33 @@ internal sealed class RendezvousAddress
         }
 
         string rest = address[Scheme.Length..];
-        return rest.StartsWith('/') ? FromPath(address, rest) : FromName(address, rest, runtimeDirectory);
+        return rest.StartsWith('/')
+            ? FromPath(address, rest)
+            : runtimeDirectory is null
+                ? FromName(address, rest, DefaultDirectory.Choose())
+                : FromName(address, rest, runtimeDirectory);
+    }
+
+    /// <summary>
+    /// Returns the address with the paths that it has now: the default directory depends on what the environment
+    /// variables name.
+    /// </summary>
+    /// <exception cref="IOException">They are too long for the system.</exception>
+    public RendezvousAddress Resolve()
+    {
+        if (Default?.ChooseAgain() is not { } now || now == Default)
+        {
+            return this;
+        }
+
+        try
+        {
+            return FromName(Text, Text[Scheme.Length..], now);
+        }
+        catch (ArgumentException exception)
+        {
+            throw new IOException(exception.Message, exception);
+        }
     }
 
     public override string ToString() => Text;
@@ -88,11 +122,15 @@ internal sealed class RendezvousAddress
 
         int bytes = Encoding.UTF8.GetByteCount(path);
         return bytes <= MaxPathBytes
-            ? new RendezvousAddress(address, path, path + LockSuffix, advice: null)
+            ? new RendezvousAddress(address, path, path + LockSuffix)
             : throw Malformed(address, $"the path has {bytes} bytes and the system allows {MaxPathBytes}");
     }
 
-    private static RendezvousAddress FromName(string address, string name, string? runtimeDirectory)
+    private static RendezvousAddress FromName(string address, string name, DefaultDirectory chosen) =>
+        FromName(address, name, chosen.Directory, chosen);
+
+    private static RendezvousAddress FromName(
+        string address, string name, string runtimeDirectory, DefaultDirectory? chosen = null)
     {
         if (name.Length > MaxNameBytes)
         {
@@ -113,7 +151,7 @@ internal sealed class RendezvousAddress
             }
         }
 
-        string directory = Path.GetFullPath(runtimeDirectory ?? RuntimeDirectory.Default);
+        string directory = Path.GetFullPath(runtimeDirectory);
 
         // No name contains '+' or '~', so a name with '+' for '/', or a hashed one, never equals another name.
         string stem = Path.Combine(directory, name.Replace('/', '+'));
@@ -125,13 +163,11 @@ internal sealed class RendezvousAddress
 
         int bytes = Encoding.UTF8.GetByteCount(stem + RuntimeDirectory.SocketSuffix);
         return bytes <= MaxPathBytes
-            ? new RendezvousAddress(
-                address,
-                stem + RuntimeDirectory.SocketSuffix,
-                stem + LockSuffix,
-                runtimeDirectory is null
-                    ? RuntimeDirectory.Advice
-                    : "RuntimeDirectory is set here: it must be the same on both sides.")
+            ? new RendezvousAddress(address, stem + RuntimeDirectory.SocketSuffix, stem + LockSuffix)
+            {
+                IsInRuntimeDirectory = true,
+                Default = chosen,
+            }
             : throw new ArgumentException(
                 $"The runtime directory '{directory}' is too long: "
                 + $"a socket's path in it would have {bytes} bytes and the system allows {MaxPathBytes}.");

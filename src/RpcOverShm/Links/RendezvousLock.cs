@@ -14,18 +14,22 @@ internal sealed class RendezvousLock : IDisposable
 {
     private const int ErrnoEWOULDBLOCK = LinuxNative.ErrnoEAGAIN;
     private const int OwnerReadWrite = 0x180; // 0600
+    private const int PermissionBits = 0xFFF;
+    private const int MaxProcessIdBytes = 16;
 
     private readonly string _path;
     private readonly SafeFileHandle _file;
+    private readonly FileFacts _facts;
 
     private RendezvousLock(string path, SafeFileHandle file)
     {
         _path = path;
         _file = file;
+        _facts = FileFacts.OfDescriptor(file);
     }
 
     /// <summary>
-    /// Takes the lock. If another live server holds it, returns null and that server's process id, if the file has it.
+    /// Takes the lock. If another process holds it, returns null and that process's id, if the file has it.
     /// </summary>
     /// <exception cref="IOException">
     /// The lock file cannot be opened or locked, or is not an ordinary file of this user with one name.
@@ -35,26 +39,24 @@ internal sealed class RendezvousLock : IDisposable
         holderProcessId = null;
         while (true)
         {
-            SafeFileHandle file = Open(path);
+            SafeFileHandle file = Open(path, LinuxNative.OCreat) ?? throw OpenFailed(path);
             try
             {
                 CheckOwn(FileFacts.OfDescriptor(file), path);
-                if (LinuxNative.FLock(file, LinuxNative.LockExclusiveNonBlocking) != 0)
+                if (!TryLock(file, path))
                 {
-                    bool isHeld = Marshal.GetLastPInvokeError() == ErrnoEWOULDBLOCK;
-                    holderProcessId = isHeld ? ReadProcessId(file) : null;
+                    holderProcessId = ReadProcessId(file);
                     file.Dispose();
-                    return isHeld
-                        ? null
-                        : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
+                    return null;
                 }
 
                 // The last holder may have removed the file between open and lock. A lock on an unlinked file excludes
                 // no other server, since the next one creates a new file; then try again.
-                if (FileFacts.OfPath(path) is { } found && found.IsSameFileAs(FileFacts.OfDescriptor(file)))
+                var taken = new RendezvousLock(path, file);
+                if (taken.IsAt(path))
                 {
                     WriteProcessId(file);
-                    return new RendezvousLock(path, file);
+                    return taken;
                 }
             }
             catch
@@ -68,59 +70,126 @@ internal sealed class RendezvousLock : IDisposable
     }
 
     /// <summary>
+    /// Takes the lock of a server that died, to remove its files. Makes no file. Returns null if there is no lock file,
+    /// somebody holds it, or it does not look as this class makes it.
+    /// </summary>
+    public static RendezvousLock? TryTakeLeftBehind(string path)
+    {
+        if (Open(path, furtherFlags: 0) is not { } file)
+        {
+            return null;
+        }
+
+        try
+        {
+            FileFacts facts = FileFacts.OfDescriptor(file);
+            if (IsOwn(facts)
+                && (facts.Mode & PermissionBits) == OwnerReadWrite
+                && (facts.SizeBytes == 0 || (facts.SizeBytes < MaxProcessIdBytes && ReadProcessId(file) is not null))
+                && TryLock(file, path)
+                && new RendezvousLock(path, file) is var taken
+                && taken.IsAt(path))
+            {
+                return taken;
+            }
+        }
+        catch (IOException)
+        {
+            // The file cannot be locked.
+        }
+
+        file.Dispose();
+        return null;
+    }
+
+    /// <summary>Returns whether a path names the locked file.</summary>
+    /// <exception cref="IOException">The directory may not be searched.</exception>
+    public bool IsAt(string path) => FileFacts.OfPath(path) is { } found && found.IsSameFileAs(_facts);
+
+    /// <summary>
     /// Removes the file and then releases the lock. The reverse order could remove the file of a new server.
     /// </summary>
     public void Dispose()
     {
         if (!_file.IsClosed)
         {
-            RuntimeDirectory.Remove(_path, FileFacts.OfDescriptor(_file));
+            RuntimeDirectory.Remove(_path, _facts);
             _file.Dispose();
         }
     }
 
-    private static SafeFileHandle Open(string path)
+    // A link would let its owner choose the file that this server creates and writes.
+    private static SafeFileHandle? Open(string path, int furtherFlags)
     {
-        // A link would let its owner choose the file that this server creates and writes.
-        int flags = LinuxNative.ORdwr | LinuxNative.OCreat | LinuxNative.OCloexec | LinuxNative.ONofollow;
+        int flags = LinuxNative.ORdwr | LinuxNative.OCloexec | LinuxNative.ONofollow | furtherFlags;
         int descriptor = LinuxNative.Open(path, flags, OwnerReadWrite);
-        if (descriptor >= 0)
-        {
-            return new SafeFileHandle(descriptor, ownsHandle: true);
-        }
+        return descriptor < 0 ? null : new SafeFileHandle(descriptor, ownsHandle: true);
+    }
 
-        throw new IOException(
-            Marshal.GetLastPInvokeError() == LinuxNative.ErrnoELOOP
-                ? $"The lock file '{path}' is a link; it was left alone. Remove it."
-                : $"Cannot open the lock file '{path}': {LinuxNative.LastErrorText()}.");
+    private static IOException OpenFailed(string path) => new(
+        Marshal.GetLastPInvokeError() == LinuxNative.ErrnoELOOP
+            ? $"The lock file '{path}' is a link; it was left alone. Remove it."
+            : $"Cannot open the lock file '{path}': {LinuxNative.LastErrorText()}.");
+
+    private static void CheckOwn(in FileFacts file, string path)
+    {
+        if (!IsOwn(file))
+        {
+            throw new IOException(
+                $"The lock file '{path}' must be an ordinary file of user {LinuxNative.GetEffectiveUserId()} with one "
+                + $"name; it belongs to user {file.UserId} and has {file.LinkCount} names. It was left alone. Remove "
+                + "it.");
+        }
     }
 
     // Another user's file could be locked by that user at any time, and a second name could stand for any file. A file
     // without a name is one that the last holder has just removed.
-    private static void CheckOwn(in FileFacts file, string path)
+    private static bool IsOwn(in FileFacts file) =>
+        file.IsOrdinary && file.UserId == LinuxNative.GetEffectiveUserId() && file.LinkCount <= 1;
+
+    /// <summary>Returns false if another process holds the lock.</summary>
+    private static bool TryLock(SafeFileHandle file, string path)
     {
-        uint me = LinuxNative.GetEffectiveUserId();
-        if (!file.IsOrdinary || file.UserId != me || file.LinkCount > 1)
+        if (LinuxNative.FLock(file, LinuxNative.LockExclusiveNonBlocking) == 0)
         {
-            throw new IOException(
-                $"The lock file '{path}' must be an ordinary file of user {me} with one name; it belongs to user "
-                + $"{file.UserId} and has {file.LinkCount} names. It was left alone. Remove it.");
+            return true;
         }
+
+        return Marshal.GetLastPInvokeError() == ErrnoEWOULDBLOCK
+            ? false
+            : throw new IOException($"Cannot lock '{path}': {LinuxNative.LastErrorText()}.");
     }
 
+    // The lock alone decides. A file system that is full, or that fails otherwise, costs the messages of others the
+    // process id, and nothing else.
     private static void WriteProcessId(SafeFileHandle file)
     {
         byte[] text = Encoding.ASCII.GetBytes(Environment.ProcessId.ToString(CultureInfo.InvariantCulture) + "\n");
-        _ = LinuxNative.FTruncate(file, 0);
-        RandomAccess.Write(file, text, 0);
+        try
+        {
+            _ = LinuxNative.FTruncate(file, 0);
+            RandomAccess.Write(file, text, 0);
+        }
+        catch (IOException)
+        {
+            // Part of the id would be another id.
+            _ = LinuxNative.FTruncate(file, 0);
+        }
     }
 
     private static int? ReadProcessId(SafeFileHandle file)
     {
-        Span<byte> text = stackalloc byte[16];
-        int length = RandomAccess.Read(file, text, 0);
-        return int.TryParse(Encoding.ASCII.GetString(text[..length]), CultureInfo.InvariantCulture, out int id)
-            ? id
-            : null;
+        Span<byte> text = stackalloc byte[MaxProcessIdBytes];
+        try
+        {
+            int length = RandomAccess.Read(file, text, 0);
+            return int.TryParse(Encoding.ASCII.GetString(text[..length]), CultureInfo.InvariantCulture, out int id)
+                ? id
+                : null;
+        }
+        catch (IOException)
+        {
+            return null;
+        }
     }
 }

@@ -1,5 +1,5 @@
 using System.Buffers;
-using System.Runtime.Versioning;
+using System.Runtime.InteropServices;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
@@ -14,10 +14,8 @@ internal static class RuntimeDirectory
     public const string SocketSuffix = ".sock";
 
     private const string NameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
-    private const string Variable = "XDG_RUNTIME_DIR";
-    private const int MaxNamesTold = 8;
-    private const int MaxFilesSeen = 100;
-    private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
+    private const string HolderRole = "that holds the runtime directory";
+    private const uint ModeOfParent = 0x1ED; // 0755
 
     /// <summary>The characters that are allowed in a segment of a name.</summary>
     public static SearchValues<char> NameChars { get; } = SearchValues.Create(NameLetters);
@@ -26,55 +24,34 @@ internal static class RuntimeDirectory
     public static SearchValues<char> NameCharsAndSlash { get; } = SearchValues.Create(NameLetters + "/");
 
     /// <summary>
-    /// The default directory: <c>$XDG_RUNTIME_DIR/rpcovershm</c> if that variable is an absolute path, else a directory
-    /// of the user's own under the directory for temporary files. Evaluated each time, because tests change the
-    /// environment.
+    /// Creates the directory if it is missing, and checks its permissions and those of its parent. If it is refused,
+    /// nothing that was made remains.
     /// </summary>
-    public static string Default => IsGivenBySystem
-        ? Path.Combine(Environment.GetEnvironmentVariable(Variable)!, "rpcovershm")
-        : Path.Combine(Path.GetTempPath(), $"rpcovershm-{User}");
-
-    /// <summary>Advice for a client that finds no server in <see cref="Default"/>.</summary>
-    public static string Advice =>
-        $"{Variable} is {(IsGivenBySystem ? "" : "not ")}set here; a server that was started with another one listens "
-        + "elsewhere: set RuntimeDirectory on both.";
-
-    // Addresses can be parsed also on systems without a transport, which lack geteuid.
-    private static string User =>
-        OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
-
-    private static bool IsGivenBySystem =>
-        Path.IsPathFullyQualified(Environment.GetEnvironmentVariable(Variable) ?? "");
-
-    /// <summary>Creates the directory if it is missing, and checks its permissions and those of its parent.</summary>
     /// <exception cref="IOException">
     /// It cannot be created, it belongs to another user, others may write to it, or those who are let in cannot search
     /// it.
     /// </exception>
-    [SupportedOSPlatform("linux")]
     public static void Ensure(string directory, AccessPolicy? access = null)
     {
         access ??= AccessPolicy.OwnUserOnly;
-        if (access.IsShared)
+        var made = new Stack<string>();
+        try
         {
-            CreateShared(directory, access);
-        }
-        else
-        {
-            Create(directory, OwnerOnly);
-        }
+            if (FileFacts.OfPath(directory) is null)
+            {
+                Make(directory, access, made);
+            }
 
-        // The owner of the parent can put another directory in the place of this one.
-        CheckHolder(Path.GetDirectoryName(directory) ?? directory, "that holds the runtime directory");
-        FileFacts facts = FileFacts.OfPath(directory)
-            ?? throw new IOException($"The runtime directory '{directory}' has gone.");
-        uint me = LinuxNative.GetEffectiveUserId();
-        string? problem = access.IsShared ? SharedProblem(facts, access, me) : OwnProblem(facts, me);
-        if (problem is not null)
+            Check(directory, access);
+        }
+        catch
         {
-            throw new IOException(
-                $"The runtime directory '{directory}' must be a directory of user {me} {problem}; "
-                + $"it belongs to user {facts.UserId} and group {facts.GroupId} and has mode {facts.ModeText}.");
+            foreach (string one in made)
+            {
+                RemoveEmpty(one);
+            }
+
+            throw;
         }
     }
 
@@ -96,39 +73,6 @@ internal static class RuntimeDirectory
             throw new IOException(
                 $"The directory '{directory}' {role} must belong to user {me} or to root, and must not be writable by "
                 + $"all users unless it is sticky; it belongs to user {facts.UserId} and has mode {facts.ModeText}.");
-        }
-    }
-
-    /// <summary>
-    /// Returns a sentence with the first few server names in a directory. A directory that belongs or is open to
-    /// another user is not listed, because the names could be that user's.
-    /// </summary>
-    public static string DescribeNames(string directory)
-    {
-        try
-        {
-            // Root may list every directory; for other users the same conditions hold as in Ensure.
-            uint me = LinuxNative.GetEffectiveUserId();
-            if (FileFacts.OfPath(directory) is { } facts && me != 0 && (facts.UserId != me || facts.IsOpenToOthers))
-            {
-                return "This directory belongs to or is open to another user.";
-            }
-
-            string[] names =
-            [
-                .. Directory.EnumerateFileSystemEntries(directory, "*" + SocketSuffix)
-                    .Take(MaxFilesSeen).Select(NameOf).OfType<string>().Take(MaxNamesTold + 1),
-            ];
-            string told = string.Join(", ", names.Take(MaxNamesTold).Order(StringComparer.Ordinal));
-            return names.Length == 0
-                ? "There are no names in this directory."
-                : $"Names in this directory: {told}{(names.Length > MaxNamesTold ? " and more" : "")}.";
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return exception is DirectoryNotFoundException
-                ? "This directory does not exist."
-                : "This directory can't be read.";
         }
     }
 
@@ -155,39 +99,57 @@ internal static class RuntimeDirectory
         }
     }
 
-    [SupportedOSPlatform("linux")]
-    private static void Create(string directory, UnixFileMode mode)
+    private static void Make(string directory, AccessPolicy access, Stack<string> made)
     {
-        try
+        var missing = new Stack<string>();
+        for (string? next = directory; next is not null && FileFacts.OfPath(next) is null;)
         {
-            Directory.CreateDirectory(directory, mode);
-        }
-        catch (UnauthorizedAccessException exception)
-        {
-            throw new IOException($"Cannot make the runtime directory '{directory}': {exception.Message}", exception);
-        }
-    }
-
-    [SupportedOSPlatform("linux")]
-    private static void CreateShared(string directory, AccessPolicy access)
-    {
-        if (FileFacts.OfPath(directory) is not null)
-        {
-            return;
+            missing.Push(next);
+            next = Path.GetDirectoryName(next);
         }
 
         // A parent that was made here would need permissions too, which only its owner can decide.
-        if (!Directory.Exists(Path.GetDirectoryName(directory)))
+        if (access.IsShared && missing.Count > 1)
         {
             throw new IOException(
                 $"The runtime directory '{directory}' cannot be made: its parent does not exist. "
                 + "Create the parent so that those who are let in may search it.");
         }
 
-        // Before the new directory gets its group and permissions: nobody may put another one in its place.
-        CheckHolder(Path.GetDirectoryName(directory)!, "that holds the runtime directory");
-        Create(directory, (UnixFileMode)access.DirectoryMode);
-        using PinnedFile made = PinnedFile.Open(directory);
+        foreach (string next in missing)
+        {
+            // Before each is made: what another user can replace must get no directory of this one.
+            CheckHolder(Path.GetDirectoryName(next) ?? next, HolderRole);
+            if (TryMake(next, next == directory ? access.DirectoryMode : ModeOfParent))
+            {
+                made.Push(next);
+            }
+        }
+
+        if (access.IsShared)
+        {
+            Open(directory, access);
+        }
+    }
+
+    /// <summary>Makes one directory. Returns false if another process has made it meanwhile.</summary>
+    private static bool TryMake(string directory, uint mode)
+    {
+        if (LinuxNative.MakeDirectory(directory, mode) == 0)
+        {
+            return true;
+        }
+
+        return Marshal.GetLastPInvokeError() == LinuxNative.ErrnoEEXIST
+            ? false
+            : throw new IOException(
+                $"Cannot make the runtime directory '{directory}': {LinuxNative.LastErrorText()}.");
+    }
+
+    // Opens a directory that was made to those who are let in.
+    private static void Open(string directory, AccessPolicy access)
+    {
+        using var made = PinnedFile.Open(directory);
         if (!made.Facts.IsDirectory || made.Facts.UserId != LinuxNative.GetEffectiveUserId())
         {
             throw new IOException($"The runtime directory '{directory}' was replaced while it was made.");
@@ -200,6 +162,22 @@ internal static class RuntimeDirectory
 
         // The process's umask may have taken some permissions away.
         made.SetMode(access.DirectoryMode);
+    }
+
+    private static void Check(string directory, AccessPolicy access)
+    {
+        // The owner of the parent can put another directory in the place of this one.
+        CheckHolder(Path.GetDirectoryName(directory) ?? directory, HolderRole);
+        FileFacts facts = FileFacts.OfPath(directory)
+            ?? throw new IOException($"The runtime directory '{directory}' has gone.");
+        uint me = LinuxNative.GetEffectiveUserId();
+        string? problem = access.IsShared ? SharedProblem(facts, access, me) : OwnProblem(facts, me);
+        if (problem is not null)
+        {
+            throw new IOException(
+                $"The runtime directory '{directory}' must be a directory of user {me} {problem}; "
+                + $"it belongs to user {facts.UserId} and group {facts.GroupId} and has mode {facts.ModeText}.");
+        }
     }
 
     private static string? OwnProblem(in FileFacts facts, uint me) =>
@@ -223,10 +201,15 @@ internal static class RuntimeDirectory
                 : $"that group {access.Group}, the AllowedGroup, may search (that group and mode 0710)";
     }
 
-    // Returns the server name of a socket file; null if the file name does not contain it, as with a hashed name.
-    private static string? NameOf(string socketPath)
+    private static void RemoveEmpty(string directory)
     {
-        string name = Path.GetFileNameWithoutExtension(socketPath).Replace('+', '/');
-        return name.AsSpan().ContainsAnyExcept(NameCharsAndSlash) ? null : name;
+        try
+        {
+            Directory.Delete(directory);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            // Another process has put a file there, or has removed it.
+        }
     }
 }

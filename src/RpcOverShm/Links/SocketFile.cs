@@ -1,5 +1,4 @@
 using System.Net.Sockets;
-using System.Runtime.Versioning;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
@@ -33,18 +32,64 @@ internal sealed class SocketFile : IDisposable
     /// permissions. The directory of a path is checked only if other users are let in.
     /// </summary>
     /// <exception cref="IOException">The directory cannot be created, or its permissions are wrong.</exception>
-    [SupportedOSPlatform("linux")]
     public static void PrepareDirectory(RendezvousAddress address, AccessPolicy access)
     {
         string directory = Path.GetDirectoryName(address.SocketPath)!;
         if (address.IsInRuntimeDirectory)
         {
-            RuntimeDirectory.Ensure(directory, access);
+            try
+            {
+                RuntimeDirectory.Ensure(directory, access);
+            }
+            catch (IOException exception) when (address.Default is { Reason: { } reason })
+            {
+                // The user has not named this directory, so the text says who has.
+                throw new IOException(
+                    $"{exception.Message} {reason}; set RuntimeDirectory on both sides to use another directory.",
+                    exception);
+            }
         }
         else if (access.IsShared)
         {
             RuntimeDirectory.CheckHolder(directory, "of a socket that other users share");
         }
+    }
+
+    /// <summary>Looks what stands at a path. Nobody notices that: no connection is made.</summary>
+    /// <exception cref="IOException">The directory may not be searched.</exception>
+    public static SocketPathState StateOf(string path)
+    {
+        if (FileFacts.OfPath(path) is not { } facts)
+        {
+            return SocketPathState.Free;
+        }
+
+        return (facts.IsSocket ? SocketCalls.IsBound(path) : null) switch
+        {
+            true => SocketPathState.Live,
+            false => SocketPathState.Dead,
+
+            // It may have been removed between the two looks.
+            null => FileFacts.OfPath(path) is null ? SocketPathState.Free : SocketPathState.Other,
+        };
+    }
+
+    /// <summary>
+    /// Removes the socket of a dead server. The lock, which the caller holds, excludes a live server of this library
+    /// but not another program, so only a socket that no process has is removed. Returns what stands there then.
+    /// </summary>
+    /// <exception cref="IOException">The system refused it.</exception>
+    /// <exception cref="UnauthorizedAccessException">This user may not remove it.</exception>
+    public static SocketPathState ClearPath(string path)
+    {
+        SocketPathState state = StateOf(path);
+        if (state != SocketPathState.Dead)
+        {
+            return state;
+        }
+
+        File.Delete(path);
+        return SocketPathState.Free;
     }
 
     /// <summary>
@@ -100,4 +145,20 @@ internal sealed class SocketFile : IDisposable
         RuntimeDirectory.Remove(_path, _facts);
         _file.Dispose();
     }
+}
+
+/// <summary>The kinds of what may stand at the path of a socket.</summary>
+internal enum SocketPathState
+{
+    /// <summary>Nothing.</summary>
+    Free,
+
+    /// <summary>A socket that no process has any more.</summary>
+    Dead,
+
+    /// <summary>A socket that a process has bound, whether or not it listens.</summary>
+    Live,
+
+    /// <summary>A file that is no socket, or a socket of which the system does not tell more.</summary>
+    Other,
 }

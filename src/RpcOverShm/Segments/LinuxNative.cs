@@ -13,6 +13,7 @@ internal static unsafe partial class LinuxNative
     public const int ErrnoEINTR = 4;
     public const int ErrnoEIO = 5;
     public const int ErrnoEAGAIN = 11;
+    public const int ErrnoEEXIST = 17;
     public const int ErrnoEINVAL = 22;
     public const int ErrnoENOENT = 2;
     public const int ErrnoENFILE = 23;
@@ -21,7 +22,9 @@ internal static unsafe partial class LinuxNative
     public const int ErrnoENOMEM = 12;
     public const int ErrnoERANGE = 34;
     public const int ErrnoELOOP = 40;
+    public const int ErrnoEPROTOTYPE = 91;
     public const int ErrnoETOOMANYREFS = 109;
+    public const int ErrnoECONNREFUSED = 111;
 
     public const uint MfdCloexec = 1;
     public const uint MfdAllowSealing = 2;
@@ -96,6 +99,9 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "bind", SetLastError = true)]
     public static partial int Bind(SafeHandle socket, byte* address, uint length);
 
+    [LibraryImport("libc", EntryPoint = "connect", SetLastError = true)]
+    public static partial int Connect(SafeHandle socket, byte* address, uint length);
+
     [LibraryImport("libc", EntryPoint = "listen", SetLastError = true)]
     public static partial int Listen(SafeHandle socket, int backlog);
 
@@ -137,6 +143,9 @@ internal static unsafe partial class LinuxNative
 
     [LibraryImport("libc", EntryPoint = "open", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     public static partial int Open(string path, int flags, int mode);
+
+    [LibraryImport("libc", EntryPoint = "mkdir", SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    public static partial int MakeDirectory(string path, uint mode);
 
     [LibraryImport("libc", EntryPoint = "fchmod", SetLastError = true)]
     public static partial int FChMod(SafeHandle descriptor, uint mode);

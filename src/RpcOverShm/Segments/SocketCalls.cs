@@ -67,14 +67,41 @@ internal static unsafe class SocketCalls
     /// <exception cref="IOException">The system refused it.</exception>
     public static void Bind(Socket socket, string path)
     {
-        // struct sockaddr_un: the family, then the path with a terminating zero.
-        byte[] address = [(byte)AddressFamily.Unix, 0, .. Encoding.UTF8.GetBytes(path), 0];
+        byte[] address = AddressOf(path);
         fixed (byte* first = address)
         {
             if (LinuxNative.Bind(socket.SafeHandle, first, (uint)address.Length) != 0)
             {
                 throw new IOException($"Cannot bind '{path}': {LinuxNative.LastErrorText()}.");
             }
+        }
+    }
+
+    /// <summary>
+    /// Returns whether a process has the socket at a path; null if the system does not tell. A connect of another type
+    /// of socket finds that out without a connection: the kernel looks for the owner before it compares the types.
+    /// </summary>
+    public static bool? IsBound(string path)
+    {
+        try
+        {
+            using var probe = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+            byte[] address = AddressOf(path);
+            fixed (byte* first = address)
+            {
+                return LinuxNative.Connect(probe.SafeHandle, first, (uint)address.Length) == 0
+                    ? true
+                    : Marshal.GetLastPInvokeError() switch
+                    {
+                        LinuxNative.ErrnoEPROTOTYPE => true,
+                        LinuxNative.ErrnoECONNREFUSED => false,
+                        _ => null,
+                    };
+            }
+        }
+        catch (SocketException)
+        {
+            return null; // There is no descriptor free.
         }
     }
 
@@ -237,4 +264,8 @@ internal static unsafe class SocketCalls
             ? (long)Math.Min(limit.Current, int.MaxValue)
             : int.MaxValue;
     }
+
+    // struct sockaddr_un: the family, then the path with a terminating zero.
+    private static byte[] AddressOf(string path) =>
+        [(byte)AddressFamily.Unix, 0, .. Encoding.UTF8.GetBytes(path), 0];
 }

@@ -55,6 +55,9 @@ internal sealed class ServerCore
         }
     }
 
+    /// <summary>The path of the socket at which clients find the server.</summary>
+    public string SocketPath => _listener.SocketPath;
+
     /// <summary>The bytes that clients make the server keep.</summary>
     public BufferBudget Budget => _places.Budget;
 

@@ -105,7 +105,7 @@ internal sealed class ConnectFailureTests() : RigFixture(RigKind.Shm)
             Is.EqualTo(
                 $"Error starting gRPC call. No server listens at '{_directory.Combine("nobody.sock")}' "
                 + "(shm://nobody): there is no such socket. Start the server first. RuntimeDirectory is set here: it "
-                + "must be the same on both sides. There are no names in this directory."));
+                + "must be the same on both sides. No server runs in this directory."));
         Assert.That(
             failure.Message,
             Is.EqualTo(

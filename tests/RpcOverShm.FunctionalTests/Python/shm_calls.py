@@ -7,6 +7,7 @@ fields here are varints or bytes.
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import struct
 import sys
@@ -101,6 +102,14 @@ class Commands:
             given.get("seals", shm_client.ALL_SEALS), bool(given.get("holes", 0)), given.get("cut", 0),
             given.get("purpose", 1), bool(given.get("sleep", 0))))
         return f"{len(self._connections)}"
+
+    @staticmethod
+    def resolve(address: str, *variables: str) -> str:
+        """Returns the path of an address's socket, with these variables (NAME=value) only."""
+        for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+            os.environ.pop(name, None)
+        os.environ.update(variable.split("=", 1) for variable in variables)
+        return shm_client.socket_path(address)
 
     def close(self) -> str:
         """Closes the connection that was opened last."""

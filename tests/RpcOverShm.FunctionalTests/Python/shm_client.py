@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import hashlib
 import mmap
 import os
 import platform
 import select
 import socket
+import stat
 import struct
 import threading
 import time
@@ -64,7 +66,33 @@ FUTEX_WAKE = 1
 MOST_SLEEPERS = 4  # of one side on one word (section 5)
 MADV_POPULATE_WRITE = 23
 
+MAX_PATH = 107  # bytes of a socket's path (section 1)
+
 Metadata = Sequence[Tuple[str, bytes]]
+
+
+def runtime_directory() -> str:
+    """Returns the directory of names that the environment chooses (section 1)."""
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    try:
+        facts = os.stat(given + "/.") if given.startswith("/") else None
+    except OSError:
+        facts = None
+    if facts is not None and facts.st_uid == os.geteuid() and (
+            not facts.st_mode & stat.S_IWOTH or facts.st_mode & stat.S_ISVTX):
+        return os.path.join(given, "rpcovershm")
+    return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"rpcovershm-{os.geteuid()}")
+
+
+def socket_path(address: str) -> str:
+    """Returns the socket of an address (section 1)."""
+    name = address[len("shm://"):]
+    if name.startswith("/"):
+        return name
+    path = os.path.join(runtime_directory(), name.replace("/", "+") + ".sock")
+    if len(path.encode()) <= MAX_PATH:
+        return path
+    return os.path.join(runtime_directory(), f"~{hashlib.sha256(name.encode()).hexdigest()[:32]}.sock")
 
 
 class Refused(Exception):

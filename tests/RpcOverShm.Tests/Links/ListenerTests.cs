@@ -9,8 +9,7 @@ namespace RpcOverShm.Tests.Links;
 
 public class ListenerTests
 {
-    private const int ListeningAgain = 8;
-    private const int SocketGone = 9;
+    private const int DeadServersRemoved = 11;
 
     private readonly TestDirectory _directory = new();
     private readonly ConcurrentQueue<PeerLink> _links = new();
@@ -56,19 +55,84 @@ public class ListenerTests
     [Test]
     public async Task Start_AfterTheLastServerDied_TakesTheAddressOver()
     {
-        // As after a killed server: a socket that refuses every client, and a lock file without a holder.
         Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
-        string leftBehind = _directory.Combine("left");
-        var dead = SocketPair.NewSocket();
-        dead.Bind(new UnixDomainSocketEndPoint(leftBehind));
-        File.CreateSymbolicLink(_directory.Combine("unused"), leftBehind);
-        File.Move(leftBehind, Address.SocketPath);
-        dead.Dispose();
-        File.WriteAllText(Address.LockPath, "1\n");
-        Assert.That(File.Exists(Address.SocketPath));
+        DeadServer.Leave(Address.SocketPath);
 
         await using Listener listener = Start();
 
+        await ConnectAsync();
+    }
+
+    [Test]
+    public async Task Start_BesideDeadServers_RemovesTheirFiles_AndSaysHowMany()
+    {
+        var logger = new LogGuard();
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        for (int i = 0; i < 40; i++)
+        {
+            DeadServer.Leave(_directory.Combine($"run/dead{i}.sock"));
+        }
+
+        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
+
+        LogEntry entry = await logger.WaitForAsync(DeadServersRemoved);
+        Assert.That(entry.Message, Does.Contain($"of 40 dead servers from {_directory.Combine("run")}."));
+        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Has.Length.EqualTo(2));
+        await ConnectAsync();
+    }
+
+    // The directory of a path is not this library's.
+    [Test]
+    public async Task Start_OfAPathBesideDeadServers_LeavesThem()
+    {
+        DeadServer.Leave(_directory.Combine("dead.sock"));
+        var address = RendezvousAddress.Parse($"shm://{_directory.Combine("s")}", null);
+
+        await using Listener listener = Listener.Start(address, Settings(), _links.Enqueue);
+
+        Assert.That(_directory.FileNames, Is.SupersetOf(new[] { "dead.lock", "dead.sock" }));
+    }
+
+    // One that removes the files of dead servers holds the lock of each for a moment.
+    [Test]
+    public async Task Start_WhileOthersRemoveDeadServers_IsNeverRefused()
+    {
+        string run = Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0).FullName;
+        bool isOver = false;
+        var sweepers = Enumerable.Range(0, 2).Select(_ => TestThread.Start("sweeper", () =>
+        {
+            while (!Volatile.Read(ref isOver))
+            {
+                NamesInDirectory.RemoveDead(run);
+            }
+        })).ToArray();
+        try
+        {
+            for (int i = 0; i < 300; i++)
+            {
+                DeadServer.Leave(Address.SocketPath);
+                await using Listener listener = Start();
+                Assert.That(
+                    (File.Exists(Address.SocketPath), File.Exists(Address.LockPath)), Is.EqualTo((true, true)));
+                await ConnectAsync();
+            }
+        }
+        finally
+        {
+            Volatile.Write(ref isOver, true);
+            Array.ForEach(sweepers, sweeper => sweeper.Join());
+        }
+    }
+
+    [Test]
+    public async Task Start_WhereTheLockIsHeldWithoutASocket_WaitsForTheHolder()
+    {
+        Directory.CreateDirectory(_directory.Combine("run"), (UnixFileMode)0x1C0);
+        RendezvousLock held = RendezvousLock.TryTake(Address.LockPath, out _)!;
+
+        AssertFails(ConnectFailure.AddressInUse, "A server of this process already listens", "not for ever");
+        held.Dispose();
+        await using Listener listener = Start();
         await ConnectAsync();
     }
 
@@ -201,48 +265,6 @@ public class ListenerTests
     }
 
     [Test]
-    public async Task Accept_AfterTheSocketWasRemoved_GoesOnAtTheSamePlace([Values] bool isDirectoryRemoved)
-    {
-        var logger = new LogGuard();
-        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
-        PeerLink before = await ConnectAsync();
-
-        if (isDirectoryRemoved)
-        {
-            Directory.Delete(_directory.Combine("run"), recursive: true);
-        }
-        else
-        {
-            File.Delete(Address.SocketPath);
-        }
-
-        LogEntry entry = await logger.WaitForAsync(ListeningAgain);
-        await ConnectAsync();
-        Assert.That(entry.Message, Does.Contain(Address.SocketPath).And.Contains("listens there again"));
-        Assert.That(before.IsClosed, Is.False);
-        Assert.That(RendezvousLock.TryTake(Address.LockPath, out int? holder), Is.Null, "The lock is held.");
-        Assert.That(holder, Is.EqualTo(Environment.ProcessId));
-        await listener.DisposeAsync();
-        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
-    }
-
-    [Test]
-    public async Task Accept_AfterTheSocketWasReplaced_LeavesTheOtherFileAloneAndSaysSo()
-    {
-        var logger = new LogGuard();
-        logger.Expect(SocketGone);
-        await using Listener listener = Listener.Start(Address, Settings(logger), _links.Enqueue);
-
-        File.Delete(Address.SocketPath);
-        File.WriteAllText(Address.SocketPath, "precious");
-
-        LogEntry entry = await logger.WaitForAsync(SocketGone);
-        Assert.That(entry.Message, Does.Contain("another file is there, which was left alone"));
-        await listener.DisposeAsync();
-        Assert.That(File.ReadAllText(Address.SocketPath), Is.EqualTo("precious"));
-    }
-
-    [Test]
     public async Task DisposeAsync_WithHandshakesUnderWay_TellsTheClientsAndEnds()
     {
         Listener listener = Start();
@@ -308,12 +330,10 @@ public class ListenerTests
         return link;
     }
 
-    private void AssertFails(ConnectFailure failure, string why)
-    {
-        Assert.That(
-            Start,
-            Throws.TypeOf<ConnectException>()
-                .With.Property(nameof(ConnectException.Failure)).EqualTo(failure)
-                .And.Message.Contains(why));
-    }
+    private void AssertFails(ConnectFailure failure, string why, string because = "") => Assert.That(
+        Start,
+        Throws.TypeOf<ConnectException>()
+            .With.Property(nameof(ConnectException.Failure)).EqualTo(failure)
+            .And.Message.Contains(why),
+        because);
 }

@@ -150,6 +150,92 @@ public class RendezvousLockTests
         Assert.That(File.ReadAllText(LockPath), Is.EqualTo("another's"));
     }
 
+    [TestCase("1234567\n")]
+    [TestCase("", Description = "The server had no space for its id.")]
+    public void TryTakeLeftBehind_OfADeadServersFile_TakesIt_AndDisposeRemovesIt(string content)
+    {
+        LeaveFile(content);
+
+        using (RendezvousLock? taken = RendezvousLock.TryTakeLeftBehind(LockPath))
+        {
+            Assert.That(taken?.IsAt(LockPath), Is.True);
+            Assert.That(RendezvousLock.TryTake(LockPath, out _), Is.Null);
+        }
+
+        Assert.That(File.Exists(LockPath), Is.False);
+    }
+
+    [Test]
+    public void TryTakeLeftBehind_OfNoFile_MakesNone()
+    {
+        Assert.That(RendezvousLock.TryTakeLeftBehind(LockPath), Is.Null);
+        Assert.That(_directory.FileNames, Is.Empty);
+    }
+
+    [Test]
+    public void TryTakeLeftBehind_OfALivingServersFile_LeavesIt()
+    {
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _);
+
+        Assert.That(RendezvousLock.TryTakeLeftBehind(LockPath), Is.Null);
+        Assert.That(held!.IsAt(LockPath));
+    }
+
+    // Other programs have lock files too, some with the id of a process.
+    [TestCase("precious", 0x180)]
+    [TestCase("12", 0x1A4)]
+    [TestCase("                123", 0x180)]
+    public void TryTakeLeftBehind_OfAFileThatNoServerMakes_LeavesIt(string content, int mode)
+    {
+        LeaveFile(content);
+        File.SetUnixFileMode(LockPath, (UnixFileMode)mode);
+
+        Assert.That(RendezvousLock.TryTakeLeftBehind(LockPath), Is.Null);
+        Assert.That(File.ReadAllText(LockPath), Is.EqualTo(content));
+    }
+
+    [TestCase("link")]
+    [TestCase("two names")]
+    [TestCase("named pipe")]
+    [TestCase("directory")]
+    public void TryTakeLeftBehind_OfAnythingElse_LeavesIt(string what)
+    {
+        string target = _directory.Combine("target");
+        File.WriteAllText(target, "1\n");
+        switch (what)
+        {
+            case "link":
+                File.CreateSymbolicLink(LockPath, target);
+                break;
+            case "two names":
+                Assert.That(NativeCalls.MakeHardLink(target, LockPath), Is.Zero);
+                break;
+            case "named pipe":
+                Assert.That(NativeCalls.MakeFifo(LockPath, 0x180), Is.Zero);
+                break;
+            default:
+                Directory.CreateDirectory(LockPath);
+                break;
+        }
+
+        TestThread.Start("taker", () => Assert.That(RendezvousLock.TryTakeLeftBehind(LockPath), Is.Null)).Join();
+        Assert.That(_directory.FileNames, Is.EqualTo(new[] { "target", "x.lock" }));
+    }
+
+    [Test]
+    public void IsAt_AfterTheFileMovedAway_AndBack_TellsWhereItIs()
+    {
+        using RendezvousLock? held = RendezvousLock.TryTake(LockPath, out _);
+        string away = _directory.Combine("away");
+
+        File.Move(LockPath, away);
+        (bool, bool) whileAway = (held!.IsAt(LockPath), held.IsAt(away));
+        File.Move(away, LockPath);
+
+        Assert.That(whileAway, Is.EqualTo((false, true)));
+        Assert.That((held.IsAt(LockPath), held.IsAt(away)), Is.EqualTo((true, false)));
+    }
+
     [Test]
     public void TryTake_WhileHoldersComeAndGo_IsHeldByOneAtATime()
     {
@@ -202,6 +288,13 @@ public class RendezvousLockTests
     private void AssertRefused(string why) => TestThread.Start("taker", () => Assert.That(
         () => RendezvousLock.TryTake(LockPath, out _),
         Throws.TypeOf<IOException>().With.Message.Contains(why))).Join();
+
+    // With the permissions of a lock file.
+    private void LeaveFile(string content)
+    {
+        File.WriteAllText(LockPath, content);
+        File.SetUnixFileMode(LockPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+    }
 
     // Without File: the runtime takes a lock of the same kind on its own files, and would fail here.
     private void Overwrite(string content)

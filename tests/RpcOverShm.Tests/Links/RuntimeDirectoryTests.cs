@@ -4,51 +4,17 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-/// <summary>Changes an environment variable of the process, so it runs alone.</summary>
+/// <summary>Changes the umask of the process, so it runs alone.</summary>
 [NonParallelizable]
 public class RuntimeDirectoryTests
 {
-    private const string Variable = "XDG_RUNTIME_DIR";
+    private const uint AnotherUser = 12345;
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
 
     private readonly TestDirectory _directory = new();
-    private readonly string? _variableBefore = Environment.GetEnvironmentVariable(Variable);
 
     [TearDown]
-    public void Restore()
-    {
-        Environment.SetEnvironmentVariable(Variable, _variableBefore);
-        _directory.Dispose();
-    }
-
-    [Test]
-    public void Default_WhereTheSystemGivesOne_IsUnderIt()
-    {
-        Environment.SetEnvironmentVariable(Variable, "/run/user/7");
-
-        Assert.That(RuntimeDirectory.Default, Is.EqualTo("/run/user/7/rpcovershm"));
-    }
-
-    [TestCase(null)]
-    [TestCase("")]
-    [TestCase("relative/path")]
-    public void Default_WhereTheSystemGivesNone_IsTheUsersOwnUnderTheTemporaryFiles(string? value)
-    {
-        Environment.SetEnvironmentVariable(Variable, value);
-
-        string expected = Path.Combine(Path.GetTempPath(), $"rpcovershm-{LinuxNative.GetEffectiveUserId()}");
-        Assert.That(RuntimeDirectory.Default, Is.EqualTo(expected));
-    }
-
-    [TestCase("/run/user/7", "XDG_RUNTIME_DIR is set here; ")]
-    [TestCase(null, "XDG_RUNTIME_DIR is not set here; ")]
-    public void Advice_OfAnAddress_SaysWhetherTheVariableIsSet(string? value, string start)
-    {
-        Environment.SetEnvironmentVariable(Variable, value);
-
-        Assert.That(RendezvousAddress.Parse("shm://acme", null).Advice, Is.EqualTo(
-            start + "a server that was started with another one listens elsewhere: set RuntimeDirectory on both."));
-    }
+    public void RemoveDirectory() => _directory.Dispose();
 
     [Test]
     public void Ensure_OfAMissingDirectory_MakesItForTheOwnerAlone()
@@ -58,6 +24,24 @@ public class RuntimeDirectoryTests
         RuntimeDirectory.Ensure(directory);
 
         Assert.That(File.GetUnixFileMode(directory), Is.EqualTo(OwnerOnly));
+    }
+
+    [Test]
+    public void Ensure_InMissingDirectories_MakesThem()
+    {
+        string directory = _directory.Combine("one/two/three");
+        uint umask = NativeCalls.SetUmask(0);
+        try
+        {
+            RuntimeDirectory.Ensure(directory);
+        }
+        finally
+        {
+            _ = NativeCalls.SetUmask(umask);
+        }
+
+        Assert.That(File.GetUnixFileMode(directory), Is.EqualTo(OwnerOnly));
+        Assert.That(FileFacts.OfPath(_directory.Combine("one/two"))!.Value.ModeText, Is.EqualTo("0755"));
     }
 
     [Test]
@@ -119,16 +103,70 @@ public class RuntimeDirectoryTests
                     $"'{parent}' that holds the runtime directory must belong to user"));
     }
 
-    [Test]
-    public void Ensure_UnderAnotherUsersDirectory_IsRefused()
+    // What root left there would keep that user's own servers out for ever.
+    [TestCase("run", "own")]
+    [TestCase("run", "users")]
+    [TestCase("run", "group")]
+    [TestCase("one/two/run", "own")]
+    [TestCase("one/two/run", "users")]
+    public void Ensure_UnderAnotherUsersDirectory_IsRefusedAndLeavesNothing(string below, string who)
     {
         Assume.That(LinuxNative.GetEffectiveUserId(), Is.Zero, "Only root can give a directory away.");
         string parent = Directory.CreateDirectory(_directory.Combine("parent")).FullName;
-        Assert.That(NativeCalls.ChangeOwner(parent, 12345, 12345), Is.Zero);
+        Assert.That(NativeCalls.ChangeOwner(parent, AnotherUser, AnotherUser), Is.Zero);
 
         Assert.That(
-            () => RuntimeDirectory.Ensure(Path.Combine(parent, "run")),
-            Throws.TypeOf<IOException>().With.Message.Contains("it belongs to user 12345"));
+            () => RuntimeDirectory.Ensure(Path.Combine(parent, below), who == "own" ? null : AccessFor(who)),
+            Throws.TypeOf<IOException>().With.Message.Contains(
+                below != "run" && who == "users"
+                    ? "its parent does not exist"
+                    : $"it belongs to user {AnotherUser}"));
+        Assert.That(Directory.GetFileSystemEntries(parent), Is.Empty);
+    }
+
+    [TestCase("run")]
+    [TestCase("one/two/run")]
+    public void Ensure_UnderADirectoryThatAllMayWrite_LeavesNothing(string below)
+    {
+        string parent = Directory.CreateDirectory(_directory.Combine("parent")).FullName;
+        File.SetUnixFileMode(parent, (UnixFileMode)0x1FF);
+
+        Assert.That(() => RuntimeDirectory.Ensure(Path.Combine(parent, below)), Throws.TypeOf<IOException>());
+        Assert.That(Directory.GetFileSystemEntries(parent), Is.Empty);
+    }
+
+    // The last part of the path is longer than a file name may be, so it is refused after its parents were made.
+    [Test]
+    public void Ensure_OfADirectoryThatCannotBeMade_RemovesTheParentsThatItMade()
+    {
+        string tooLong = new('d', 256);
+
+        Assert.That(
+            () => RuntimeDirectory.Ensure(_directory.Combine($"one/two/{tooLong}")),
+            Throws.TypeOf<IOException>().With.Message.StartsWith("Cannot "));
+        Assert.That(_directory.FileNames, Is.Empty);
+    }
+
+    [Test]
+    public void PrepareDirectory_OfADefaultDirectoryThatIsRefused_SaysWhoChoseIt()
+    {
+        string? before = Environment.GetEnvironmentVariable("XDG_RUNTIME_DIR");
+        try
+        {
+            Environment.SetEnvironmentVariable("XDG_RUNTIME_DIR", _directory.Path);
+            Directory.CreateDirectory(_directory.Combine("rpcovershm"));
+            File.SetUnixFileMode(_directory.Combine("rpcovershm"), (UnixFileMode)0x1FF);
+            var address = RendezvousAddress.Parse("shm://acme", null);
+
+            Assert.That(
+                () => SocketFile.PrepareDirectory(address, AccessPolicy.OwnUserOnly),
+                Throws.TypeOf<IOException>().With.Message.Contains("and has mode 0777.").And.Message.EndsWith(
+                    " XDG_RUNTIME_DIR is set here; set RuntimeDirectory on both sides to use another directory."));
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable("XDG_RUNTIME_DIR", before);
+        }
     }
 
     [Test]
@@ -189,6 +227,7 @@ public class RuntimeDirectoryTests
         Assert.That(
             () => RuntimeDirectory.Ensure(_directory.Combine("missing/shared"), AccessFor("users")),
             Throws.TypeOf<IOException>().With.Message.Contains("its parent does not exist"));
+        Assert.That(_directory.FileNames, Is.Empty);
     }
 
     [TestCase(0x1FF, "must not be writable by all users unless it is sticky")]

@@ -1,0 +1,142 @@
+using System.Collections.Concurrent;
+using System.Net.Sockets;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Tests.Segments;
+using RpcOverShm.Tests.Sending;
+
+namespace RpcOverShm.Tests.Links;
+
+/// <summary>A listener whose files are removed, replaced or moved by others while it listens.</summary>
+public class ListeningFileTests
+{
+    private const int ListeningAgain = 8;
+    private const int SocketGone = 9;
+
+    private readonly TestDirectory _directory = new();
+    private readonly ConcurrentQueue<PeerLink> _links = new();
+
+    private RendezvousAddress Address => RendezvousAddress.Parse("shm://x", _directory.Combine("run"));
+
+    [TearDown]
+    public void CloseAll()
+    {
+        foreach (PeerLink link in _links)
+        {
+            new RawPeer(link).Dispose();
+        }
+
+        _directory.Dispose();
+    }
+
+    [Test]
+    public async Task Check_AfterTheSocketWasRemoved_GoesOnAtTheSamePlace([Values] bool isDirectoryRemoved)
+    {
+        var logger = new LogGuard();
+        await using Listener listener = Start(logger);
+        PeerLink before = await ConnectAsync();
+
+        if (isDirectoryRemoved)
+        {
+            Directory.Delete(_directory.Combine("run"), recursive: true);
+        }
+        else
+        {
+            File.Delete(Address.SocketPath);
+        }
+
+        LogEntry entry = await logger.WaitForAsync(ListeningAgain);
+        await ConnectAsync();
+        Assert.That(entry.Message, Does.EndWith($"; the server listens again, at {Address.SocketPath}."));
+        Assert.That(before.IsClosed, Is.False);
+        Assert.That(RendezvousLock.TryTake(Address.LockPath, out int? holder), Is.Null, "The lock is held.");
+        Assert.That(holder, Is.EqualTo(Environment.ProcessId));
+        await listener.DisposeAsync();
+        Assert.That(Directory.GetFileSystemEntries(_directory.Combine("run")), Is.Empty);
+    }
+
+    [Test]
+    public async Task Check_AfterTheSocketWasReplaced_LeavesTheOtherFileAloneAndSaysSo()
+    {
+        var logger = new LogGuard();
+        logger.Expect(SocketGone);
+        await using Listener listener = Start(logger);
+
+        File.Delete(Address.SocketPath);
+        File.WriteAllText(Address.SocketPath, "precious");
+
+        LogEntry entry = await logger.WaitForAsync(SocketGone);
+        Assert.That(entry.Message, Does.Contain("another file is there, which was left alone"));
+        await listener.DisposeAsync();
+        Assert.That(File.ReadAllText(Address.SocketPath), Is.EqualTo("precious"));
+    }
+
+    // As after a mount that hid the directory for a while.
+    [Test]
+    public async Task Check_AfterTheDirectoryWentAwayAndCameBack_GoesOnAtTheSamePlace()
+    {
+        string run = _directory.Combine("run");
+        string away = _directory.Combine("away");
+        var logger = new LogGuard();
+        await using Listener listener = Start(logger);
+
+        Directory.Move(run, away);
+        await Timeouts.Eventually(() => logger.Of(ListeningAgain).Count == 1);
+        await ConnectAsync();
+        Directory.Delete(run, recursive: true);
+        Directory.Move(away, run);
+        await Timeouts.Eventually(() => logger.Of(ListeningAgain).Count == 2);
+
+        await ConnectAsync();
+        Assert.That(RendezvousLock.TryTake(Address.LockPath, out _), Is.Null, "The lock is held.");
+        await listener.DisposeAsync();
+        Assert.That(Directory.GetFileSystemEntries(run), Is.Empty);
+    }
+
+    // The other one has the same process id here, as two servers in different containers may have.
+    [Test]
+    public async Task Check_AfterAnotherServerTookTheLock_LeavesTheAddressToIt_WhateverItsProcessId()
+    {
+        string run = _directory.Combine("run");
+        var logger = new LogGuard();
+        logger.Expect(SocketGone);
+        await using Listener listener = Start(logger);
+
+        string next = Directory.CreateDirectory(_directory.Combine("next"), (UnixFileMode)0x1C0).FullName;
+        using RendezvousLock? held = RendezvousLock.TryTake(Path.Combine(next, "x.lock"), out _);
+        Directory.Move(run, _directory.Combine("away"));
+        Directory.Move(next, run);
+
+        LogEntry entry = await logger.WaitForAsync(SocketGone);
+        Assert.That(entry.Message, Does.Contain("another server has taken the address"));
+        Assert.That(File.Exists(Address.SocketPath), Is.False);
+    }
+
+    [Test]
+    public async Task Check_AfterAnotherProgramListensThere_LeavesItAlone()
+    {
+        var logger = new LogGuard();
+        logger.Expect(SocketGone);
+        await using Listener listener = Start(logger);
+
+        File.Delete(Address.SocketPath);
+        using Socket other = SocketPair.Listen(Address.SocketPath, backlog: 1);
+
+        LogEntry entry = await logger.WaitForAsync(SocketGone);
+        Assert.That(entry.Message, Does.Contain("another program listens there"));
+        Assert.That(other.Poll(0, SelectMode.SelectRead), Is.False, "nobody has connected to it");
+        Assert.That(RendezvousLock.TryTake(Address.LockPath, out _), Is.Null, "The lock is held.");
+    }
+
+    private Listener Start(LogGuard logger) => Listener.Start(Address, Settings(logger), _links.Enqueue);
+
+    private static ConnectionSettings Settings(LogGuard? logger = null) =>
+        LinkPair.Settings(ConnectionPurpose.Calls, Hellos.Limits, logger);
+
+    private async Task<PeerLink> ConnectAsync()
+    {
+        PeerLink link = await ClientHandshake.ConnectAsync(Address, Settings(), CancellationToken.None).Bounded();
+        _links.Enqueue(link);
+        return link;
+    }
+}
