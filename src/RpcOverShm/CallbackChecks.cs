@@ -31,6 +31,7 @@ internal static class CallbackChecks
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
             MaxSendMessageBytes = OptionChecks.MessageSize(options.MaxSendMessageSize),
+            Side = MessageTooLargeException.OfClient,
             CallWindow = OptionChecks.CallWindow,
             Limits = limits,
             MaxCallbackDepth = depth,

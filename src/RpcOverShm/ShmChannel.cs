@@ -104,7 +104,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     public static ShmChannel ForAddress(string address, ShmChannelOptions? options = null)
     {
         options ??= new ShmChannelOptions();
-        return new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
+        var channel = new ShmChannel(RendezvousAddress.Parse(address, options.RuntimeDirectory), options);
+        options.CallbackServices.Freeze(address);
+        return channel;
     }
 
     /// <summary>Gets the current state of the connection to the server.</summary>
@@ -122,7 +124,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public override CallInvoker CreateCallInvoker()
     {
-        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        ThrowIfShutDown();
         return _invoker;
     }
 
@@ -201,7 +203,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// </remarks>
     public CallInvoker CreateOneWayInvoker()
     {
-        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        ThrowIfShutDown();
         return InspectedCalls.Around(new OneWayCallInvoker(_direct), _settings);
     }
 
@@ -209,7 +211,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public ShmCallBatch CreateBatch()
     {
-        ObjectDisposedException.ThrowIf(Volatile.Read(ref _shutdown) is not null, this);
+        ThrowIfShutDown();
         var batch = new CallBatch();
         var invoker = new ObservableCallInvoker(new BatchCallInvoker(_direct, batch), Target);
         return new ShmCallBatch(batch, InspectedCalls.Around(invoker, _settings));
@@ -263,6 +265,14 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         if (serving.Connection.CloseReason?.Kind == CloseKind.Local)
         {
             serving.OneWay.Stop(StatusMapping.Disposed);
+        }
+    }
+
+    private void ThrowIfShutDown()
+    {
+        if (Volatile.Read(ref _shutdown) is not null)
+        {
+            throw _connections.Disposed();
         }
     }
 

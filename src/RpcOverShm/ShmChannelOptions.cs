@@ -217,9 +217,9 @@ public sealed class ShmChannelOptions
     /// <summary>
     /// Gets or sets the directory in which the channel looks up a name (<c>shm://name</c>).
     /// <para>
-    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory does not exist,
-    /// belongs to another user or is writable by all users, null means a directory of the user under the temporary
-    /// files.
+    /// An absolute path. Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory
+    /// does not exist, belongs to another user or is writable by all users, null means a directory of the user under
+    /// the temporary files.
     /// </para>
     /// </summary>
     /// <remarks>Defaults to null. Client and server must use the same directory.</remarks>
@@ -289,7 +289,10 @@ public sealed class ShmChannelOptions
     /// neither a deadline nor a token ends such a run. Other callbacks, also those for awaited calls and for calls with
     /// call credentials or a retry policy, run where methods of a server run.
     /// </para>
-    /// <para>Each call of a channel that offers services costs slightly more.</para>
+    /// <para>
+    /// Services are added before a channel is created with the options; after that, adding one throws
+    /// <see cref="InvalidOperationException"/>. Each call of a channel that offers services costs slightly more.
+    /// </para>
     /// </remarks>
     public ShmServiceCollection CallbackServices { get; } = new();
 

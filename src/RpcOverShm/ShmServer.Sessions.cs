@@ -11,6 +11,7 @@ public sealed partial class ShmServer
     {
         MaxReceiveMessageBytes = _settings.MaxReceiveMessageBytes,
         MaxSendMessageBytes = _settings.MaxSendMessageBytes,
+        Side = _settings.Side,
         CallWindow = _settings.CallWindow,
         Codec = null,
         Observer = _observer,

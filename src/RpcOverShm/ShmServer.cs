@@ -296,7 +296,13 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
         string path;
         lock (_gate)
         {
-            ObjectDisposedException.ThrowIf(_stop is not null, this);
+            if (_stop is not null)
+            {
+                throw new ObjectDisposedException(
+                    typeof(ShmServer).FullName,
+                    $"The server at {Address} was stopped, and a server is started once. Create another ShmServer.");
+            }
+
             if (_running is not null)
             {
                 throw new InvalidOperationException(

@@ -1,8 +1,8 @@
 using System.Diagnostics.CodeAnalysis;
-using Grpc.Core;
+using RpcOverShm;
 using RpcOverShm.Servers;
 
-namespace RpcOverShm;
+namespace Grpc.Core;
 
 /// <summary>Access to the parts of a call that only RpcOverShm has.</summary>
 /// <remarks>Thread-safe.</remarks>

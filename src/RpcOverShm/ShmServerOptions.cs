@@ -275,9 +275,9 @@ public sealed class ShmServerOptions
     /// <summary>
     /// Gets or sets the directory in which the server creates a name (<c>shm://name</c>).
     /// <para>
-    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory does not exist,
-    /// belongs to another user or is writable by all users, null means a directory of the user under the temporary
-    /// files.
+    /// An absolute path. Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory
+    /// does not exist, belongs to another user or is writable by all users, null means a directory of the user under
+    /// the temporary files.
     /// </para>
     /// </summary>
     /// <remarks>

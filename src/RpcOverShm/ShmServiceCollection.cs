@@ -22,6 +22,7 @@ namespace RpcOverShm;
 public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollection<ServerServiceDefinition>
 {
     private readonly ShmServer? _server; // null for the services of a channel's options
+    private string? _channelAddress;     // of the first channel that was created with the options
     private readonly List<ServerServiceDefinition> _definitions = [];
     private readonly HashSet<string> _orderedMethods = new(StringComparer.Ordinal);
 
@@ -48,7 +49,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <exception cref="ArgumentException">
     /// Interceptors are given, and two methods of the definition have the same name.
     /// </exception>
-    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The server was already started, or a channel was created with the options.
+    /// </exception>
     public void Add(ServerServiceDefinition service, params Interceptor[] interceptors)
     {
         ArgumentNullException.ThrowIfNull(service);
@@ -75,7 +78,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <exception cref="ArgumentException">
     /// The class does not derive from a generated one, or an option is not allowed; the message says what is.
     /// </exception>
-    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The server was already started, or a channel was created with the options.
+    /// </exception>
     public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
         ShmServiceActivator<TService> activator,
         ShmServiceOptions? options = null,
@@ -108,7 +113,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// The function adds no method, or one that the class does not have, or an option is not allowed; the message says
     /// what is.
     /// </exception>
-    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The server was already started, or a channel was created with the options.
+    /// </exception>
     public void Add<[DynamicallyAccessedMembers(ServiceBinding.Members)] TService>(
         ShmServiceActivator<TService> activator,
         Action<ServiceBinderBase, TService?> bind,
@@ -141,7 +148,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <exception cref="ArgumentException">
     /// The function adds no method or two of one name, or an option is not allowed; the message says what is.
     /// </exception>
-    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The server was already started, or a channel was created with the options.
+    /// </exception>
     public void Add<TService>(
         ShmServiceActivator<TService> activator,
         Action<ShmServiceBinder<TService>> bind,
@@ -160,7 +169,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     /// <param name="method">The method.</param>
     /// <param name="handler">The code of the method; null for a method that is not served.</param>
     /// <exception cref="ArgumentNullException">The method is null.</exception>
-    /// <exception cref="InvalidOperationException">The server was already started.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// The server was already started, or a channel was created with the options.
+    /// </exception>
     /// <remarks>
     /// A second method of the same name is refused when the server starts or the channel is created, not here: some
     /// binders go on after an exception.
@@ -188,6 +199,9 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
     public IEnumerator<ServerServiceDefinition> GetEnumerator() => _definitions.GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>Lets nothing more be added to the options of a channel, which would not see it.</summary>
+    internal void Freeze(string channelAddress) => _channelAddress ??= channelAddress;
 
     private void AddActivated<TService>(
         ShmServiceActivator<TService> activator,
@@ -241,6 +255,13 @@ public sealed class ShmServiceCollection : ServiceBinderBase, IReadOnlyCollectio
 
     private void CheckNotStarted()
     {
+        if (_channelAddress is not null)
+        {
+            throw new InvalidOperationException(
+                $"A channel to {_channelAddress} was created with these options already; callback services are added "
+                + "before. For another channel create other options.");
+        }
+
         if (_server is { IsStarted: true })
         {
             throw new InvalidOperationException(

@@ -78,7 +78,11 @@ public sealed class ShmStreamListener : IAsyncDisposable
     {
         lock (_gate)
         {
-            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            if (_isDisposed)
+            {
+                throw Disposed();
+            }
+
             if (_listener is not null)
             {
                 throw new InvalidOperationException(
@@ -108,10 +112,15 @@ public sealed class ShmStreamListener : IAsyncDisposable
     {
         lock (_gate)
         {
-            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            if (_isDisposed)
+            {
+                throw Disposed();
+            }
+
             if (_listener is null)
             {
-                throw new InvalidOperationException($"The listener at {Address} was not started.");
+                throw new InvalidOperationException(
+                    $"The listener at {Address} was not started; call Start before AcceptAsync.");
             }
         }
 
@@ -121,7 +130,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         }
         catch (ChannelClosedException)
         {
-            throw new ObjectDisposedException(nameof(ShmStreamListener));
+            throw Disposed();
         }
     }
 
@@ -155,6 +164,10 @@ public sealed class ShmStreamListener : IAsyncDisposable
             stream.Inside.Reject(RefusalReason.Stopping, StoppedText);
         }
     }
+
+    private ObjectDisposedException Disposed() => new(
+        typeof(ShmStreamListener).FullName,
+        $"The listener at {Address} was disposed, and a listener is started once. Create another ShmStreamListener.");
 
     private void OnConnected(PeerLink link)
     {

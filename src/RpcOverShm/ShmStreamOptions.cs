@@ -110,9 +110,9 @@ public sealed class ShmStreamOptions
     /// <summary>
     /// Gets or sets the directory in which a name (<c>shm://name</c>) is looked up or created.
     /// <para>
-    /// Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory does not exist,
-    /// belongs to another user or is writable by all users, null means a directory of the user under the temporary
-    /// files.
+    /// An absolute path. Null means <c>$XDG_RUNTIME_DIR/rpcovershm</c>. If that variable is not set, or its directory
+    /// does not exist, belongs to another user or is writable by all users, null means a directory of the user under
+    /// the temporary files.
     /// </para>
     /// </summary>
     /// <remarks>Defaults to null. Client and listener must use the same directory.</remarks>

@@ -12,11 +12,13 @@ namespace RpcOverShm.Calls;
 /// the reader role adds messages, one reader of the call takes them, and any thread may abort. A waiting reader resumes
 /// as pending user code of the call, never under a lock and never inside the adding code. If the call expects one
 /// message (<paramref name="isAlwaysRequested"/>), its credit is granted on arrival, as if a reader waited for it. What
-/// is kept counts towards the <paramref name="budget"/>; without one, it is not counted.
+/// is kept counts towards the <paramref name="budget"/>; without one, it is not counted. The limit of a message is an
+/// option of the <paramref name="side"/>.
 /// </summary>
 internal sealed partial class InboundMessages(
     ConnectionCall call,
     long? maxMessageBytes,
+    string side,
     uint window,
     bool isAlwaysRequested,
     PayloadAccessHint hint,
@@ -84,7 +86,7 @@ internal sealed partial class InboundMessages(
             if (wholeLength > int.MaxValue || wholeLength > MaxMessageBytes)
             {
                 _isRefusing = true;
-                return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue);
+                return StatusMapping.ReceivedTooLarge(wholeLength, MaxMessageBytes ?? int.MaxValue, side);
             }
 
             // The credit of a single expected message comes back on arrival, so a second message would not be bounded.

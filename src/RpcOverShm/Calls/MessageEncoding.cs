@@ -89,16 +89,16 @@ internal static class MessageEncoding
 
     /// <summary>
     /// Returns a marshaller that reads the mark and decompresses the message if necessary. The limit is that of the
-    /// decompressed message; <paramref name="note"/> receives whether a message was compressed.
+    /// decompressed message, set by a side; <paramref name="note"/> receives whether a message was compressed.
     /// </summary>
     public static Marshaller<T> Reading<T>(
-        Marshaller<T> inner, int? limitBytes, bool mayBeCompressed = true, Action<bool>? note = null) =>
+        Marshaller<T> inner, int? limitBytes, string side, bool mayBeCompressed = true, Action<bool>? note = null) =>
         Marshallers.Create(
             inner.ContextualSerializer,
             context =>
             {
                 ReadOnlySequence<byte> payload = ((FrameDeserializationContext)context).PayloadToDecode();
-                using PooledBufferWriter bytes = Decode(payload, limitBytes, mayBeCompressed);
+                using PooledBufferWriter bytes = Decode(payload, limitBytes, side, mayBeCompressed);
                 note?.Invoke(payload.FirstSpan[0] == Compressed);
                 PayloadAccessHint hint = PayloadAccessHint.Of<T>();
                 ReceivedMessage message = hint.IsInChunks
@@ -108,7 +108,7 @@ internal static class MessageEncoding
             });
 
     private static PooledBufferWriter Decode(
-        in ReadOnlySequence<byte> payload, int? limitBytes, bool mayBeCompressed)
+        in ReadOnlySequence<byte> payload, int? limitBytes, string side, bool mayBeCompressed)
     {
         byte flag = payload.IsEmpty ? byte.MaxValue : payload.FirstSpan[0];
         if (flag > (mayBeCompressed ? Compressed : Plain))
@@ -139,7 +139,7 @@ internal static class MessageEncoding
             }
 
             long length = flag == Compressed ? Math.Max(bytes.Length, GzipBytes.PromisedLength(rest)) : bytes.Length;
-            throw new MessageEncodingException(StatusMapping.ReceivedTooLarge(length, limitBytes.Value));
+            throw new MessageEncodingException(StatusMapping.ReceivedTooLarge(length, limitBytes.Value, side));
         }
         catch
         {

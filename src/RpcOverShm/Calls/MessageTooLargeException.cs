@@ -14,7 +14,16 @@ internal sealed class MessageTooLargeException(long bytes, long limitBytes, stri
     public const string ReceiveOption = "MaxReceiveMessageSize";
     public const string SendOption = "MaxSendMessageSize";
 
-    /// <summary>Logs a call's end if the status has such an exception. The side is "client" or "server".</summary>
+    // The sides whose options set a limit.
+    public const string OfClient = "client";
+    public const string OfServer = "server";
+
+    /// <summary>Returns the rest of a status detail: the sizes, the option, and what to do.</summary>
+    public string Explain(string side) =>
+        $"The message has {bytes} bytes; {option} of the {side} allows {limitBytes}. Raise it there, or send the data "
+        + "as a stream of smaller messages.";
+
+    /// <summary>Logs a call's end if the status has such an exception.</summary>
     public static void LogIfSo(ILogger logger, string method, string side, in Status status) =>
         (status.DebugException as MessageTooLargeException)?.Log(logger, method, side);
 

@@ -51,11 +51,11 @@ internal static class StatusMapping
     /// <summary>The status for a second message if only one is allowed.</summary>
     public static Status AdditionalMessage => new(StatusCode.Internal, AdditionalMessageDetail);
 
-    /// <summary>Returns the status for a received message over the limit. Its exception has the length.</summary>
-    public static Status ReceivedTooLarge(long bytes, long limitBytes) => new(
-        StatusCode.ResourceExhausted,
+    /// <summary>Returns the status for a received message over the limit of a side.</summary>
+    public static Status ReceivedTooLarge(long bytes, long limitBytes, string side) => TooLarge(
         ReceivedTooLargeDetail,
-        new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption));
+        new MessageTooLargeException(bytes, limitBytes, MessageTooLargeException.ReceiveOption),
+        side);
 
     /// <summary>Maps the end of a connection to the status of a call on it.</summary>
     public static Status FromClose(CloseReason reason) => reason.Kind switch
@@ -93,10 +93,10 @@ internal static class StatusMapping
             exception.Publish($"{exception.Failure}, as the detail says."));
     }
 
-    /// <summary>Maps the failure to serialise a request.</summary>
-    public static Status FromRequestFailure(Exception exception) => exception switch
+    /// <summary>Maps the failure to serialise a request. The side is that of the limit for sent messages.</summary>
+    public static Status FromRequestFailure(Exception exception, string side) => exception switch
     {
-        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception),
+        MessageTooLargeException message => TooLarge(SentTooLargeDetail, message, side),
         InspectionException refused => refused.Status,
         _ => FromUnexpected(exception),
     };
@@ -208,10 +208,10 @@ internal static class StatusMapping
         + $"that are allowed ({MetadataOption}).)");
 
     /// <summary>Maps the exception of a handler to the status that its client sees.</summary>
-    public static Status FromHandlerException(Exception exception, bool isDetailed) => exception switch
+    public static Status FromHandlerException(Exception exception, bool isDetailed, string side) => exception switch
     {
         RpcException rpc => rpc.Status,
-        MessageTooLargeException => new Status(StatusCode.ResourceExhausted, SentTooLargeDetail, exception),
+        MessageTooLargeException message => TooLarge(SentTooLargeDetail, message, side),
         _ => new Status(
             StatusCode.Unknown, isDetailed ? $"{HandlerThrewDetail} {Describe(exception)}" : HandlerThrewDetail),
     };
@@ -225,6 +225,10 @@ internal static class StatusMapping
         StatusCode.Unimplemented,
         $"The client uses the codec '{asked}'; "
         + $"the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
+
+    // What programs compare comes first. The rest goes over the wire, but not the exception, which the log needs.
+    private static Status TooLarge(string detail, MessageTooLargeException exception, string side) =>
+        new(StatusCode.ResourceExhausted, $"{detail} {exception.Explain(side)}", exception);
 
     /// <summary>
     /// Returns a status with a user's exception, or without it if its ToString throws: building an RpcException from

@@ -19,7 +19,8 @@ internal abstract partial class ClientCall
     public Marshaller<T> Decoding<T>(Marshaller<T> marshaller) =>
         _mark == MessageMark.None
             ? marshaller
-            : MessageEncoding.Reading(marshaller, Settings.MaxReceiveMessageBytes, _mark == MessageMark.Gzip);
+            : MessageEncoding.Reading(
+                marshaller, Settings.MaxReceiveMessageBytes, Settings.Side, _mark == MessageMark.Gzip);
 
     /// <summary>Returns the hint on how to buffer responses in their encoding.</summary>
     protected PayloadAccessHint HintOf<T>() =>

@@ -72,6 +72,9 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     protected abstract ClientSettings Settings { get; }
 
+    /// <summary>The side whose options limit the messages of the call.</summary>
+    public string Side => Settings.Side;
+
     /// <summary>The connection that the call was started on; null before.</summary>
     public Connection? Connection => Volatile.Read(ref _connection);
 
@@ -302,7 +305,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
         if (!Outcome.IsOk)
         {
-            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "client", Outcome.Status);
+            MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, Settings.Side, Outcome.Status);
         }
 
         FailHeadersIfFinished();

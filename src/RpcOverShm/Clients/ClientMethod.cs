@@ -139,7 +139,7 @@ internal sealed class ClientMethod<TRequest, TResponse> : AnsweredMethod<TRespon
         }
         catch (Exception exception)
         {
-            call.FinishUnsent(StatusMapping.FromRequestFailure(exception));
+            call.FinishUnsent(StatusMapping.FromRequestFailure(exception, Settings.Side));
             return null;
         }
     }

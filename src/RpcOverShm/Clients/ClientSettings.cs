@@ -14,6 +14,9 @@ internal sealed record ClientSettings
     /// <summary>The largest request, in bytes; null for no limit.</summary>
     public required int? MaxSendMessageBytes { get; init; }
 
+    /// <summary>The side whose options these are: that of the server for callbacks.</summary>
+    public string Side { get; init; } = MessageTooLargeException.OfClient;
+
     /// <summary>The initial credit of each call, in bytes of messages; the channel announces it to servers.</summary>
     public required uint CallWindow { get; init; }
 

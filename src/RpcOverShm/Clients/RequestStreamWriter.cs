@@ -39,7 +39,7 @@ internal sealed class RequestStreamWriter<TRequest>(
         }
         catch (Exception exception)
         {
-            Call.Finish(StatusMapping.FromRequestFailure(exception), isCancel: true);
+            Call.Finish(StatusMapping.FromRequestFailure(exception, Call.Side), isCancel: true);
             return s_dropped;
         }
 

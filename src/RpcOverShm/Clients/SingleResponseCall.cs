@@ -91,6 +91,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
         _inbound ??= new InboundMessages(
             this,
             ReceiveLimit,
+            Settings.Side,
             Settings.CallWindow,
             isAlwaysRequested: true,
             HintOf<TResponse>());
@@ -146,7 +147,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
     {
         if (hasMessage && message.Length > ReceiveLimit)
         {
-            Finish(StatusMapping.ReceivedTooLarge(message.Length, ReceiveLimit.Value), isCancel: false);
+            Finish(StatusMapping.ReceivedTooLarge(message.Length, ReceiveLimit.Value, Settings.Side), isCancel: false);
             return;
         }
 

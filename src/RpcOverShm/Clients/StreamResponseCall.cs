@@ -25,6 +25,7 @@ internal sealed class StreamResponseCall<TResponse> : ClientCall
         _inbound = new InboundMessages(
             this,
             Settings.MaxReceiveMessageBytes,
+            Settings.Side,
             Settings.CallWindow,
             isAlwaysRequested: false,
             HintOf<TResponse>());

@@ -85,8 +85,17 @@ internal sealed partial class Subchannel(
         }
     }
 
-    public override void ThrowIfShutDown() =>
-        ObjectDisposedException.ThrowIf(_state == ConnectivityState.Shutdown, owner);
+    public override void ThrowIfShutDown()
+    {
+        if (_state == ConnectivityState.Shutdown)
+        {
+            throw Disposed();
+        }
+    }
+
+    /// <summary>Returns the exception of calls that are made after the shutdown.</summary>
+    public ObjectDisposedException Disposed() => new(
+        owner.FullName, $"The channel to {address} was shut down. Create another one with ShmChannel.ForAddress.");
 
     /// <summary>Stops making connections. Open connections stay until they are closed or drained.</summary>
     /// <returns>The live connections; none is added afterwards.</returns>
@@ -340,7 +349,6 @@ internal sealed partial class Subchannel(
         _ = source?.Task.Exception;
     }
 
-    private ObjectDisposedException Disposed() => new(owner.FullName, "The channel was shut down.");
 }
 
 /// <summary>Makes the connection of a link, whose GoAway it reports to <paramref name="onGoAway"/>.</summary>

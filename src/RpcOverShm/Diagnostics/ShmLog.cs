@@ -174,8 +174,14 @@ internal static partial class ShmLog
     [LoggerMessage(303, LogLevel.Debug, "{Method} exceeded its deadline.")]
     public static partial void ServerDeadlineExceeded(ILogger logger, string method);
 
-    [LoggerMessage(304, LogLevel.Debug, "{Method} is not implemented; the server offers {Services}.")]
-    public static partial void MethodUnimplemented(ILogger logger, string method, string services);
+    /// <summary>Logs a call of a method that the server, or the client for a callback, does not have.</summary>
+    [LoggerMessage(
+        304,
+        LogLevel.Warning,
+        "{Method} was called, but the {Side} of {Address} does not have it: it offers {Services}. Add the service "
+        + "there, or correct the caller.")]
+    public static partial void MethodUnimplemented(
+        ILogger logger, string method, string side, string address, string services);
 
     [LoggerMessage(
         305, LogLevel.Error, "The server at {Address} stops; code that waited for its token Stopping threw.")]

@@ -59,10 +59,26 @@ internal sealed class RendezvousAddress
     /// Checks an address and determines the paths of its files. Names resolve in the runtime directory; null stands for
     /// the default one. Accesses no other file.
     /// </summary>
-    /// <exception cref="ArgumentException">The address is malformed; the message says what is allowed.</exception>
+    /// <exception cref="ArgumentException">
+    /// The address is malformed or null, or the directory is not absolute; the message says what is allowed.
+    /// </exception>
     public static RendezvousAddress Parse(string address, string? runtimeDirectory)
     {
-        ArgumentNullException.ThrowIfNull(address);
+        if (address is null)
+        {
+            throw new ArgumentNullException(
+                nameof(address),
+                "The address is null. An address is such as shm://name. If it comes from the configuration, its key is "
+                + "missing there.");
+        }
+
+        if (runtimeDirectory is not null && !Path.IsPathFullyQualified(runtimeDirectory))
+        {
+            throw new ArgumentException(
+                $"RuntimeDirectory is an absolute path, such as '/run/my-app', or null; not '{runtimeDirectory}', "
+                + "which would depend on the current directory of each process.");
+        }
+
         if (!address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase))
         {
             throw Malformed(address, "it does not start with 'shm://'" + Suggest(address));

@@ -21,7 +21,8 @@ internal sealed class RetriedRequestWriter<TRequest, TResponse>(
         }
         catch (Exception exception)
         {
-            return Task.FromException<bool>(Call.Fail(StatusMapping.FromRequestFailure(exception)));
+            return Task.FromException<bool>(Call.Fail(
+                StatusMapping.FromRequestFailure(exception, method.Settings.Side)));
         }
 
         return Call.WriteAsync(bytes, WriteOptions);

@@ -92,7 +92,7 @@ internal sealed class RetryCallInvoker(ShmCallInvoker invoker, RetrySettings ret
         }
         catch (Exception exception)
         {
-            failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception));
+            failure = CallOutcome.Local(StatusMapping.FromRequestFailure(exception, method.Settings.Side));
         }
 
         return new RetriedCall<TResponse>(

@@ -27,7 +27,7 @@ internal static class CallAdmission
         ServerSettings settings = owner.Settings;
         if (handler is null)
         {
-            settings.Methods.LogUnimplemented(settings.Logger, methodName);
+            settings.Methods.LogUnimplemented(settings, methodName);
             return new StatusTrailer(settings.Methods.Unimplemented(methodName));
         }
 
@@ -62,14 +62,14 @@ internal static class CallAdmission
         MessageMark mark = MessageEncoding.MarkOf(request.Encoding);
         long? limitBytes = MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, mark);
         Status? refusal = messageLength > limitBytes
-            ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value)
+            ? StatusMapping.ReceivedTooLarge(messageLength, limitBytes.Value, settings.Side)
             : owner.TryAdmit(isOfChain: caller is not null, oneWay);
         if (refusal is not { } why)
         {
             return null;
         }
 
-        MessageTooLargeException.LogIfSo(settings.Logger, methodName, "server", why);
+        MessageTooLargeException.LogIfSo(settings.Logger, methodName, settings.Side, why);
         return new StatusTrailer(why, IsNotProcessed: owner.IsRefusing);
     }
 

@@ -24,7 +24,7 @@ internal sealed class InterceptedService : ServiceBinderBase
         }
 
         var binder = new InterceptedService(interceptors);
-        service.BindService(binder);
+        service.AddTo(binder);
         return binder._result.Build();
     }
 

@@ -84,11 +84,12 @@ internal static class MethodInvoker
 
     private static void EndWith(Exception exception, ServerCall call, ShmServerCallContext context)
     {
-        Status status = StatusMapping.FromHandlerException(exception, call.Settings.HasDetailedErrors);
+        Status status = StatusMapping.FromHandlerException(
+            exception, call.Settings.HasDetailedErrors, call.Settings.Side);
         if (exception is not RpcException)
         {
             // An RpcException may come from a call that the method itself made: the limit is then that channel's.
-            MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, "server", status);
+            MessageTooLargeException.LogIfSo(call.Settings.Logger, call.MethodName, call.Settings.Side, status);
         }
 
         ShmLog.MethodFailed(call.Settings.Logger, call.MethodName, exception, status.StatusCode, call.IsEnded);

@@ -27,7 +27,7 @@ internal sealed class MethodTable
         var collector = new Collector(codecs, ordered, observer);
         foreach (ServerServiceDefinition definition in definitions)
         {
-            definition.BindService(collector);
+            definition.AddTo(collector);
         }
 
         _handlers = new Utf8Lookup<MethodHandler>(collector.Handlers);
@@ -48,13 +48,14 @@ internal sealed class MethodTable
     }
 
     /// <summary>Logs a call of an unknown method, with the services that exist.</summary>
-    public void LogUnimplemented(ILogger logger, string fullName)
+    public void LogUnimplemented(ServerSettings settings, string fullName)
     {
-        if (logger.IsEnabled(LogLevel.Debug))
+        if (settings.Logger.IsEnabled(LogLevel.Warning))
         {
             // The client chooses the name, and there may be many services.
             string name = PeerText.Escape(fullName, PeerText.LongestName);
-            DeferredLog.Write(logger, to => ShmLog.MethodUnimplemented(to, name, Offered()));
+            DeferredLog.Write(settings.Logger, to => ShmLog.MethodUnimplemented(
+                to, name, settings.Side, settings.Address, Offered()));
         }
 
         string Offered() =>

@@ -23,6 +23,7 @@ internal sealed class RequestMessages
         Inbound = new InboundMessages(
             call,
             MessageEncoding.WireLimit(settings.MaxReceiveMessageBytes, call.RequestMark),
+            settings.Side,
             settings.CallWindow,
             isAlwaysRequested: !_isStream,
             handler.RequestHint(call.RequestMark),

@@ -184,7 +184,7 @@ internal sealed partial class ServerCall
             ReportFull(full);
         }
 
-        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, "server", status);
+        MessageTooLargeException.LogIfSo(Settings.Logger, MethodName, Settings.Side, status);
         Stop(status);
     }
 

@@ -84,7 +84,7 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     /// <summary>Ends the call because a partly sent response can't be completed.</summary>
     public void Fail(Exception exception)
     {
-        Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors);
+        Status status = StatusMapping.FromHandlerException(exception, Settings.HasDetailedErrors, Settings.Side);
         Stop(status.StatusCode == StatusCode.OK ? StatusMapping.MessageBrokenOff : status);
     }
 

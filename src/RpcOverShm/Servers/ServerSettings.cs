@@ -15,6 +15,9 @@ internal sealed record ServerSettings
     /// <summary>The maximum size of a response; null for no limit.</summary>
     public required int? MaxSendMessageBytes { get; init; }
 
+    /// <summary>The side whose options these are: that of the client for callbacks.</summary>
+    public string Side { get; init; } = MessageTooLargeException.OfServer;
+
     /// <summary>The encoding of responses unless their call overrides it; null for not encoded.</summary>
     public string? ResponseEncoding { get; init; }
 

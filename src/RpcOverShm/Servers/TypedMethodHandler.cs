@@ -164,6 +164,7 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     private static Marshaller<TRequest> Decoding(ServerCall call, Marshaller<TRequest> own) => MessageEncoding.Reading(
         own,
         call.Settings.MaxReceiveMessageBytes,
+        call.Settings.Side,
         call.RequestMark == MessageMark.Gzip,
         isCompressed => call.IsLastRequestCompressed = isCompressed);
 

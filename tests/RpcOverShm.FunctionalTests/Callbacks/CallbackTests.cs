@@ -34,6 +34,50 @@ internal sealed class CallbackTests : CallbackFixture
         Assert.That(wrong, Is.Empty);
     }
 
+    [Test]
+    public async Task Callback_OverALimitOfTheClient_IsRefusedWithTheClientsOption([Values] bool isRequest)
+    {
+        const int MessageTooLarge = 202;
+        RpcException? failure = null;
+        (ShmRig rig, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    failure = await FailureOf(Back(context).UnaryAsync(Payloads.OfSize(isRequest ? 2000 : 10)));
+                    return request;
+                },
+            },
+            new Script { Unary = (_, _) => Task.FromResult(Payloads.OfSize(2000)) },
+            options =>
+            {
+                options.MaxReceiveMessageSize = isRequest ? 1000 : null;
+                options.MaxSendMessageSize = isRequest ? null : 1000;
+            });
+        rig.Log.Expect(MethodThrew);
+
+        await To(channel).UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+
+        string option = isRequest ? "MaxReceiveMessageSize" : "MaxSendMessageSize";
+        Assert.That(failure!.Status.Detail, Does.Contain($"2003 bytes; {option} of the client allows 1000."));
+        Assert.That(
+            (await rig.Log.WaitForAsync(MessageTooLarge)).Message,
+            Does.EndWith($"that {option} of the client allows."));
+    }
+
+    [Test]
+    public async Task Services_AddedAfterTheChannel_AreRefused()
+    {
+        ShmChannelOptions options = null!;
+        (_, ShmChannel channel) = await StartAsync(new Script(), new Script(), one => options = one);
+
+        Assert.That(
+            () => options.CallbackServices.Add(new Script().Build()),
+            Throws.InvalidOperationException.With.Message.EqualTo(
+                $"A channel to {channel.Target} was created with these options already; callback services are added "
+                + "before. For another channel create other options."));
+    }
+
     [TestCase(true)]
     [TestCase(false)]
     public async Task Callback_ForABlockedCaller_RunsOnItsThread(bool isHandlerBlocking)

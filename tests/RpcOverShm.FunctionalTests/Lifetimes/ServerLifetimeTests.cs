@@ -31,7 +31,36 @@ internal sealed class ServerLifetimeTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script());
         await rig.Server.StopAsync(TimeSpan.Zero).Bounded();
 
-        Assert.That(() => rig.Server.StartAsync(), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(() => rig.Server.StartAsync(), Throws.TypeOf<ObjectDisposedException>().With.Message.StartsWith(
+            $"The server at {rig.Server.Address} was stopped, and a server is started once. Create another "));
+    }
+
+    [Test]
+    public async Task Options_ChangedAfterTheConstruction_HaveNoEffect()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        var options = new ShmServerOptions { RuntimeDirectory = rig.Directory, LoggerFactory = rig.Log };
+        await using var server = new ShmServer("shm://copied", options);
+        var channelOptions = new ShmChannelOptions { RuntimeDirectory = rig.Directory, LoggerFactory = rig.Log };
+        await using ShmChannel channel = ShmChannel.ForAddress("shm://copied", channelOptions);
+
+        // Values that the constructors would refuse, and a limit that each message exceeds.
+        options.MaxReceiveMessageSize = 0;
+        options.RuntimeDirectory = "none";
+        options.AllowedUsers.Add("nobody of this name");
+        options.Interceptors.Add(null!);
+        options.MessageInspectors.Add(null!);
+        options.Codecs.Add(null!);
+        channelOptions.MaxReceiveMessageSize = 0;
+        channelOptions.TrustedServerUsers.Add("nobody of this name");
+        channelOptions.MessageInspectors.Add(null!);
+        channelOptions.Callbacks.MaxCallbackDepth = 0;
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+
+        var client = new ScriptClient(channel.CreateCallInvoker());
+        Payload response = await client.UnaryAsync(Payloads.Of("alive")).ResponseAsync.Bounded();
+        Assert.That(response.Text(), Is.EqualTo("alive"));
     }
 
     [Test]

@@ -33,9 +33,13 @@ internal sealed class ServerLimitTests(RigKind kind) : ItemFixture(kind)
             failure.Status.Plain(),
             Is.EqualTo(new Status(
                 StatusCode.ResourceExhausted,
-                IsDotNet
-                    ? "Received message exceeds the maximum configured message size."
-                    : "Received message larger than max (4194305 vs. 4194304)")));
+                IsShm
+                    ? "Received message exceeds the maximum configured message size. The message has 4194305 bytes; "
+                        + "MaxReceiveMessageSize of the server allows 4194304. Raise it there, or send the data as a "
+                        + "stream of smaller messages."
+                    : IsGrpcDotNet
+                        ? "Received message exceeds the maximum configured message size."
+                        : "Received message larger than max (4194305 vs. 4194304)")));
     }
 
     [Test]

@@ -32,9 +32,11 @@ internal sealed class ServerLogTests(RigKind kind) : ItemFixture(kind)
         await FailureOf(rig.Invoker.AsyncUnaryCall(
             Script.Define(MethodType.Unary, "Unary", "acme.Nobody"), null, default, Payloads.Empty));
 
-        Assert.That(
-            (await rig.Log.WaitForAsync(304)).Message,
-            Is.EqualTo($"/acme.Nobody/Unary is not implemented; the server offers {Script.ServiceName}."));
+        LogEntry entry = await rig.Log.WaitForAsync(304);
+        Assert.That(entry.Level, Is.EqualTo(LogLevel.Warning));
+        Assert.That(entry.Message, Is.EqualTo(
+            $"/acme.Nobody/Unary was called, but the server of {rig.Server.Address} does not have it: it offers "
+            + $"{Script.ServiceName}. Add the service there, or correct the caller."));
     }
 
     [Test]

@@ -39,8 +39,12 @@ internal sealed class ShmStreamListenerTests
         await listener.DisposeAsync();
         await listener.DisposeAsync();
 
-        Assert.That(listener.Start, Throws.TypeOf<ObjectDisposedException>());
-        Assert.That(async () => await listener.AcceptAsync(), Throws.TypeOf<ObjectDisposedException>());
+        Assert.That(
+            listener.Start,
+            Throws.TypeOf<ObjectDisposedException>().With.Message.Contains($"The listener at {Address} was "));
+        Assert.That(
+            async () => await listener.AcceptAsync(),
+            Throws.TypeOf<ObjectDisposedException>().With.Message.Contains("Create another ShmStreamListener."));
     }
 
     [Test]

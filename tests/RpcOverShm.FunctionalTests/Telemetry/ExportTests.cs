@@ -1,7 +1,6 @@
 using OpenTelemetry;
 using OpenTelemetry.Metrics;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.OpenTelemetry;
 
 namespace RpcOverShm.FunctionalTests.Telemetry;
 

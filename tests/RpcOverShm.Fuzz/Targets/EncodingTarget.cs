@@ -15,7 +15,7 @@ internal sealed class EncodingTarget : FuzzTarget
     private const int MostBytes = LimitBytes + (16 << 10);
 
     private static readonly Marshaller<byte[]> s_encoded = MessageEncoding.Reading(
-        Marshallers.Create<byte[]>(message => message, bytes => bytes), LimitBytes);
+        Marshallers.Create<byte[]>(message => message, bytes => bytes), LimitBytes, "server");
 
     public override IEnumerable<byte[]> Seeds =>
     [

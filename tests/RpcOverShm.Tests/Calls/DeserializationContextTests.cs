@@ -112,7 +112,7 @@ public class DeserializationContextTests
         var bytes = new ReceivedMessage(new byte[10_000]); // The first byte marks the message as not encoded.
 
         Decoded decoded = FrameDeserializationContext.Deserialize(
-            MessageEncoding.Reading(marshaller, limitBytes: null), ref bytes);
+            MessageEncoding.Reading(marshaller, limitBytes: null, "server"), ref bytes);
 
         Assert.That(decoded.Bytes, Has.Length.EqualTo(9999));
         Assert.That(PayloadAccessHint.Of<Decoded>().IsAsArray);

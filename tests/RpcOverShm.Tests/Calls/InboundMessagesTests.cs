@@ -146,7 +146,7 @@ public class InboundMessagesTests
         var hint = new PayloadAccessHint(isInChunks: false) { IsAsArray = true };
         var budget = new BufferBudget("Option", limitBytes: 8 << 10);
         var messages = new InboundMessages(
-            new RecordingCall(), maxMessageBytes: null, Window, isAlwaysRequested: false, hint, budget);
+            new RecordingCall(), maxMessageBytes: null, "server", Window, isAlwaysRequested: false, hint, budget);
         messages.Add((uint)bytesBefore, new byte[bytesBefore], 0);
         byte[] bytes = new byte[100_000];
         long before = GC.GetAllocatedBytesForCurrentThread();

@@ -16,7 +16,7 @@ internal sealed class QueuedMessages
         int? maxMessageBytes, uint window, bool isAlwaysRequested = false, bool isTakenAsArray = false)
     {
         var hint = new PayloadAccessHint(isInChunks: false) { IsAsArray = isTakenAsArray };
-        _messages = new InboundMessages(_call, maxMessageBytes, window, isAlwaysRequested, hint);
+        _messages = new InboundMessages(_call, maxMessageBytes, "server", window, isAlwaysRequested, hint);
         _call.OnWork = _ => _messages.CompleteWait();
     }
 

@@ -57,14 +57,15 @@ public class StatusMappingTests
         var status = new Status(StatusCode.NotFound, "gone");
 
         Assert.That(
-            StatusMapping.FromHandlerException(new RpcException(status), isDetailed: false), Is.EqualTo(status));
+            StatusMapping.FromHandlerException(new RpcException(status), isDetailed: false, "server"),
+            Is.EqualTo(status));
     }
 
     [TestCase(false, "Exception was thrown by handler.")]
     [TestCase(true, "Exception was thrown by handler. FormatException: secret")]
     public void FromHandlerException_OfAnythingElse_TellsDetailsOnlyWhereAsked(bool isDetailed, string detail)
     {
-        Status status = StatusMapping.FromHandlerException(new FormatException("secret"), isDetailed);
+        Status status = StatusMapping.FromHandlerException(new FormatException("secret"), isDetailed, "server");
 
         Assert.That((status.StatusCode, status.Detail), Is.EqualTo((StatusCode.Unknown, detail)));
         Assert.That(status.DebugException, Is.Null, "It is on its way to another process.");
@@ -77,11 +78,11 @@ public class StatusMappingTests
         Status[] statuses =
         [
             StatusMapping.FromStartFailure(exception),
-            StatusMapping.FromRequestFailure(exception),
+            StatusMapping.FromRequestFailure(exception, "client"),
             StatusMapping.FromUnreadableResponse(new MuteException()),
             StatusMapping.FromCredentialsFailure(new IOException("outer", exception)),
             StatusMapping.FromCredentialsFailure(new OperationCanceledException("outer", exception)),
-            StatusMapping.FromHandlerException(exception, isDetailed: true),
+            StatusMapping.FromHandlerException(exception, isDetailed: true, "server"),
         ];
 
         foreach (Status status in statuses)
@@ -100,6 +101,7 @@ public class StatusMappingTests
     [Test]
     public void Statuses_ThatProgramsCompare_AreThoseOfGrpcDotnet()
     {
+        const string advice = "Raise it there, or send the data as a stream of smaller messages.";
         var tooLarge = new MessageTooLargeException(5, 3, "That");
         var inner = new FormatException("inner");
         var outer = new InvalidOperationException("outer", inner);
@@ -109,13 +111,16 @@ public class StatusMappingTests
             (StatusMapping.Disposed, StatusCode.Cancelled, "gRPC call disposed."),
             (StatusMapping.ClientDeadline, StatusCode.DeadlineExceeded, ""),
             (StatusMapping.ServerDeadline, StatusCode.DeadlineExceeded, "Deadline Exceeded"),
-            (StatusMapping.ReceivedTooLarge(5, 3), StatusCode.ResourceExhausted,
-                "Received message exceeds the maximum configured message size."),
-            (StatusMapping.FromRequestFailure(tooLarge), StatusCode.ResourceExhausted,
-                "Sending message exceeds the maximum configured message size."),
-            (StatusMapping.FromHandlerException(tooLarge, isDetailed: false), StatusCode.ResourceExhausted,
-                "Sending message exceeds the maximum configured message size."),
-            (StatusMapping.FromRequestFailure(outer), StatusCode.Internal,
+            (StatusMapping.ReceivedTooLarge(5, 3, "server"), StatusCode.ResourceExhausted,
+                "Received message exceeds the maximum configured message size. The message has 5 bytes; "
+                + "MaxReceiveMessageSize of the server allows 3. " + advice),
+            (StatusMapping.FromRequestFailure(tooLarge, "client"), StatusCode.ResourceExhausted,
+                "Sending message exceeds the maximum configured message size. The message has 5 bytes; "
+                + "That of the client allows 3. " + advice),
+            (StatusMapping.FromHandlerException(tooLarge, isDetailed: false, "server"), StatusCode.ResourceExhausted,
+                "Sending message exceeds the maximum configured message size. The message has 5 bytes; "
+                + "That of the server allows 3. " + advice),
+            (StatusMapping.FromRequestFailure(outer, "client"), StatusCode.Internal,
                 "Error starting gRPC call. InvalidOperationException: outer FormatException: inner"),
             (StatusMapping.FromUnreadableResponse(inner), StatusCode.Internal,
                 "Failed to deserialize response message. FormatException: inner"),

@@ -20,7 +20,7 @@ public sealed class DeferredLogTests
 
         for (int i = 0; i < DeferredLog.MaxPending + 3; i++)
         {
-            DeferredLog.Write(log, to => ShmLog.MethodUnimplemented(to, "/a/b", "no services"));
+            DeferredLog.Write(log, to => ShmLog.MethodUnimplemented(to, "/a/b", "server", "shm://a", "no services"));
         }
 
         release.Set();

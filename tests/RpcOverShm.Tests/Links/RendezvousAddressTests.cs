@@ -72,10 +72,23 @@ public class RendezvousAddressTests
     public void Parse_OfASchemeInCapitals_IsTheSame() => Assert.That(
         Parse("SHM://greeter").SocketPath, Is.EqualTo($"{Directory}/greeter.sock"));
 
+    [TestCase("run")]
+    [TestCase("./run")]
+    [TestCase("~/run")]
+    [TestCase("")]
+    public void Parse_WithARelativeRuntimeDirectory_SaysWhyItIsRefused(string directory) => Assert.That(
+        () => RendezvousAddress.Parse("shm://greeter", directory),
+        Throws.ArgumentException.With.Message.EqualTo(
+            $"RuntimeDirectory is an absolute path, such as '/run/my-app', or null; not '{directory}', which would "
+            + "depend on the current directory of each process."));
+
     [Test]
     public void Parse_OfNull_IsRefused()
     {
-        Assert.That(() => Parse(null!), Throws.ArgumentNullException);
+        Assert.That(
+            () => Parse(null!),
+            Throws.ArgumentNullException.With.Message.Contains("such as shm://name. If it comes from the configuration")
+                .And.Property("ParamName").EqualTo("address"));
     }
 
     [Test]
