@@ -11,7 +11,7 @@ internal static class Demonstration
         string address = $"shm://quickstart-{Environment.ProcessId}";
         await using ServerProcess server = await ServerProcess.StartAsync(address);
         Console.WriteLine($"client: process {Environment.ProcessId}");
-        Console.WriteLine($"server: process {server.Id}, at {address}");
+        Console.WriteLine($"server: process {server.Process.Id}, at {address}");
         Console.WriteLine();
 
         var report = new Report();
@@ -23,6 +23,7 @@ internal static class Demonstration
         var generated = new GeneratedCalls(channel);
         var inMessagePack = new GeneratedCalls(packed);
         var bytes = new RawCalls(raw);
+        using var pipes = new PipeCalls(TickerServer.PipeName(address));
 
         Report.ShowColdHead();
         await generated.ShowAsync(report, "proto");
@@ -30,8 +31,9 @@ internal static class Demonstration
         await bytes.ShowAsync(report, "raw");
         await new EndsOfCalls(channel).ShowAsync(report, "proto");
         await RawStream.ShowAsync(report, TickerServer.RawAddress(address));
+        await pipes.ShowAsync(report);
 
-        await report.ShowWarmAsync();
+        await report.ShowWarmAsync(server);
 
         int exitCode = await server.StopAsync();
         if (exitCode != 0)

@@ -5,11 +5,13 @@ namespace RpcOverShm.Samples;
 /// <summary>Makes calls of every shape with raw bytes in pooled memory.</summary>
 internal sealed class RawCalls
 {
+    public const int SmallBytes = 100;
+
     private const int LargeBytes = 1 << 20;
 
     private readonly CallInvoker _invoker;
     private readonly byte[] _large = new byte[LargeBytes];
-    private readonly ShmPayload _small = ShmPayload.Wrap(new byte[100]);
+    private readonly ShmPayload _small = ShmPayload.Wrap(new byte[SmallBytes]);
 
     public RawCalls(ShmChannel channel)
     {
@@ -21,6 +23,7 @@ internal sealed class RawCalls
     {
         await report.ShowUnaryAsync(
             codec, "blocking, 100 B", () => Task.FromResult(Small()), length => $"{length} bytes");
+        await report.ShowUnaryAsync(codec, "async, 100 B", SmallAsync, length => $"{length} bytes");
         await report.ShowAsync(codec, "blocking, 1 MiB", () => Task.FromResult(Unary()), 1);
         await report.ShowAsync(codec, "async, 1 MiB", UnaryAsync, 1);
         await report.ShowAsync(codec, "server stream", ServerStreamAsync, 10);
@@ -31,6 +34,12 @@ internal sealed class RawCalls
     private long Small()
     {
         using ShmPayload response = _invoker.BlockingUnaryCall(RawService.Unary, null, default, _small);
+        return response.Length;
+    }
+
+    private async Task<long> SmallAsync()
+    {
+        using ShmPayload response = await _invoker.AsyncUnaryCall(RawService.Unary, null, default, _small);
         return response.Length;
     }
 

@@ -1,14 +1,17 @@
 using System.Diagnostics;
 using System.Globalization;
+using System.Runtime;
 
 namespace RpcOverShm.Samples;
 
 /// <summary>Prints the results of calls and their times, cold and warm, and counts the failures.</summary>
 internal sealed class Report
 {
-    // Unary calls per measurement: reading the clock for each call would add to its time.
-    private const int CallsAtOnce = 1000;
-    private const int WarmUpRounds = 3;
+    // Unary calls per measurement. Reading the clock for each call would add to its time; and if another program takes
+    // the processor during a few measurements, the median of many short ones does not show it.
+    private const int CallsAtOnce = 20;
+    private const int FewestRounds = 3;
+    private const int MostRounds = 12;
     private static readonly TimeSpan s_turn = TimeSpan.FromMilliseconds(50);
 
     private readonly List<(string Codec, string What, int Count, Func<Task> Run)> _repeated = [];
@@ -78,23 +81,17 @@ internal sealed class Report
         Console.WriteLine($"{what,-25} NOT AS EXPECTED: {problem}");
     }
 
-    /// <summary>Repeats all calls until the JIT has optimized the code, then prints the medians.</summary>
-    public async Task ShowWarmAsync()
+    /// <summary>Repeats all calls until the compiler has finished, then prints the medians.</summary>
+    public async Task ShowWarmAsync(ServerProcess server)
     {
-        for (int i = 0; i < WarmUpRounds; i++)
-        {
-            foreach ((_, _, _, Func<Task> run) in _repeated)
-            {
-                await RepeatAsync(run);
-            }
-        }
-
         Console.WriteLine();
-        Console.WriteLine($"Warm: after {WarmUpRounds * s_turn * _repeated.Count:s\\.f} s of such calls. Medians, "
-            + $"{Environment.ProcessorCount} processors.");
-        Console.WriteLine("Messages of the raw streams have up to 1 MiB, and every byte is compared.");
+        Console.WriteLine(await WarmUpAsync(server));
+        Console.WriteLine("Messages of the raw streams have up to 1 MiB, and every byte is compared. The pipe is a");
+        Console.WriteLine("named one that carries the same bytes between the same two processes, without RPC.");
         Console.WriteLine();
-        Console.WriteLine("codec    call              each call or message");
+        Console.WriteLine("codec    call              each call or message, median");
+        using var client = Process.GetCurrentProcess();
+        var load = new MachineLoad(client, server.Process);
         foreach ((string codec, string what, int count, Func<Task> run) in _repeated)
         {
             List<TimeSpan> times = await RepeatAsync(run);
@@ -102,7 +99,36 @@ internal sealed class Report
             double each = times[times.Count / 2].TotalMicroseconds / count;
             Console.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{codec,-8} {what,-16} {each,10:F2} µs"));
         }
+
+        Console.WriteLine();
+        Console.WriteLine(load.Describe());
     }
+
+    // .NET first compiles quickly, and then again, in the background, what is called often.
+    private async Task<string> WarmUpAsync(ServerProcess server)
+    {
+        long before;
+        long compiled = await CountCompiledAsync(server);
+        int rounds = 0;
+        do
+        {
+            foreach ((_, _, _, Func<Task> run) in _repeated)
+            {
+                await RepeatAsync(run);
+            }
+
+            (before, compiled) = (compiled, await CountCompiledAsync(server));
+        }
+        while (++rounds < FewestRounds || (compiled > before && rounds < MostRounds));
+
+        string state = compiled > before
+            ? $"but the compiler is not done yet, with {compiled - before} methods in the last round"
+            : "and the compiler has finished in both processes";
+        return $"Warm: all calls were repeated in {rounds} rounds, {state}.";
+    }
+
+    private static async Task<long> CountCompiledAsync(ServerProcess server) =>
+        JitInfo.GetCompiledMethodCount() + await server.CountCompiledAsync();
 
     private static async Task<List<TimeSpan>> RepeatAsync(Func<Task> run)
     {

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Globalization;
 
 namespace RpcOverShm.Samples;
 
@@ -11,7 +12,7 @@ internal sealed class ServerProcess : IAsyncDisposable
 
     private ServerProcess(Process process) => _process = process;
 
-    public int Id => _process.Id;
+    public Process Process => _process;
 
     public static async Task<ServerProcess> StartAsync(string address)
     {
@@ -32,6 +33,14 @@ internal sealed class ServerProcess : IAsyncDisposable
         return line == TickerServer.ReadyLine
             ? new ServerProcess(process)
             : throw new InvalidOperationException($"The server said '{line}' instead of '{TickerServer.ReadyLine}'.");
+    }
+
+    /// <summary>Returns the number of methods that the compiler has compiled in the server.</summary>
+    public async Task<long> CountCompiledAsync()
+    {
+        await _process.StandardInput.WriteLineAsync();
+        string? line = await _process.StandardOutput.ReadLineAsync().WaitAsync(s_longestStart);
+        return long.Parse(line ?? "", CultureInfo.InvariantCulture);
     }
 
     /// <summary>Asks the server to stop and returns its exit code.</summary>

@@ -1,14 +1,19 @@
+using System.Runtime;
 using RpcOverShm.MessagePack;
 
 namespace RpcOverShm.Samples;
 
-/// <summary>The server process: serves calls at one address, and echoes a byte stream at another.</summary>
+/// <summary>
+/// The server process: serves calls at one address, and echoes a byte stream and named pipes at others.
+/// </summary>
 internal static class TickerServer
 {
     /// <summary>The line that the server prints when it accepts clients.</summary>
     public const string ReadyLine = "ready";
 
     public static string RawAddress(string address) => address + "/raw";
+
+    public static string PipeName(string address) => new Uri(address).Host;
 
     public static async Task<int> RunAsync(string address)
     {
@@ -22,10 +27,16 @@ internal static class TickerServer
         await using var listener = new ShmStreamListener(RawAddress(address));
         listener.Start();
         Task echoing = EchoAsync(listener);
+        PipeEcho.Start(PipeName(address));
         Console.WriteLine(ReadyLine);
 
-        // The input is a pipe from the client process, so it ends when the client closes it or dies.
-        await Console.In.ReadToEndAsync();
+        // The input is a pipe from the client process, so it ends when the client closes it or dies. Each line asks how
+        // many methods the compiler has compiled here.
+        while (await Console.In.ReadLineAsync() is not null)
+        {
+            Console.WriteLine(JitInfo.GetCompiledMethodCount());
+        }
+
         await server.StopAsync(grace: TimeSpan.FromSeconds(1));
         await listener.DisposeAsync();
         await echoing;
