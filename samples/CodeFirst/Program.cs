@@ -1,7 +1,9 @@
+// snippet: usings
 using Grpc.Core;
 using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Client;
 using RpcOverShm;
+// end snippet
 using RpcOverShm.Samples;
 
 var seen = new List<string>();

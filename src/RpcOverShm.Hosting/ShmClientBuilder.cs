@@ -69,7 +69,8 @@ public sealed class ShmClientBuilder
     public ShmClientBuilder Bind(IConfiguration section)
     {
         ArgumentNullException.ThrowIfNull(section);
-        Services.AddOptions<ShmChannelOptions>(Name).Configure(options => BoundOptions.Bind(section, options, Name));
+        Services.AddOptions<ShmChannelOptions>(Name).Configure<IServiceProvider>(
+            (options, provider) => BoundOptions.Bind(section, options, Name, provider));
         return this;
     }
 
@@ -87,8 +88,12 @@ public sealed class ShmClientBuilder
     public ShmClientBuilder AddInterceptor<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TInterceptor>(
         ShmInterceptorScope scope = ShmInterceptorScope.Channel)
-        where TInterceptor : Interceptor =>
-        AddInterceptor(static provider => ActivatorUtilities.GetServiceOrCreateInstance<TInterceptor>(provider), scope);
+        where TInterceptor : Interceptor
+    {
+        _registration.Problems.Add(static dependencies => dependencies.Problem(typeof(TInterceptor)));
+        return AddInterceptor(
+            static provider => ActivatorUtilities.GetServiceOrCreateInstance<TInterceptor>(provider), scope);
+    }
 
     /// <summary>Adds an interceptor that a function creates.</summary>
     /// <param name="create">Creates the interceptor; it is not disposed.</param>

@@ -1,3 +1,5 @@
+using Microsoft.Extensions.DependencyInjection;
+
 namespace RpcOverShm.Hosting;
 
 /// <summary>Creates the clients that were added with a name.</summary>

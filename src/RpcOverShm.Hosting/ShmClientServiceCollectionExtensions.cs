@@ -1,12 +1,14 @@
 using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
+using RpcOverShm;
+using RpcOverShm.Hosting;
+using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.Clients;
 
-namespace RpcOverShm.Hosting;
+namespace Microsoft.Extensions.DependencyInjection;
 
 /// <summary>Adds clients and channels to the services of a host.</summary>
 /// <remarks>Not thread-safe, like every <see cref="IServiceCollection"/>.</remarks>
@@ -46,7 +48,7 @@ public static class ShmClientServiceCollectionExtensions
         this IServiceCollection services, string address, Action<ShmChannelOptions>? configure = null)
         where TClient : class
     {
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         return AddWithoutName<TClient>(services, new ClientAddress(address, Find: null), configure);
     }
 
@@ -109,7 +111,7 @@ public static class ShmClientServiceCollectionExtensions
         this IServiceCollection services, string name, string address, Action<ShmChannelOptions>? configure = null)
         where TClient : class
     {
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         return AddWithName<TClient>(services, name, new ClientAddress(address, Find: null), configure);
     }
 
@@ -168,7 +170,7 @@ public static class ShmClientServiceCollectionExtensions
     {
         ArgumentNullException.ThrowIfNull(services);
         ArgumentNullException.ThrowIfNull(key);
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         ThrowIfTaken(services, key, nameof(key));
         services.AddLogging();
         return services.AddKeyedSingleton(key, (provider, _) =>
@@ -187,6 +189,7 @@ public static class ShmClientServiceCollectionExtensions
     {
         string name = typeof(TClient).FullName ?? typeof(TClient).Name;
         ShmClientBuilder builder = Add<TClient>(services, name, address, configure, typeof(TClient));
+        NamedClient.Remove(services, typeof(TClient));
         services.TryAddTransient(provider =>
             provider.GetRequiredService<ShmClientFactory>().CreateClient<TClient>(name));
         services.TryAddKeyedSingleton<ShmChannel>(
@@ -202,6 +205,7 @@ public static class ShmClientServiceCollectionExtensions
         ShmClientBuilder builder = Add<TClient>(services, name, address, configure);
         services.TryAddKeyedTransient(name, (provider, _) =>
             provider.GetRequiredService<ShmClientFactory>().CreateClient<TClient>(name));
+        NamedClient.Add(services, typeof(TClient), name);
         return builder;
     }
 
@@ -249,7 +253,7 @@ public static class ShmClientServiceCollectionExtensions
             .PostConfigure<ILoggerFactory>(static (options, factory) => options.LoggerFactory ??= factory)
             .ValidateOnStart();
         services.AddSingleton<IValidateOptions<ShmChannelOptions>>(provider =>
-            new ChannelOptionsValidation(registration, provider));
+            new ChannelOptionsValidation(registration, services, provider));
         services.AddSingleton(registration);
         services.AddKeyedSingleton(registration.Name, (provider, _) => Open(provider, registration));
         services.AddKeyedSingleton(registration, (provider, _) => new ClientChannel(provider, registration));

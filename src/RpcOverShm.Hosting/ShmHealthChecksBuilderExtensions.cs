@@ -1,9 +1,10 @@
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Logging;
+using RpcOverShm;
+using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.HealthChecks;
 
-namespace RpcOverShm.Hosting;
+namespace Microsoft.Extensions.DependencyInjection;
 
 /// <summary>Adds health checks of servers that this process calls.</summary>
 /// <remarks>Not thread-safe, like every <see cref="IHealthChecksBuilder"/>.</remarks>
@@ -39,7 +40,7 @@ public static class ShmHealthChecksBuilderExtensions
         TimeSpan? timeout = null)
     {
         ArgumentNullException.ThrowIfNull(builder);
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         ArgumentNullException.ThrowIfNull(service);
         TimeSpan limit = Checked(timeout);
         object key = new();

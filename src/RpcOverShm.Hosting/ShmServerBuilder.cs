@@ -76,7 +76,8 @@ public sealed class ShmServerBuilder
     public ShmServerBuilder Bind(IConfiguration section)
     {
         ArgumentNullException.ThrowIfNull(section);
-        Services.AddOptions<ShmServerOptions>(Name).Configure(options => BoundOptions.Bind(section, options, Name));
+        Services.AddOptions<ShmServerOptions>(Name).Configure<IServiceProvider>(
+            (options, provider) => BoundOptions.Bind(section, options, Name, provider));
         return this;
     }
 
@@ -117,7 +118,7 @@ public sealed class ShmServerBuilder
     {
         ArgumentNullException.ThrowIfNull(create);
         _registration.Services.Add(new ServiceEntry(Type: null, Descriptor: null, target =>
-            target.Services.Add(create(target.Provider), target.Interceptors)));
+            target.Services.Add(create(target.Provider), target.Interceptors), Problem: static _ => null));
         return this;
     }
 

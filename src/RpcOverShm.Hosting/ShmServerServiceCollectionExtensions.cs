@@ -1,11 +1,13 @@
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
+using RpcOverShm;
+using RpcOverShm.Hosting;
+using RpcOverShm.Hosting.Calls;
 using RpcOverShm.Hosting.Servers;
 
-namespace RpcOverShm.Hosting;
+namespace Microsoft.Extensions.DependencyInjection;
 
 /// <summary>Adds servers to the services of a host.</summary>
 /// <remarks>Not thread-safe, like every <see cref="IServiceCollection"/>.</remarks>
@@ -33,7 +35,7 @@ public static class ShmServerServiceCollectionExtensions
     public static ShmServerBuilder AddShmServer(
         this IServiceCollection services, string address, Action<ShmServerOptions>? configure = null)
     {
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         return services.AddShmServer(address, address, configure);
     }
 
@@ -55,7 +57,7 @@ public static class ShmServerServiceCollectionExtensions
     {
         ArgumentNullException.ThrowIfNull(services);
         ArgumentException.ThrowIfNullOrEmpty(name);
-        ArgumentException.ThrowIfNullOrEmpty(address);
+        AddressCheck.ThrowIfMissing(address);
         ServerRegistration? registration = services
             .Select(one => one.IsKeyedService ? null : one.ImplementationInstance as ServerRegistration)
             .FirstOrDefault(one => one?.Name == name);

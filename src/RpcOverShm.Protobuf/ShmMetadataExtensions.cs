@@ -1,8 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using Google.Protobuf;
-using Grpc.Core;
 
-namespace RpcOverShm.Protobuf;
+namespace Grpc.Core;
 
 /// <summary>
 /// Typed metadata: Protobuf messages in binary entries, for headers and trailers of any gRPC transport.

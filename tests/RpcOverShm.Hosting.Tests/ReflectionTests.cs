@@ -1,5 +1,6 @@
 using Grpc.Core;
 using Grpc.Reflection.V1;
+using Microsoft.Extensions.DependencyInjection;
 using RpcOverShm.Hosting.Tests.Support;
 using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;

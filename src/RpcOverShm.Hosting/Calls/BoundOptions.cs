@@ -1,11 +1,16 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Reflection;
 using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace RpcOverShm.Hosting.Calls;
 
 /// <summary>
-/// Binds sections of the configuration to options; refuses names that are no option, and options that are set in code
-/// only. The calls of Bind are replaced by generated code, which needs their types.
+/// Binds sections of the configuration to options; refuses names that are no option, options that are set in code only,
+/// and times that are a number alone. The calls of Bind are replaced by generated code, which needs their types.
 /// </summary>
 internal static class BoundOptions
 {
@@ -28,43 +33,132 @@ internal static class BoundOptions
         nameof(ShmChannelOptions.CallbackServices),
     ];
 
+    private const DynamicallyAccessedMemberTypes Properties = DynamicallyAccessedMemberTypes.PublicProperties;
+
     /// <exception cref="OptionsValidationException">A name is no option, or a value does not fit.</exception>
-    public static void Bind(IConfiguration section, ShmServerOptions options, string name)
+    public static void Bind(
+        IConfiguration section, ShmServerOptions options, string name, IServiceProvider provider)
     {
         try
         {
-            CheckNames(section, OfServersInCode);
+            CheckNames(section, typeof(ShmServerOptions), OfServersInCode);
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
         {
             throw Refused(section, typeof(ShmServerOptions), name, exception);
         }
+
+        WarnIfMissing(section, name, provider);
     }
 
     /// <exception cref="OptionsValidationException">A name is no option, or a value does not fit.</exception>
-    public static void Bind(IConfiguration section, ShmChannelOptions options, string name)
+    public static void Bind(
+        IConfiguration section, ShmChannelOptions options, string name, IServiceProvider provider)
     {
         try
         {
-            CheckNames(section, OfChannelsInCode);
+            CheckNames(section, typeof(ShmChannelOptions), OfChannelsInCode);
             section.Bind(options, static binder => binder.ErrorOnUnknownConfiguration = true);
         }
         catch (InvalidOperationException exception)
         {
             throw Refused(section, typeof(ShmChannelOptions), name, exception);
         }
+
+        WarnIfMissing(section, name, provider);
     }
 
-    private static void CheckNames(IConfiguration section, IReadOnlyList<string> inCode)
+    private static void CheckNames(
+        IConfiguration section, [DynamicallyAccessedMembers(Properties)] Type type, IReadOnlyList<string> inCode)
     {
+        PropertyInfo[] options = type.GetProperties(BindingFlags.Public | BindingFlags.Instance);
         foreach (IConfigurationSection child in section.GetChildren())
         {
             if (inCode.Contains(child.Key, StringComparer.OrdinalIgnoreCase))
             {
                 throw new InvalidOperationException($"'{child.Key}' cannot be configured; it is set in code.");
             }
+
+            PropertyInfo option = Array.Find(
+                options, one => string.Equals(one.Name, child.Key, StringComparison.OrdinalIgnoreCase))
+                ?? throw new InvalidOperationException(
+                    $"'{child.Key}' is no option{NearName.Suggest(child.Key, options.Select(one => one.Name))} There "
+                    + $"are: {string.Join(", ", options.Select(one => one.Name).Except(inCode).Order())}.");
+            CheckValue(child, option.PropertyType);
         }
+    }
+
+    // The types of options with a form of their own; all others are left to the binder.
+    private static void CheckValue(IConfigurationSection value, Type type)
+    {
+        if (type == typeof(TimeSpan) || type == typeof(TimeSpan?))
+        {
+            CheckTime(value);
+        }
+        else if (type == typeof(ShmCallbackOptions))
+        {
+            CheckNames(value, typeof(ShmCallbackOptions), []);
+        }
+        else if (type == typeof(ShmServiceConfig))
+        {
+            CheckNames(value, typeof(ShmServiceConfig), []);
+        }
+        else if (type == typeof(IList<ShmMethodConfig>))
+        {
+            foreach (IConfigurationSection item in value.GetChildren())
+            {
+                CheckNames(item, typeof(ShmMethodConfig), []);
+            }
+        }
+        else if (type == typeof(IList<ShmMethodName>))
+        {
+            foreach (IConfigurationSection item in value.GetChildren())
+            {
+                CheckNames(item, typeof(ShmMethodName), []);
+            }
+        }
+        else if (type == typeof(ShmRetryPolicy))
+        {
+            CheckNames(value, typeof(ShmRetryPolicy), []);
+        }
+        else if (type == typeof(ShmRetryThrottling))
+        {
+            CheckNames(value, typeof(ShmRetryThrottling), []);
+        }
+    }
+
+    // .NET reads a number alone as days, which nobody means.
+    private static void CheckTime(IConfigurationSection value)
+    {
+        if (int.TryParse(value.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int number))
+        {
+            throw new InvalidOperationException(
+                $"'{value.Key}' is {number}, which .NET reads as {number} days. "
+                + $"Write \"{TimeSpan.FromSeconds(number):c}\" for seconds, or \"{number}.00:00:00\" for days.");
+        }
+    }
+
+    private static void WarnIfMissing(IConfiguration configuration, string name, IServiceProvider provider)
+    {
+        if (configuration is not IConfigurationSection section || section.Exists())
+        {
+            return;
+        }
+
+        string? parent = ConfigurationPath.GetParentPath(section.Path);
+        var root = provider.GetService<IConfiguration>();
+        IConfiguration? around = parent is null ? root : root?.GetSection(parent);
+        string[] names =
+        [
+            .. (around?.GetChildren() ?? []).Where(one => one.GetChildren().Any()).Select(one => one.Key),
+        ];
+        HostingLog.SectionMissing(
+            provider.GetRequiredService<ILoggerFactory>().CreateLogger(typeof(BoundOptions).FullName!),
+            section.Path,
+            name,
+            NearName.Suggest(section.Key, names),
+            names.Length == 0 ? "no sections" : string.Join(", ", names));
     }
 
     private static OptionsValidationException Refused(

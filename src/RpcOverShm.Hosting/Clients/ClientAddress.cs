@@ -11,7 +11,8 @@ internal sealed record ClientAddress(string? Text, Func<IServiceProvider, string
         string? address = Text ?? Find!(provider);
         return string.IsNullOrEmpty(address)
             ? throw new ArgumentException(
-                "The function that AddShmClient got for the address returned none; it returns one such as shm://name.")
+                "The function that AddShmClient got for the address returned none; it returns one such as shm://name. "
+                + "If it reads the configuration, the key is missing there.")
             : address;
     }
 

@@ -2,6 +2,7 @@ using System.Diagnostics.CodeAnalysis;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
+using RpcOverShm.Hosting.Calls;
 
 namespace RpcOverShm.Hosting.Clients;
 
@@ -26,6 +27,9 @@ internal sealed class ClientRegistration
     /// <summary>Creates a client.</summary>
     public Func<IServiceProvider, CallInvoker, object> Create { get; }
 
+    /// <summary>Return what keeps a client or an interceptor from being created; null for nothing.</summary>
+    public List<Func<Dependencies, string?>> Problems { get; } = [];
+
     /// <summary>The interceptors that all clients share, the outermost first.</summary>
     public List<Func<IServiceProvider, Interceptor>> ChannelInterceptors { get; } = [];
 
@@ -48,7 +52,10 @@ internal sealed class ClientRegistration
         {
             ObjectFactory<TClient> create = ActivatorUtilities.CreateFactory<TClient>([typeof(CallInvoker)]);
             return new ClientRegistration(
-                name, address, typeof(TClient), (provider, invoker) => create(provider, [invoker]));
+                name, address, typeof(TClient), (provider, invoker) => create(provider, [invoker]))
+            {
+                Problems = { static dependencies => dependencies.Problem(typeof(TClient), typeof(CallInvoker)) },
+            };
         }
         catch (InvalidOperationException exception)
         {

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
+using RpcOverShm.Hosting.Calls;
 
 namespace RpcOverShm.Hosting.Servers;
 
@@ -8,8 +9,12 @@ namespace RpcOverShm.Hosting.Servers;
 /// <param name="Type">The type of the interceptor.</param>
 /// <param name="Service">The type of the only service that has it; null for all services.</param>
 /// <param name="Activate">Takes the interceptor from a container, or creates it.</param>
+/// <param name="Problem">Returns what keeps it from being created; null for nothing.</param>
 internal sealed record InterceptorEntry(
-    Type Type, Type? Service, Func<IServiceProvider, ActivatedInterceptor> Activate)
+    Type Type,
+    Type? Service,
+    Func<IServiceProvider, ActivatedInterceptor> Activate,
+    Func<Dependencies, string?> Problem)
 {
     public static InterceptorEntry Of<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TInterceptor>(Type? service)
@@ -17,10 +22,13 @@ internal sealed record InterceptorEntry(
     {
         // Made when it is needed: of a registered interceptor the container knows how to make it.
         var create = new Lazy<ObjectFactory<TInterceptor>>(() => ActivatorUtilities.CreateFactory<TInterceptor>([]));
-        return new InterceptorEntry(typeof(TInterceptor), service, provider =>
-            provider.GetService<TInterceptor>() is { } registered
+        return new InterceptorEntry(
+            typeof(TInterceptor),
+            service,
+            provider => provider.GetService<TInterceptor>() is { } registered
                 ? new ActivatedInterceptor(registered, IsOwned: false)
-                : new ActivatedInterceptor(create.Value(provider, []), IsOwned: true));
+                : new ActivatedInterceptor(create.Value(provider, []), IsOwned: true),
+            static dependencies => dependencies.ProblemOfFactory(typeof(TInterceptor)));
     }
 }
 

@@ -1,8 +1,8 @@
+using System.Runtime.CompilerServices;
 using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Grpc.Health.V1;
 using Grpc.Reflection;
-using Grpc.Reflection.V1;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 using Microsoft.Extensions.Options;
@@ -29,7 +29,9 @@ internal sealed class ServerAssembly
 
     /// <exception cref="OptionsValidationException">An option of the server is not allowed.</exception>
     /// <exception cref="ArgumentException">An option of a service is not allowed.</exception>
-    /// <exception cref="InvalidOperationException">An interceptor is for a service that is not there.</exception>
+    /// <exception cref="InvalidOperationException">
+    /// An interceptor is for a service that is not there, or the container lacks what one of them needs.
+    /// </exception>
     public static ShmServer Create(IServiceProvider provider, ServerRegistration registration)
     {
         ShmServerOptions options = provider.GetRequiredService<IOptionsMonitor<ShmServerOptions>>()
@@ -37,6 +39,7 @@ internal sealed class ServerAssembly
         var server = new ShmServer(registration.Address, options);
         var assembly = new ServerAssembly(provider, registration, server);
         assembly.CheckInterceptors();
+        assembly.CheckDependencies();
         foreach (ServiceEntry service in registration.Services)
         {
             service.Add(assembly.Target(service.Type));
@@ -57,6 +60,19 @@ internal sealed class ServerAssembly
                     $"The server '{_registration.Name}' has the interceptor {entry.Type} for the service "
                     + $"{entry.Service}, but not that service. Add the service.");
             }
+        }
+    }
+
+    // The container itself would tell at the first call.
+    private void CheckDependencies()
+    {
+        var dependencies = new Dependencies(_registration.Container, _provider);
+        IEnumerable<string?> problems = _registration.Services
+            .Select(one => one.Problem(dependencies))
+            .Concat(_registration.Interceptors.Select(one => one.Problem(dependencies)));
+        if (problems.FirstOrDefault(one => one is not null) is { } problem)
+        {
+            throw new InvalidOperationException($"The server '{_registration.Name}' cannot serve calls: {problem}");
         }
     }
 
@@ -88,7 +104,7 @@ internal sealed class ServerAssembly
         var names = new ServiceNames();
         foreach (ServerServiceDefinition service in _server.Services)
         {
-            service.BindService(names);
+            AddMethods(service, names);
         }
 
         var health = new HostHealthService(
@@ -112,15 +128,21 @@ internal sealed class ServerAssembly
             .. _registration.Services.Select(one => one.Descriptor),
             .. _registration.Descriptors,
             _registration.Health is null ? null : Health.Descriptor,
-            ServerReflection.Descriptor,
+            ReflectionV1.Descriptor,
         ];
         ServiceDescriptor[] descriptors = [.. known.OfType<ServiceDescriptor>().DistinctBy(one => one.FullName)];
         Interceptor[] interceptors = Target(service: null).Interceptors;
 
         // Version 1, and the one before it, which many tools ask for first.
-        _server.Services.Add(ServerReflection.BindService(new ReflectionV1ServiceImpl(descriptors)), interceptors);
-        _server.Services.Add(FormerReflection.BindService(new ReflectionServiceImpl(descriptors)), interceptors);
+        var reflection = new ReflectionServiceImpl(descriptors);
+        _server.Services.Add(ReflectionV1.Of(reflection), interceptors);
+        _server.Services.Add(FormerReflection.BindService(reflection), interceptors);
     }
+
+    // ServerServiceDefinition.BindService is public since Grpc.Core.Api 2.80. Older versions have it as an internal
+    // method; the package works with those too.
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "BindService")]
+    private static extern void AddMethods(ServerServiceDefinition service, ServiceBinderBase names);
 
     /// <summary>Collects the names of services from their methods.</summary>
     private sealed class ServiceNames : ServiceBinderBase

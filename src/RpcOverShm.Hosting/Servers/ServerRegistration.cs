@@ -23,6 +23,9 @@ internal sealed class ServerRegistration(IServiceCollection container, string na
     /// <summary>Descriptors for reflection that the types of the services do not tell.</summary>
     public List<Google.Protobuf.Reflection.ServiceDescriptor> Descriptors { get; } = [];
 
+    /// <summary>The registrations of the host, for checks before the first call.</summary>
+    public IServiceCollection Container => container;
+
     /// <summary>Returns whether the container has one object of a type for all.</summary>
     public bool IsSingleton(Type type) =>
         container.LastOrDefault(one => one.ServiceType == type && !one.IsKeyedService)

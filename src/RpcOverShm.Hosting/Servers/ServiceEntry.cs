@@ -4,6 +4,7 @@ using Grpc.Core;
 using Grpc.Core.Interceptors;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
+using RpcOverShm.Hosting.Calls;
 using ServiceDescriptor = Google.Protobuf.Reflection.ServiceDescriptor;
 
 namespace RpcOverShm.Hosting.Servers;
@@ -12,7 +13,9 @@ namespace RpcOverShm.Hosting.Servers;
 /// <param name="Type">The class of the service; null if a function makes its definition.</param>
 /// <param name="Descriptor">The descriptor for reflection; null if it is not known.</param>
 /// <param name="Add">Adds the service to the server that is being created.</param>
-internal sealed record ServiceEntry(Type? Type, ServiceDescriptor? Descriptor, Action<ServiceTarget> Add)
+/// <param name="Problem">Returns what keeps an instance from being created; null for nothing.</param>
+internal sealed record ServiceEntry(
+    Type? Type, ServiceDescriptor? Descriptor, Action<ServiceTarget> Add, Func<Dependencies, string?> Problem)
 {
     /// <summary>The members that a trimmed application keeps of a service: to create and to bind it.</summary>
     public const DynamicallyAccessedMemberTypes Members =
@@ -30,7 +33,8 @@ internal sealed record ServiceEntry(Type? Type, ServiceDescriptor? Descriptor, A
                 target.HasCallScope,
                 target.Provider.GetRequiredService<ILoggerFactory>().CreateLogger(typeof(ShmServerBuilder).FullName!));
             target.Services.Add(activator, options, target.Interceptors);
-        });
+        },
+        static dependencies => dependencies.ProblemOfFactory(typeof(TService)));
 
     /// <summary>Returns the descriptor that generated code has beside the base class of a service.</summary>
     private static ServiceDescriptor? DescriptorOf(Type service)

@@ -1,15 +1,18 @@
 using Grpc.Core;
+using Grpc.Core.Interceptors;
 using OpenTelemetry;
 using OpenTelemetry.Metrics;
 using OpenTelemetry.Trace;
 using Outside;
 using Outside.Client;
+using RpcOverShm;
+using RpcOverShm.MessagePack;
+using RpcOverShm.Protobuf;
+#if CODE_FIRST
 using Outside.Contract;
 using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Client;
-using RpcOverShm;
-using RpcOverShm.MessagePack;
-using RpcOverShm.OpenTelemetry;
+#endif
 
 var spans = new Spans();
 using TracerProvider traces =
@@ -37,9 +40,24 @@ await foreach (Note note in new Notes.NotesClient(packed).List(new ListRequest()
 }
 
 Expect("one, two", string.Join(", ", listed));
+
+// A typed failure.
+var faults = new ShmFaultClientInterceptor(new ShmFaultsBuilder().AddDetail<Note>().Build());
+try
+{
+    await new Notes.NotesClient(channel.Intercept(faults)).AddAsync(new Note());
+    Expect("a failure", "an answer");
+}
+catch (ShmFaultException<Note> failure)
+{
+    Expect("A note has a text.", failure.Detail.Text);
+}
+
+#if CODE_FIRST
 // An interface instead of a .proto file.
 IArchive archive = channel.CreateGrpcService<IArchive>();
 Expect("page 7", (await archive.FindAsync(new Page { Number = 7 })).Text);
+#endif
 
 // The calls of this process, and the callback that it has served.
 Expect(true, spans.Names.Contains("Client outside.Notes/Add"));

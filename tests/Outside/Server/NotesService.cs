@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using Grpc.Core;
-using RpcOverShm;
 
 namespace Outside.Server;
 
@@ -11,6 +10,11 @@ internal sealed class NotesService : Notes.NotesBase
 
     public override async Task<Receipt> Add(Note request, ServerCallContext context)
     {
+        if (request.Text.Length == 0)
+        {
+            throw new ArgumentException("A note has a text.");
+        }
+
         _notes.Enqueue(request);
         var watcher = new NoteWatcher.NoteWatcherClient(context.GetShmSession().CreateCallInvoker());
         Receipt seen = await watcher.AddedAsync(request, cancellationToken: context.CancellationToken);

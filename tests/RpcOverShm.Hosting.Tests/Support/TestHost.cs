@@ -16,10 +16,11 @@ internal sealed class TestHost : IAsyncDisposable
     private readonly HostApplicationBuilder _builder = Host.CreateEmptyApplicationBuilder(settings: null);
     private readonly Lazy<IHost> _host;
 
-    public TestHost()
+    /// <param name="isCheckedWhenBuilt">Whether the container finds missing registrations, as in development.</param>
+    public TestHost(bool isCheckedWhenBuilt = true)
     {
         _builder.ConfigureContainer(new DefaultServiceProviderFactory(
-            new ServiceProviderOptions { ValidateScopes = true, ValidateOnBuild = true }));
+            new ServiceProviderOptions { ValidateScopes = true, ValidateOnBuild = isCheckedWhenBuilt }));
         _builder.Services.AddSingleton<ILoggerFactory>(Log);
         _builder.Services.AddSingleton(Diary);
         _builder.Services.AddSingleton(Methods);

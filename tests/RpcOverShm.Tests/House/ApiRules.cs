@@ -1,4 +1,5 @@
 using System.Reflection;
+using System.Runtime.CompilerServices;
 
 namespace RpcOverShm.Tests.House;
 
@@ -7,11 +8,16 @@ internal static class ApiRules
 {
     private const string Prefix = "Shm";
 
-    /// <summary>Public types without the product's prefix, or outside the root namespace.</summary>
+    /// <summary>
+    /// Public types without the product's prefix, or in another namespace than their own. That is the root one; a class
+    /// of extensions stands where the type that it extends stands, so that code that has the type sees them.
+    /// </summary>
     public static IEnumerable<string> Misnamed(IEnumerable<Type> types, string rootNamespace) =>
-        types.Where(type => ApiText.IsVisible(type) && !type.IsNested)
-            .Where(type => !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != rootNamespace)
-            .Select(type => $"{type} is public: so its name begins with {Prefix} and it stands in {rootNamespace}.");
+        from type in types
+        where ApiText.IsVisible(type) && !type.IsNested
+        let place = ExtendedBy(type)?.Namespace ?? rootNamespace
+        where !type.Name.StartsWith(Prefix, StringComparison.Ordinal) || type.Namespace != place
+        select $"{type} is public: so its name begins with {Prefix} and it stands in {place}.";
 
     /// <summary>Visible fields that are not read-only.</summary>
     public static IEnumerable<string> MutableFields(IEnumerable<Type> types) =>
@@ -22,4 +28,9 @@ internal static class ApiRules
             | BindingFlags.DeclaredOnly)
         where ApiText.IsVisible(field) && !field.IsInitOnly && !field.IsLiteral
         select $"{type}.{field.Name} can be seen and changed.";
+
+    // Null if the class has no extension methods.
+    private static Type? ExtendedBy(Type type) => type.GetMethods(BindingFlags.Public | BindingFlags.Static)
+        .FirstOrDefault(method => method.IsDefined(typeof(ExtensionAttribute), inherit: false))
+        ?.GetParameters()[0].ParameterType;
 }

@@ -51,3 +51,9 @@ public static class ApiSamples
     }
 #pragma warning restore CA1051, CA2211, CS0649, CA1034
 }
+
+/// <summary>Extensions that code with the type does not see, unless it knows their namespace too.</summary>
+public static class ShmApiSampleExtensions
+{
+    public static bool IsSample(this Type type) => type == typeof(ApiSamples);
+}

@@ -1,10 +1,13 @@
+using Microsoft.CodeAnalysis;
+using Microsoft.CodeAnalysis.CSharp;
 using Microsoft.CodeAnalysis.CSharp.Syntax;
 
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
 /// A file stands in the folder of its namespace and has the name of its first type. Small types that only this type
-/// needs, such as an enum, may follow.
+/// needs, such as an enum, may follow. Only a class of extensions may stand in the namespace of what it extends, which
+/// <see cref="ApiRules"/> checks.
 /// </summary>
 internal static class FileShape
 {
@@ -17,7 +20,7 @@ internal static class FileShape
         foreach (BaseNamespaceDeclarationSyntax declared in
             file.Root.DescendantNodes().OfType<BaseNamespaceDeclarationSyntax>())
         {
-            if (declared.Name.ToString() != expected)
+            if (declared.Name.ToString() != expected && !IsOfExtensions(file))
             {
                 yield return file.At(declared, $"The namespace is {declared.Name}, the folder says {expected}.");
             }
@@ -38,4 +41,8 @@ internal static class FileShape
             }
         }
     }
+
+    private static bool IsOfExtensions(SourceFile file) => file.TopLevelTypes.Any()
+        && file.TopLevelTypes.All(type => type.Modifiers.Any(SyntaxKind.PublicKeyword)
+            && type.DescendantNodes().OfType<ParameterSyntax>().Any(one => one.Modifiers.Any(SyntaxKind.ThisKeyword)));
 }

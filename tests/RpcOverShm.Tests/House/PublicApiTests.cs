@@ -1,6 +1,6 @@
+using OpenTelemetry.Trace;
 using RpcOverShm.Hosting;
 using RpcOverShm.MessagePack;
-using RpcOverShm.OpenTelemetry;
 using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.Tests.House;
@@ -24,7 +24,7 @@ public class PublicApiTests
             "PublicApi.Hosting.approved.txt"),
         new(
             "RpcOverShm.OpenTelemetry",
-            typeof(ShmOpenTelemetryExtensions).Assembly.GetTypes(),
+            typeof(ShmTracerProviderBuilderExtensions).Assembly.GetTypes(),
             "PublicApi.OpenTelemetry.approved.txt"),
     ];
 
@@ -46,7 +46,7 @@ public class PublicApiTests
     }
 
     [TestCaseSource(nameof(Shipped))]
-    public void Types_ThatArePublic_BeginWithShmAndStandAtTheRoot(ShippedAssembly shipped) =>
+    public void Types_ThatArePublic_BeginWithShmAndStandAtTheRootOrWithWhatTheyExtend(ShippedAssembly shipped) =>
         Findings.AssertNone(ApiRules.Misnamed(shipped.Types, shipped.Name));
 
     [TestCaseSource(nameof(Shipped))]
@@ -77,6 +77,8 @@ public class PublicApiTests
     {
         Assert.That(ApiRules.Misnamed([typeof(ApiSamples)], nameof(RpcOverShm)), Has.One.Contains("ApiSamples"));
         Assert.That(ApiRules.Misnamed([typeof(ApiRules)], nameof(RpcOverShm)), Is.Empty, "It is internal.");
+        Assert.That(
+            ApiRules.Misnamed([typeof(ShmApiSampleExtensions)], nameof(RpcOverShm)), Has.One.Contains("in System."));
         Assert.That(
             ApiRules.MutableFields([typeof(ApiSamples.Kinds<>)]), Has.Exactly(1).Items.And.All.Contains(".Mutable"));
     }

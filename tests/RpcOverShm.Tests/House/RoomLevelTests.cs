@@ -94,6 +94,9 @@ public class RoomLevelTests
     [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { class A; enum B; }", null)]
     [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests { enum B; class A; }", "The first type is called B")]
     [TestCase("tests/Some.Tests/A.cs", "namespace Some.Tests; delegate void B();", "called B")]
+    [TestCase("src/Some/A.cs", "namespace Other; public static class A { public static void B(this C c) { } }", null)]
+    [TestCase("src/Some/A.cs", "namespace Other; static class A { public static void B(this C c) { } }", "Some")]
+    [TestCase("src/Some/A.cs", "namespace Other; public static class A { public static void B(C c) { } }", "Some")]
     public void FileShape_OfAFile_FindsWhatIsOutOfPlace(string path, string code, string? finding)
     {
         IEnumerable<string> findings = FileShape.Check(new SourceFile(path, code));

@@ -1,11 +1,10 @@
 using OpenTelemetry.Metrics;
 using OpenTelemetry.Trace;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.OpenTelemetry;
 
 namespace RpcOverShm.Tests.OpenTelemetry;
 
-public class ShmOpenTelemetryExtensionsTests
+public class InstrumentationTests
 {
     [Test]
     public void Traces_AreThoseOfBothSources()

@@ -1,0 +1,334 @@
+using Grpc.Core;
+using Grpc.Core.Interceptors;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+using RpcOverShm.Hosting.Tests.Support;
+using RpcOverShm.Testing;
+using RpcOverShm.Testing.Protos;
+using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
+
+namespace RpcOverShm.Hosting.Tests;
+
+/// <summary>Messages for programs that make a mistake: what is wrong, what is allowed, what to do.</summary>
+public class MistakeTests
+{
+    private const int HostFailed = 11;
+    private const int SectionMissing = 501;
+
+    private TestHost _host = null!;
+
+    [SetUp]
+    public void CreateHost() => _host = new TestHost();
+
+    [TearDown]
+    public async Task DisposeHost() => await _host.DisposeAsync();
+
+    [TestCase("MaxConcurentCalls", "MaxConcurrentCalls")]
+    [TestCase("maxqueuedcall", "MaxQueuedCalls")]
+    public void Key_ThatIsMisspelt_IsToldWithTheNearestNameAndAllNames(string misspelt, string meant)
+    {
+        string message = FailureOfServer((misspelt, "3"));
+
+        Assert.That(message, Does.Contain($"'{misspelt}' is no option; did you mean '{meant}'? There are: Allow"));
+        Assert.That(message, Does.Contain("RequestHeadTimeout").And.Not.Contains("Codecs"), "What is set in code.");
+    }
+
+    [TestCase("Color")]
+    [TestCase("X")]
+    public void Key_ThatIsNearToNone_IsToldWithAllNames(string key) => Assert.That(
+        FailureOfServer((key, "3")), Does.Contain($"'{key}' is no option. There are: AllowInPlaceParsing, "));
+
+    [TestCase("Callbacks:MaxQueudCalls", "MaxQueuedCalls")]
+    [TestCase("ServiceConfig:MethodConfig:0:Timeout", "MethodConfigs")]
+    [TestCase("ServiceConfig:MethodConfigs:0:TimeOut2", "Timeout")]
+    [TestCase("ServiceConfig:MethodConfigs:0:Names:0:Servic", "Service")]
+    [TestCase("ServiceConfig:MethodConfigs:0:RetryPolicy:MaxAttempt", "MaxAttempts")]
+    [TestCase("ServiceConfig:RetryThrottling:TokenRation", "TokenRatio")]
+    public void Key_ThatIsMisspeltInside_IsToldWithTheNearestName(string key, string meant) =>
+        Assert.That(FailureOfClient((key, "3")), Does.Contain($"is no option; did you mean '{meant}'? There are: "));
+
+    [TestCase("RequestHeadTimeout", "30", "\"00:00:30\" for seconds, or \"30.00:00:00\" for days")]
+    [TestCase("IdleTimeout", "90", "\"00:01:30\" for seconds")]
+    public void Time_ThatIsANumberAlone_IsToldHowToWriteIt(string key, string value, string advice) => Assert.That(
+        FailureOfServer((key, value)),
+        Does.Contain($"'{key}' is {value}, which .NET reads as {value} days. Write ").And.Contains(advice));
+
+    [TestCase("ConnectTimeout")]
+    [TestCase("DefaultTimeout")]
+    [TestCase("ServiceConfig:MethodConfigs:0:Timeout")]
+    [TestCase("ServiceConfig:MethodConfigs:0:RetryPolicy:InitialBackoff")]
+    public void Time_OfAChannelThatIsANumberAlone_IsToldHowToWriteIt(string key) =>
+        Assert.That(FailureOfClient((key, "5")), Does.Contain("Write \"00:00:05\" for seconds"));
+
+    [Test]
+    public void Time_OfEveryOption_IsChecked([Values] bool isServer)
+    {
+        Type type = isServer ? typeof(ShmServerOptions) : typeof(ShmChannelOptions);
+        string[] times =
+        [
+            .. type.GetProperties()
+                .Where(one => one.PropertyType == typeof(TimeSpan) || one.PropertyType == typeof(TimeSpan?))
+                .Select(one => one.Name),
+        ];
+
+        Assert.That(times, Is.Not.Empty);
+        foreach (string time in times)
+        {
+            Func<(string, string)[], string> failure = isServer ? FailureOfServer : FailureOfClient;
+            Assert.That(failure([(time, "1")]), Does.Contain($"'{time}' is 1, which .NET reads as 1 days."));
+        }
+    }
+
+    [Test]
+    public async Task Section_ThatIsMissing_IsLoggedWithTheNearestName()
+    {
+        _host.Section(("Servr:MaxQueuedCalls", "1"), ("Clients:ConnectTimeout", "00:00:01"));
+        IConfigurationSection missing = _host.Section().GetSection("Server");
+        _host.Services.AddShmServer(_host.Address).Bind(missing);
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address).Bind(missing);
+
+        await _host.StartAsync();
+
+        Assert.That(_host.Log.Of(SectionMissing).Select(one => one.Message), Is.EquivalentTo(new[]
+        {
+            Expected(_host.Address), Expected(typeof(ConformanceClient).FullName!),
+        }));
+        Assert.That(_host.Log.Of(SectionMissing).Select(one => one.Level), Is.All.EqualTo(LogLevel.Warning));
+
+        static string Expected(string name) =>
+            $"Section 'Section:Server' of the configuration, for '{name}', is missing or empty; did you mean 'Servr'? "
+            + "The options keep the values that they have without it. There are: Clients, Servr. Use "
+            + "GetRequiredSection for one that must exist.";
+    }
+
+    [Test]
+    public async Task Section_ThatExists_IsNotLogged()
+    {
+        _host.Services.AddShmServer(_host.Address).Bind(_host.Section(("MaxQueuedCalls", "1")));
+
+        await _host.StartAsync();
+
+        Assert.That(_host.Log.Of(SectionMissing), Is.Empty);
+    }
+
+    [Test]
+    public void Address_ThatTheConfigurationLacks_IsToldWithAnExample()
+    {
+        string address = _host.Section()["Address"]!;
+
+        Assert.That(() => _host.Services.AddShmServer(address), IsAdvice());
+        Assert.That(() => _host.Services.AddShmServer("name", address), IsAdvice());
+        Assert.That(() => _host.Services.AddShmClient<ConformanceClient>(address), IsAdvice());
+        Assert.That(() => _host.Services.AddShmClient<ConformanceClient>("name", address), IsAdvice());
+        Assert.That(() => _host.Services.AddKeyedShmChannel("key", address), IsAdvice());
+        Assert.That(() => _host.Services.AddHealthChecks().AddShmServer(address), IsAdvice());
+        Assert.That(
+            () => _host.Services.AddShmServer(""),
+            Throws.ArgumentException.With.Message.Contains("The address is empty. An address is such as shm://name."));
+
+        static NUnit.Framework.Constraints.IResolveConstraint IsAdvice() => Throws.ArgumentNullException.With.Message
+            .Contains("An address is such as shm://name. If it comes from the configuration, its key is missing");
+    }
+
+    [Test]
+    public void Service_WhoseDependencyIsNotRegistered_FailsTheStart()
+    {
+        _host.Services.AddShmServer(_host.Address).AddService<NumberedService>();
+
+        AssertStartFails(
+            $"The server '{_host.Address}' cannot serve calls: {typeof(NumberedService)} needs {typeof(Part)}, which "
+            + "is not registered. Add it to the services, for example with services.AddScoped<Part>().");
+    }
+
+    [Test]
+    public void Interceptor_WhoseDependencyIsNotRegistered_FailsTheStart()
+    {
+        _host.Services.AddShmServer(_host.Address).AddService<TestService>().AddInterceptor<NotingInterceptor>();
+
+        AssertStartFails($"{typeof(NotingInterceptor)} needs {typeof(Part)}, which is not registered.");
+    }
+
+    [Test]
+    public void Interceptor_OfAClient_WhoseDependencyIsNotRegistered_FailsTheStart()
+    {
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address).AddInterceptor<NotingInterceptor>();
+
+        AssertStartFails($"{typeof(NotingInterceptor)} needs {typeof(Part)}, which is not registered.");
+    }
+
+    [Test]
+    public void Client_WithADependencyThatIsNotRegistered_FailsTheStart()
+    {
+        _host.Services.AddShmClient<DemandingClient>(_host.Address);
+
+        AssertStartFails($"{typeof(DemandingClient)} needs {typeof(Part)}, which is not registered.");
+    }
+
+    [Test]
+    public async Task Service_WhoseDependencyLacksOne_FailsTheStart([Values] bool isServiceRegistered)
+    {
+        await DisposeHost();
+        _host = new TestHost(isCheckedWhenBuilt: false);
+        _host.Services.AddScoped<Outer>();
+        if (isServiceRegistered)
+        {
+            _host.Services.AddScoped<OuterService>();
+        }
+
+        _host.Services.AddShmServer(_host.Address).AddService<OuterService>();
+
+        AssertStartFails($"{typeof(Outer)} needs {typeof(Part)}, which is not registered.");
+    }
+
+    [Test]
+    public void Service_WithAKeyThatIsNotRegistered_FailsTheStart()
+    {
+        _host.Services.AddShmServer(_host.Address).AddService<KeyedService>();
+
+        AssertStartFails($"{typeof(KeyedService)} needs {typeof(Part)} with the key 'main', which is not registered. ");
+    }
+
+    [Test]
+    public void Service_WithSeveralConstructors_FailsTheStart()
+    {
+        _host.Services.AddShmServer(_host.Address).AddService<AmbiguousService>();
+
+        AssertStartFails($"{typeof(AmbiguousService)} has several public constructors. Mark the one to call with ");
+    }
+
+    [Test]
+    public async Task Service_WhoseDependenciesAreThere_Starts()
+    {
+        _host.Services.AddKeyedScoped<Part>("main");
+        _host.Services.AddScoped(_ => new Part(_host.Diary));
+        _host.Services.AddShmServer(_host.Address)
+            .AddService<KeyedService>()
+            .AddService<ChoosyService>()
+            .AddInterceptor<NotingInterceptor>();
+
+        await _host.StartAsync();
+    }
+
+    [Test]
+    public void ClientWithANameOnly_WithoutItsName_IsToldHowToGetIt()
+    {
+        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+        _host.Services.AddShmClient<ConformanceClient>("two", _host.Address);
+        string expected = $"The clients {typeof(ConformanceClient)} have names: one, two. Take one with "
+            + "[FromKeyedServices(\"one\")] or from ShmClientFactory, or add one without a name.";
+
+        Assert.That(
+            () => _host.Provider.GetRequiredService<ConformanceClient>(),
+            Throws.InvalidOperationException.With.Message.EqualTo(expected));
+        Assert.That(_host.Provider.GetRequiredKeyedService<ConformanceClient>("two"), Is.Not.Null);
+    }
+
+    [Test]
+    public void ClientWithANameOnly_NeededByAService_FailsTheStart()
+    {
+        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+        _host.Services.AddShmServer(_host.Address).AddService<ForwardingService>();
+
+        AssertStartFails($"The clients {typeof(ConformanceClient)} have names: one. Take one with ");
+    }
+
+    [TestCase(true)]
+    [TestCase(false)]
+    public void Client_WithoutANameBesideOneWithAName_IsInjected(bool isNamedFirst)
+    {
+        if (isNamedFirst)
+        {
+            _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+        }
+
+        _host.Services.AddShmClient<ConformanceClient>(_host.Address);
+        _host.Services.AddShmClient<ConformanceClient>("one", _host.Address);
+
+        Assert.That(_host.Provider.GetServices<ConformanceClient>().ToList(), Has.One.Items);
+    }
+
+    private string FailureOfServer(params (string Key, string Value)[] entries)
+    {
+        var services = new ServiceCollection();
+        services.AddShmServer(_host.Address).Bind(Section(entries));
+        return FailureOf<ShmServerOptions>(services, _host.Address);
+    }
+
+    private string FailureOfClient(params (string Key, string Value)[] entries)
+    {
+        var services = new ServiceCollection();
+        services.AddShmClient<ConformanceClient>("name", _host.Address).Bind(Section(entries));
+        return FailureOf<ShmChannelOptions>(services, "name");
+    }
+
+    private static IConfigurationSection Section((string Key, string Value)[] entries) => new ConfigurationBuilder()
+        .AddInMemoryCollection(entries.Select(one => KeyValuePair.Create($"Section:{one.Key}", (string?)one.Value)))
+        .Build()
+        .GetSection("Section");
+
+    private static string FailureOf<TOptions>(IServiceCollection services, string name)
+        where TOptions : class
+    {
+        using ServiceProvider provider = services.BuildServiceProvider();
+        OptionsValidationException? failure = Assert.Catch<OptionsValidationException>(
+            () => provider.GetRequiredService<IOptionsMonitor<TOptions>>().Get(name));
+        return failure!.Message;
+    }
+
+    private void AssertStartFails(string message)
+    {
+        _host.Log.Expect(HostFailed);
+        Exception? failure = Assert.CatchAsync(_host.StartAsync);
+        Assert.That(failure!.Message, Does.Contain(message));
+    }
+
+    private sealed class Outer(Part part)
+    {
+        public Part Part => part;
+    }
+
+    private sealed class OuterService(Outer outer) : Conformance.ConformanceBase
+    {
+        public Outer Outer => outer;
+    }
+
+    private sealed class KeyedService([FromKeyedServices("main")] Part part) : Conformance.ConformanceBase
+    {
+        public Part Part => part;
+    }
+
+    private sealed class ForwardingService(ConformanceClient client) : Conformance.ConformanceBase
+    {
+        public ConformanceClient Client => client;
+    }
+
+    private sealed class DemandingClient(CallInvoker invoker, Part part)
+    {
+        public (CallInvoker, Part) Both => (invoker, part);
+    }
+
+    private sealed class AmbiguousService : Records.RecordsBase
+    {
+        public AmbiguousService()
+        {
+        }
+
+        public AmbiguousService(Diary diary) => Diary = diary;
+
+        public Diary? Diary { get; }
+    }
+
+    // One constructor needs what is not there; the other one is to be called.
+    private sealed class ChoosyService : Records.RecordsBase
+    {
+        public ChoosyService(Interceptor interceptor) => Needed = interceptor;
+
+        [ActivatorUtilitiesConstructor]
+        public ChoosyService(Diary diary, IServiceProvider provider, Outer? outer = null) =>
+            Needed = (diary, provider, outer);
+
+        public object Needed { get; }
+    }
+}
