@@ -58,13 +58,14 @@ public sealed class ShmClientBuilder
 
     /// <summary>Sets options of the channel from a section of the configuration.</summary>
     /// <param name="section">
-    /// A section with the names of <see cref="ShmChannelOptions"/>. A section that does not exist sets nothing.
+    /// A section with the names of <see cref="ShmChannelOptions"/>. One that does not exist sets nothing, which is
+    /// logged.
     /// </param>
     /// <returns>This builder.</returns>
     /// <exception cref="ArgumentNullException">The section is null.</exception>
     /// <remarks>
-    /// The section is read once, when the channel is created. A name that is no option, and a value that does not fit,
-    /// fail the start of the host with an <see cref="OptionsValidationException"/>.
+    /// The section is read once, when the channel is created. A name that is no option, a value that does not fit, and
+    /// a time that is a number alone fail the start of the host with an <see cref="OptionsValidationException"/>.
     /// </remarks>
     public ShmClientBuilder Bind(IConfiguration section)
     {

@@ -104,7 +104,8 @@ public static class ShmClientServiceCollectionExtensions
     /// </exception>
     /// <remarks>
     /// As <see cref="AddShmClient{TClient}(IServiceCollection, string, Action{ShmChannelOptions})"/>. Each name has a
-    /// channel of its own, whose key in the container is the name alone.
+    /// channel of its own, whose key in the container is the name alone. Code that wants the type without a name gets
+    /// an <see cref="InvalidOperationException"/> with the names, unless a client was added without one, too.
     /// </remarks>
     public static ShmClientBuilder AddShmClient<
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TClient>(

@@ -64,14 +64,16 @@ public sealed class ShmServerBuilder
 
     /// <summary>Sets options from a section of the configuration, after those that were set before.</summary>
     /// <param name="section">
-    /// A section with the names of <see cref="ShmServerOptions"/>. A section that does not exist sets nothing.
+    /// A section with the names of <see cref="ShmServerOptions"/>. One that does not exist sets nothing, which is
+    /// logged.
     /// </param>
     /// <returns>This builder.</returns>
     /// <exception cref="ArgumentNullException">The section is null.</exception>
     /// <remarks>
-    /// The section is read once, when the server is created. A name that is no option, and a value that does not fit,
-    /// fail the start of the host with an <see cref="OptionsValidationException"/>. A list adds to the list that is
-    /// there. Options that no text can stand for, such as <see cref="ShmServerOptions.Codecs"/>, are set in code.
+    /// The section is read once, when the server is created. A name that is no option, a value that does not fit, and a
+    /// time that is a number alone fail the start of the host with an <see cref="OptionsValidationException"/>. A list
+    /// adds to the list that is there. Options that no text can stand for, such as
+    /// <see cref="ShmServerOptions.Codecs"/>, are set in code.
     /// </remarks>
     public ShmServerBuilder Bind(IConfiguration section)
     {
@@ -96,8 +98,8 @@ public sealed class ShmServerBuilder
     /// <para>
     /// If the class is registered in the container, the instance is the registered one, with its lifetime there, and
     /// the container disposes it. Otherwise it is created with arguments from the container, and disposed when it is
-    /// released. If a constructor throws, its call ends with <see cref="StatusCode.Internal"/>, and the server logs the
-    /// exception.
+    /// released. If something that its constructor needs is not registered, the host does not start. If a constructor
+    /// throws, its call ends with <see cref="StatusCode.Internal"/>, and the server logs the exception.
     /// </para>
     /// </remarks>
     public ShmServerBuilder AddService<[DynamicallyAccessedMembers(ServiceEntry.Members)] TService>(

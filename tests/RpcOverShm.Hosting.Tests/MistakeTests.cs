@@ -5,7 +5,6 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using RpcOverShm.Hosting.Tests.Support;
-using RpcOverShm.Testing;
 using RpcOverShm.Testing.Protos;
 using ConformanceClient = RpcOverShm.Testing.Protos.Conformance.ConformanceClient;
 

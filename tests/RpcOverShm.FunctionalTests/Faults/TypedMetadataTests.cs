@@ -1,5 +1,4 @@
 using Google.Rpc;
-using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.FunctionalTests.Faults;
 

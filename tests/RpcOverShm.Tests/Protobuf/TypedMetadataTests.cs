@@ -1,6 +1,5 @@
 using Google.Rpc;
 using Grpc.Core;
-using RpcOverShm.Protobuf;
 
 namespace RpcOverShm.Tests.Protobuf;
 
