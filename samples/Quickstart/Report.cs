@@ -12,6 +12,10 @@ internal sealed class Report
     private const int CallsAtOnce = 20;
     private const int FewestRounds = 3;
     private const int MostRounds = 12;
+
+    // What is called in each round was compiled long before the last rare path is.
+    private const int FewOfAllMethods = 200;
+
     private static readonly TimeSpan s_turn = TimeSpan.FromMilliseconds(50);
 
     private readonly List<(string Codec, string What, int Count, Func<Task> Run)> _repeated = [];
@@ -107,7 +111,7 @@ internal sealed class Report
     // .NET first compiles quickly, and then again, in the background, what is called often.
     private async Task<string> WarmUpAsync(ServerProcess server)
     {
-        long before;
+        long before = 0;
         long compiled = await CountCompiledAsync(server);
         int rounds = 0;
         do
@@ -119,12 +123,13 @@ internal sealed class Report
 
             (before, compiled) = (compiled, await CountCompiledAsync(server));
         }
-        while (++rounds < FewestRounds || (compiled > before && rounds < MostRounds));
+        while (++rounds < FewestRounds || (!IsDone() && rounds < MostRounds));
 
-        string state = compiled > before
-            ? $"but the compiler is not done yet, with {compiled - before} methods in the last round"
-            : "and the compiler has finished in both processes";
-        return $"Warm: all calls were repeated in {rounds} rounds, {state}.";
+        return $"Warm: all calls were repeated in {rounds} rounds, {(IsDone() ? "and" : "but")} the compiler "
+            + $"{(IsDone() ? "has finished" : "is not done yet")}: in the last round it has compiled "
+            + $"{compiled - before} of {compiled} methods.";
+
+        bool IsDone() => compiled - before <= compiled / FewOfAllMethods;
     }
 
     private static async Task<long> CountCompiledAsync(ServerProcess server) =>
