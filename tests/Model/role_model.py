@@ -33,8 +33,8 @@ class Model(EventLoopThreads, Dozing, Runs, Callers, Publishing, WatchdogThread,
         that go on with the loop, and births those that the system has, if fewer. takes: the most take-overs by the
         watchdog. no_pool: all threads of the pool are busy for good. clocked: see watchdog_model.py. ends_watch: the
         watchdog may stop checking the loop. begins_in_code: the loop runs the code of the one awaited call, and the
-        caller waits. dozes: this side is a server. joins: the loop begins to serve the last connection later. tires: the
-        blocking callers that may leave the reading to others at any time."""
+        caller waits. dozes: this side is a server. joins: the loop begins to serve the last connection later. tires:
+        the blocking callers that may leave the reading to others at any time."""
         self.off, self.limit, self.calls_each, self.any_order = set(rules_off), limit, calls_each, any_order
         self.expects, self.watches, self.room, self.rings_early = expects, watches, room, rings_early
         self.takes, self.no_pool, self.clocked, self.ends_watch, self.sleepy = (

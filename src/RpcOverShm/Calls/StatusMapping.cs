@@ -185,7 +185,8 @@ internal static class StatusMapping
 
     /// <summary>The end of a callback whose client has given up the call for which it was made.</summary>
     public static Status CallerGone => new(
-        StatusCode.Cancelled, "The client gave up the call for which this callback was made before the callback began.");
+        StatusCode.Cancelled,
+        "The client gave up the call for which this callback was made before the callback began.");
 
     /// <summary>Returns the status of a call whose chain of calls and callbacks is too long.</summary>
     public static Status CallbacksTooDeep(string option, int limit) => new(

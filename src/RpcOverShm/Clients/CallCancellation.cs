@@ -50,8 +50,8 @@ internal sealed class CallCancellation(ClientCall call)
     }
 
     /// <summary>
-    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no due time:
-    /// its thread limits each of its waits by <see cref="Remaining"/>, so its deadline does not depend on the pool.
+    /// Arms the deadline and the caller's token. The call may end before this returns. A blocking call needs no due
+    /// time: its thread limits each of its waits by <see cref="Remaining"/>.
     /// </summary>
     public void Arm(TimeSpan? timeout, CancellationToken cancellationToken)
     {
@@ -108,7 +108,7 @@ internal sealed class CallCancellation(ClientCall call)
                 "Deadline must have a kind DateTimeKind.Utc or be equal to DateTime.MaxValue or DateTime.MinValue.");
     }
 
-    // The callbacks include user code, which must not run on the thread that ends the call. Nobody is left to receive an
-    // exception of theirs.
+    // The callbacks include user code, which must not run on the thread that ends the call. Nobody is left to receive
+    // an exception of theirs.
     private static void Fire(CancellationTokenSource ended) => _ = ended.CancelAsync().Observed();
 }

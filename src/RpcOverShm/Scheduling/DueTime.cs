@@ -3,10 +3,10 @@ using System.Diagnostics;
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// An action that runs once when a time has passed, unless it is disposed before that. It runs on the watchdog's thread,
-/// so it neither waits nor runs user code. A timer of .NET would run it on the thread pool, where user code may have
-/// taken every thread. The action never runs early, and the clock is monotonic: setting the wall clock moves nothing.
-/// An action for which there is no memory runs again after a pause. Thread-safe.
+/// An action that runs once when a time has passed, unless it is disposed before that. It runs on the thread of the
+/// watchdog, so it neither waits nor runs user code. A timer of .NET would run it on the thread pool, where user code
+/// may have taken every thread. The action never runs early, and the clock is monotonic: setting the wall clock moves
+/// nothing. An action for which there is no memory runs again after a pause. Thread-safe.
 /// </summary>
 internal sealed class DueTime : IDisposable
 {
@@ -33,7 +33,7 @@ internal sealed class DueTime : IDisposable
     /// <summary>The remaining time; zero or less once it has passed.</summary>
     public TimeSpan Remaining => Until(_at);
 
-    /// <summary>The time stamp at which the next action is due, or a little earlier; the maximum if there is none.</summary>
+    /// <summary>The time stamp at which the next action is due, or an earlier one; the maximum for none.</summary>
     public static long Earliest
     {
         get
@@ -93,7 +93,7 @@ internal sealed class DueTime : IDisposable
         return shards;
     }
 
-    /// <summary>A part of all due times. Those that were disposed stay in the queue until it has too many of them.</summary>
+    /// <summary>A part of all due times. The queue keeps disposed ones, until they are too many.</summary>
     private sealed class Shard
     {
         private const int MostDisposed = 64;

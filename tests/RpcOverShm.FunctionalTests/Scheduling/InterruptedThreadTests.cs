@@ -15,7 +15,10 @@ internal sealed class InterruptedThreadTests() : RigFixture(RigKind.Shm)
     {
         var begun = new CountdownEvent(callers);
         var cancelled = new CountdownEvent(callers);
-        ShmRig rig = await StartShmAsync(new Script { Unary = (request, context) => HoldAsync(request, context, begun, cancelled) });
+        ShmRig rig = await StartShmAsync(new Script
+        {
+            Unary = (request, context) => HoldAsync(request, context, begun, cancelled),
+        });
         rig.Client.Unary(Payloads.Of("first"));
         var ends = new ConcurrentQueue<Exception?>();
         TestThread[] threads = [.. Enumerable.Range(0, callers).Select(i => TestThread.Start(

@@ -92,13 +92,14 @@ internal sealed class CallbackProcessTests : PeerFixture
         });
         PeerProcess peer = await StartPeerAsync();
 
-        string[] reply = (await peer.DoAsync($"deadline-in-callbacks {Address} {Directory.Path} 1000").Bounded()).Split();
+        string reply = await peer.DoAsync($"deadline-in-callbacks {Address} {Directory.Path} 1000").Bounded();
+        string[] words = reply.Split();
         StatusCode[] callbacks = await ended.Task.Bounded();
 
-        int begun = int.Parse(reply[1], CultureInfo.InvariantCulture);
-        Assert.That(reply[0], Is.EqualTo("DeadlineExceeded"));
+        int begun = int.Parse(words[1], CultureInfo.InvariantCulture);
+        Assert.That(words[0], Is.EqualTo("DeadlineExceeded"));
         Assert.That(begun, Is.InRange(1, Callbacks - 1));
-        Assert.That(reply[2], Is.EqualTo("False"), "The pool had a free thread.");
+        Assert.That(words[2], Is.EqualTo("False"), "The pool had a free thread.");
         Assert.That(callbacks.Count(code => code == StatusCode.OK), Is.LessThan(Callbacks / 2));
         Assert.That(callbacks.Where(code => code != StatusCode.OK), Is.All.EqualTo(StatusCode.Cancelled));
     }

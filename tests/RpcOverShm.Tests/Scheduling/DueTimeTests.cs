@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using RpcOverShm.Scheduling;
@@ -140,7 +139,7 @@ public class DueTimeTests
         {
             if (++runs < 3)
             {
-                throw new OutOfMemoryException();
+                throw new InsufficientMemoryException();
             }
 
             done.SetResult();

@@ -1,0 +1,44 @@
+using System.Diagnostics;
+using RpcOverShm.Scheduling;
+
+namespace RpcOverShm.Connections;
+
+/// <summary>
+/// The state of a blocking caller from <see cref="CallerReader.Enter"/> to <see cref="CallerReader.Leave"/>: whether it
+/// holds the reader role, whether it counts as blocked, and how long it has waited.
+/// </summary>
+internal struct CallerLease
+{
+    private long _waitsSince; // the time stamp of the first wait; 0 before that
+
+    public bool HasRole;
+
+    /// <summary>Whether nobody had read for a while when this caller came.</summary>
+    public bool WasIdle;
+
+    public bool IsCounted;
+
+    /// <summary>Whether the caller has waited for so long that it leaves the reading to the event loop.</summary>
+    public bool IsPatienceOver { get; private set; }
+
+    /// <summary>Returns how much longer the caller may wait as a reader; zero if it may not.</summary>
+    public TimeSpan PatienceLeft()
+    {
+        if (_waitsSince == 0)
+        {
+            _waitsSince = Stopwatch.GetTimestamp();
+        }
+
+        TimeSpan left = WaitBounds.Patience - Stopwatch.GetElapsedTime(_waitsSince);
+        IsPatienceOver = left <= TimeSpan.Zero;
+        return IsPatienceOver ? TimeSpan.Zero : left;
+    }
+
+    /// <summary>Notes that the caller has left the connection to others, and waits on.</summary>
+    public void HasLeft()
+    {
+        HasRole = false;
+        IsCounted = false;
+        WasIdle = false;
+    }
+}
