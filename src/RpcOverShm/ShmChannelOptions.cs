@@ -191,14 +191,16 @@ public sealed class ShmChannelOptions
     public int? MaxRetryAttempts { get; set; } = ShmDefaults.MaxRetryAttempts;
 
     /// <summary>
-    /// Gets or sets the maximum number of request bytes that the channel keeps for retries, over all calls.
+    /// Gets or sets the maximum number of request bytes that the channel keeps for retries, over all calls. A request
+    /// counts 208 bytes besides its own.
     /// <para>Null removes the limit. 0 keeps nothing.</para>
     /// </summary>
     /// <remarks>Defaults to 16 MiB. A call whose requests do not fit is not retried.</remarks>
     public long? MaxRetryBufferSize { get; set; } = ShmDefaults.MaxRetryBufferSize;
 
     /// <summary>
-    /// Gets or sets the maximum number of request bytes that the channel keeps for retries of one call.
+    /// Gets or sets the maximum number of request bytes that the channel keeps for retries of one call. A request
+    /// counts 208 bytes besides its own.
     /// <para>Null removes the limit. 0 keeps nothing.</para>
     /// </summary>
     /// <remarks>Defaults to 1 MiB. A call whose requests do not fit is not retried.</remarks>

@@ -25,10 +25,16 @@ internal sealed partial class InboundMessages(
     BufferBudget? budget = null)
     : IValueTaskSource
 {
+    // The place of a message in the queue, which may have room for twice as many, and the header of its array.
+    private const int BytesPerMessage = 96;
+
+    // The room that an empty queue keeps.
+    private const int KeptPlaces = 64;
+
     private readonly Lock _gate = new();
     private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
     private BufferCharge _charge = new(budget);
-    private long _queuedBytes;      // of the arrays of the queued messages
+    private long _queuedBytes;      // of the queued messages and their arrays
     private bool _isEnded;          // no message follows the queued ones
     private volatile bool _isAborted;
     private bool _isRefusing;       // a refused message ends the call; its parts may still come
@@ -205,10 +211,14 @@ internal sealed partial class InboundMessages(
             }
 
             bytes = received.Bytes;
-            _queuedBytes -= bytes.KeptBytes;
+            _queuedBytes -= bytes.KeptBytes + BytesPerMessage;
             if (_queue.Count == 0)
             {
                 _charge.Shrink(_partial.KeptBytes);
+                if (_queue.Capacity > KeptPlaces)
+                {
+                    _queue.TrimExcess(KeptPlaces);
+                }
             }
 
             credit = Consume(received.Cost);
@@ -287,7 +297,7 @@ internal sealed partial class InboundMessages(
         if (isComplete)
         {
             call.CountMessage();
-            _queuedBytes += _partial.KeptBytes;
+            _queuedBytes += _partial.KeptBytes + BytesPerMessage;
             _queue.Enqueue((_partial, _partialCost));
             _partial = default;
             _partialCost = 0;
@@ -305,7 +315,7 @@ internal sealed partial class InboundMessages(
     // Under the gate. Counts what the incomplete message keeps, beside the queued ones; refuses it beyond the budget.
     private Status? Count(long partialBytes)
     {
-        if (_charge.TryGrow(_queuedBytes + partialBytes) is not { } full)
+        if (_charge.TryGrow(_queuedBytes + BytesPerMessage + partialBytes) is not { } full)
         {
             return null;
         }

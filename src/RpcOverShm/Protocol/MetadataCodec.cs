@@ -17,6 +17,9 @@ internal static class MetadataCodec
     // HTTP/2, and so gRPC, measures a header list like this (RFC 9113, 6.5.2): key, value and 32 bytes for each entry.
     private const int OverheadPerEntry = 32;
 
+    // The entry, its place in the list, and the headers of its key and value.
+    private const int ObjectBytesPerEntry = 104;
+
     // Both lengths.
     private const int SmallestEntryBytes = sizeof(ushort) + sizeof(uint);
 
@@ -50,6 +53,14 @@ internal static class MetadataCodec
     {
         int value = entry.IsBinary ? entry.ValueBytes.Length : entry.Value.Length;
         return entry.Key.Length + value + OverheadPerEntry;
+    }
+
+    /// <summary>Returns the memory that received metadata takes, at most.</summary>
+    public static long MeasureKeptBytes(Metadata metadata)
+    {
+        // A character takes two bytes.
+        long characters = MeasureBytes(metadata) - ((long)OverheadPerEntry * metadata.Count);
+        return (2 * characters) + ((long)ObjectBytesPerEntry * metadata.Count);
     }
 
     /// <summary>Returns null if <see cref="Encode"/> can encode the metadata, otherwise the reason.</summary>

@@ -10,6 +10,9 @@ namespace RpcOverShm.Retries;
 /// </summary>
 internal sealed class RetryBuffer(RetryBudget budget)
 {
+    /// <summary>The cost of a kept request besides its bytes: its objects and its place in the list.</summary>
+    public const int BytesPerRequest = 208;
+
     private readonly Lock _gate = new();
     private readonly List<Entry> _entries = [];
     private TaskCompletionSource? _more; // wakes an attempt that has sent all entries
@@ -207,13 +210,14 @@ internal sealed class RetryBuffer(RetryBudget budget)
     }
 
     // Under the gate. A request beyond the budget is not counted: it makes the attempt the last one.
-    private void Charge(int bytes)
+    private void Charge(int length)
     {
         if (_isFinal || _isOverflowing)
         {
             return;
         }
 
+        long bytes = BytesPerRequest + (long)length;
         if (budget.TryTake(bytes, _keptBytes))
         {
             _keptBytes += bytes;

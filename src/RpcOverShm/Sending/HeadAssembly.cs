@@ -11,6 +11,9 @@ namespace RpcOverShm.Sending;
 internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBytes, BufferBudget? budget = null)
     : IDisposable
 {
+    // The objects of an incomplete head and of its call, besides the bytes.
+    private const int OverheadBytes = 1 << 10;
+
     private readonly Lock _gate = new();
     private readonly PooledBufferWriter _bytes = new();
     private BufferCharge _charge = new(budget);
@@ -43,7 +46,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
             }
 
             IsTooLarge = bytes.Length > limitBytes - _bytes.Length;
-            full = IsTooLarge ? null : _charge.TryGrow((_bytes.Length + bytes.Length) * 2L);
+            full = IsTooLarge ? null : _charge.TryGrow(OverheadBytes + ((_bytes.Length + bytes.Length) * 2L));
             _isEnded = full is not null;
             if (IsTooLarge || _isEnded)
             {

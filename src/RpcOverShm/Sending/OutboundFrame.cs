@@ -10,8 +10,8 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal sealed class OutboundFrame : IThreadPoolWorkItem
 {
-    // The objects of a queued frame, besides its array.
-    private const int OverheadBytes = 128;
+    // The objects of a queued frame, besides the bytes of its array.
+    private const int OverheadBytes = 192;
 
     private readonly Lock _gate = new();
     private byte[]? _buffer;

@@ -10,7 +10,6 @@ internal sealed partial class CallQueue
 {
     // The objects of a call that has not begun, besides its metadata and request.
     private const int CallBytes = 1 << 10;
-
     /// <summary>Counts and charges a call that waits. Returns null, or the status of its refusal.</summary>
     private Status? TryQueue(CallTurn turn, int requestBytes, string option, long limit)
     {
@@ -39,7 +38,7 @@ internal sealed partial class CallQueue
             return null;
         }
 
-        long bytes = CallBytes + (2L * MetadataCodec.MeasureBytes(turn.Call.RequestHeaders)) + requestBytes;
+        long bytes = CallBytes + MetadataCodec.MeasureKeptBytes(turn.Call.RequestHeaders) + requestBytes;
         if (Budget.TryTake(bytes) is { } full)
         {
             Refused(full.Option, full.LimitBytes);

@@ -19,7 +19,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
 
     private static readonly PeerLimits s_limits = RawPeer.Generous with { RingCapacity = 1 << 20 };
 
-    // Each call keeps its part and a little more: 15 fit, and 16 do not.
+    // Each call keeps its part and a little more, counted in steps of 4 KiB: 14 fit, and 15 do not.
     [TestCase(false)]
     [TestCase(true)]
     public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
@@ -27,7 +27,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
         using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
         BufferBudget budget = await BudgetAsync(rig);
-        for (int i = 0; i < 15; i++)
+        for (int i = 0; i < 14; i++)
         {
             await BeginRequestAsync(peer, i);
         }
@@ -39,10 +39,10 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         // The connection's limit is the server's too, so another client meets the server's.
         using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
         RawPeer last = isOfServer ? other : peer;
-        await BeginRequestAsync(last, 15);
+        await BeginRequestAsync(last, 14);
         RawFrame end = await last.ReceiveAsync(FrameKind.End);
         await AssertServedAsync(rig);
-        for (int i = 0; i < 15; i++)
+        for (int i = 0; i < 14; i++)
         {
             peer.Send(FrameKind.Cancel, IdOf(i));
             await peer.ReceiveAsync(FrameKind.End);
@@ -50,15 +50,17 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
 
         string option = isOfServer ? "MaxBufferSize" : "MaxConnectionBufferSize";
         Assert.That(hasRefused, Is.False);
-        Assert.That(used, Is.InRange(15 * PartBytes, LimitBytes));
-        Assert.That(end.Call, Is.EqualTo(IdOf(15)));
+        Assert.That(used, Is.InRange(14 * PartBytes, LimitBytes));
+        Assert.That(end.Call, Is.EqualTo(IdOf(14)));
         AssertRefused(end, option);
         Assert.That((await rig.Log.WaitForAsync(LimitReached)).Message, Does.StartWith(option));
         await AssertNothingKeptAsync(rig, budget);
     }
 
-    [Test]
-    public async Task UnreadRequestsOfAStream_CountUntilTheyAreRead()
+    // Empty ones too: 10,000 of them, each with its array and its place in the queue, are about 1 MB.
+    [TestCase(1000, 100, 100_000)]
+    [TestCase(0, 10_000, 1_000_000)]
+    public async Task UnreadRequestsOfAStream_CountUntilTheyAreRead(int size, int count, long bytes)
     {
         var mayRead = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         ShmRig rig = await StartShmAsync(
@@ -69,21 +71,21 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
                     await mayRead.Task;
                     await foreach (Payload request in requests.ReadAllAsync())
                     {
-                        Assert.That(request.IsOfSize(1000));
+                        Assert.That(request.IsOfSize(size));
                     }
 
                     return Payloads.Empty;
                 },
             },
-            Options());
+            Options(limit: 2 * LimitBytes));
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < count; i++)
         {
-            await call.RequestStream.WriteAsync(Payloads.OfSize(1000)).Bounded();
+            await call.RequestStream.WriteAsync(Payloads.OfSize(size)).Bounded();
         }
 
         BufferBudget budget = await BudgetAsync(rig);
-        await Timeouts.Eventually(() => budget.UsedBytes >= 100_000, "the messages count");
+        await Timeouts.Eventually(() => budget.UsedBytes >= bytes, "the messages count");
         mayRead.SetResult();
         await call.RequestStream.CompleteAsync();
         await call.ResponseAsync.Bounded();
@@ -330,12 +332,12 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         typeof(ServerLimits).GetFields().Where(field => field.IsLiteral).Select(field => (string)field.GetValue(null)!),
         Is.SubsetOf(typeof(ShmServerOptions).GetProperties().Select(property => property.Name)).And.Not.Empty);
 
-    private static RigOptions Options(bool isOfServer = false, int? running = null) => new()
+    private static RigOptions Options(bool isOfServer = false, int? running = null, long limit = LimitBytes) => new()
     {
         ServerMaxReceive = LimitBytes,
         Server = options =>
         {
-            options.MaxConnectionBufferSize = LimitBytes;
+            options.MaxConnectionBufferSize = limit;
             options.MaxBufferSize = isOfServer ? LimitBytes : 1 << 30;
             options.MaxConcurrentCallsPerConnection = running ?? options.MaxConcurrentCallsPerConnection;
         },

@@ -116,8 +116,10 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
         Assert.That(_attempts, Is.EqualTo(1));
     }
 
-    [Test]
-    public async Task Requests_ThatAreTooManyToKeep_AreSentOnce()
+    // Empty ones too: each costs memory besides its bytes.
+    [TestCase(900, 2)]
+    [TestCase(0, 100)]
+    public async Task Requests_ThatAreTooManyToKeep_AreSentOnce(int bytes, int count)
     {
         ShmRig rig = await StartShmAsync(
             new Script
@@ -132,8 +134,11 @@ internal sealed class RetriedStreamTests() : RigFixture(RigKind.Shm)
             s_retrying with { MaxRetryBufferPerCall = 1000 });
 
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
-        await call.RequestStream.WriteAsync(Payloads.OfSize(900)).Bounded();
-        await call.RequestStream.WriteAsync(Payloads.OfSize(900)).Bounded();
+        for (int i = 0; i < count; i++)
+        {
+            await call.RequestStream.WriteAsync(Payloads.OfSize(bytes)).Bounded();
+        }
+
         await call.RequestStream.CompleteAsync().Bounded();
 
         Assert.That((await FailureOf(call.ResponseAsync)).StatusCode, Is.EqualTo(StatusCode.Unavailable));

@@ -5,8 +5,8 @@ namespace RpcOverShm.FunctionalTests.Retries;
 internal sealed class RetryLimitTests() : RigFixture(RigKind.Shm)
 {
     private const string PreviousAttemptsHeader = "grpc-previous-rpc-attempts";
-    private const int Budget = 1000;
-    private const int MostOfIt = 900;
+    private const int Budget = 10_000;
+    private const int MostOfIt = 9_000;
 
     private static readonly RigOptions s_retrying = new()
     {

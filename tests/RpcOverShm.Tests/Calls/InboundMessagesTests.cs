@@ -3,7 +3,6 @@ using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
 using RpcOverShm.Protocol;
-using RpcOverShm.Tests.Sending;
 
 namespace RpcOverShm.Tests.Calls;
 
@@ -136,29 +135,6 @@ public class InboundMessagesTests
         Assert.That(() => _messages.AddChunk("gh"u8, FrameFlags.HalfClose), Throws.Nothing);
         Assert.That(Take(), Is.EqualTo("abcd"));
         Assert.That(_messages.TryTake(out _), Is.False);
-    }
-
-    [TestCase(0)]
-    [TestCase(100)]
-    public void Part_BeyondTheBudget_IsRefusedBeforeAnArrayIsMadeForIt(int bytesBefore)
-    {
-        // In an array of its own, so that each array that is made can be counted.
-        var hint = new PayloadAccessHint(isInChunks: false) { IsAsArray = true };
-        var budget = new BufferBudget("Option", limitBytes: 8 << 10);
-        var messages = new InboundMessages(
-            new RecordingCall(), maxMessageBytes: null, "server", Window, isAlwaysRequested: false, hint, budget);
-        messages.Add((uint)bytesBefore, new byte[bytesBefore], 0);
-        byte[] bytes = new byte[100_000];
-        long before = GC.GetAllocatedBytesForCurrentThread();
-
-        Status? refusal = messages.Add((uint)bytes.Length, bytes, 0);
-
-        Assert.That(GC.GetAllocatedBytesForCurrentThread() - before, Is.LessThan(bytes.Length / 2));
-        Assert.That(refusal?.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
-        Assert.That(messages.Exceeded, Is.SameAs(budget));
-        Assert.That(messages.AddChunk(bytes, 0), Is.Null, "Later parts of it are dropped.");
-        messages.Abort();
-        Assert.That(budget.TryTake(8 << 10), Is.Null, "Nothing stays counted.");
     }
 
     [TestCaseSource(nameof(WrongOrders))]

@@ -46,6 +46,28 @@ public class MetadataCodecTests
         }
     }
 
+    // The list has room for a power of two of entries, so what is measured is what is kept.
+    [TestCase(0)]
+    [TestCase(1)]
+    [TestCase(9)]
+    [TestCase(1000)]
+    public void MeasureKeptBytes_OfReceivedMetadata_CoversItsObjects(int valueBytes)
+    {
+        var sent = new Metadata();
+        for (int i = 0; i < 1024; i++)
+        {
+            sent.Add($"{(char)('a' + (i % 26))}", new string('v', valueBytes));
+        }
+
+        byte[] block = SampleMetadata.Encode(sent);
+        _ = SampleMetadata.Decode(block);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        Metadata received = SampleMetadata.Decode(block);
+        long taken = GC.GetAllocatedBytesForCurrentThread() - before;
+
+        Assert.That(MetadataCodec.MeasureKeptBytes(received), Is.InRange(taken, 2 * taken));
+    }
+
     [Test]
     public void Decode_OfEveryByteInAKey_TakesOnlyThoseOfKeys() => AssertTaken(
         value => "abcdefghijklmnopqrstuvwxyz0123456789._-".Contains((char)value),

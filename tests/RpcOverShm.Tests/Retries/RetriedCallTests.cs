@@ -21,7 +21,7 @@ public class RetriedCallTests
     {
         Policies = new Dictionary<string, RetryPolicy?>(),
         Throttle = null,
-        Budget = new RetryBudget(wholeBytes: null, MostBytes),
+        Budget = new RetryBudget(wholeBytes: null, RetryBuffer.BytesPerRequest + MostBytes),
     };
 
     private readonly LogGuard _log = new();
@@ -161,7 +161,7 @@ public class RetriedCallTests
         attempt.Finish(s_refusal, isCancel: false);
         response.SetException(new RpcException(s_refusal.Status));
 
-        Assert.That(before, Is.EqualTo((false, MostBytes)));
+        Assert.That(before, Is.EqualTo((false, RetryBuffer.BytesPerRequest + MostBytes)));
         Assert.That(after, Is.EqualTo((true, 0)));
         Assert.That(CommitLog(), Does.EndWith("BufferFull."));
         Assert.That(async () => await call.ResponseAsync.Bounded(), Throws.InstanceOf<RpcException>()

@@ -7,7 +7,8 @@ namespace RpcOverShm.Tests.Retries;
 /// <summary>The retry buffer: the requests that it keeps, and those that it replays to an attempt.</summary>
 public class RetryBufferTests
 {
-    private const int MostBytes = 100;
+    // Room for four requests of 100 bytes in all.
+    private const int MostBytes = (4 * RetryBuffer.BytesPerRequest) + 100;
 
     private readonly RetryBudget _budget = new(wholeBytes: null, MostBytes);
     private readonly RetryBuffer _log;
@@ -44,7 +45,7 @@ public class RetryBufferTests
     public void Restart_WithRequestsThatAreTooManyToKeep_IsImpossible()
     {
         bool isPossible = _log.TryRestart();
-        Write(MostBytes);
+        Write(MostBytes - RetryBuffer.BytesPerRequest);
         bool isStillPossible = _log.TryRestart();
         Write(1);
 
@@ -60,9 +61,31 @@ public class RetryBufferTests
         _log.MarkFinal();
         Write(60);
 
-        Assert.That((kept, _budget.Kept), Is.EqualTo((60, 0)));
+        Assert.That((kept, _budget.Kept), Is.EqualTo((60 + RetryBuffer.BytesPerRequest, 0)));
         Assert.That(_log.IsOverflowing, Is.False);
         Assert.That(_log.TryRestart(), Is.False);
+    }
+
+    // The list has room for a power of two of requests, so what is measured is the most that it keeps.
+    [TestCase(0)]
+    [TestCase(1)]
+    [TestCase(1000)]
+    public void Requests_OfAnySize_CountForAllThatTheyTake(int bytes)
+    {
+        const int Requests = 1 << 12;
+        var budget = new RetryBudget(wholeBytes: null, callBytes: null);
+        var buffer = new RetryBuffer(budget);
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < Requests; i++)
+        {
+            _ = buffer.WriteAsync(new SerializedMessage(new byte[bytes]), options: null);
+        }
+
+        long taken = GC.GetAllocatedBytesForCurrentThread() - before;
+
+        Assert.That(budget.Kept, Is.InRange(taken, 2 * taken));
+        buffer.MarkFinal();
+        Assert.That(budget.Kept, Is.Zero);
     }
 
     [Test]

@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -41,6 +42,19 @@ public class HeadAssemblyTests
 
         Assert.That(_head.IsTooLarge);
         Assert.That(_head.Bytes.Length, Is.Zero);
+    }
+
+    [Test]
+    public void Append_OfNoBytes_CountsTheHeadItself()
+    {
+        var budget = new BufferBudget("Option", limitBytes: 1 << 20);
+        var head = new HeadAssembly(FrameKind.CallStart, FrameFlags.HeadContinues, limitBytes: 10, budget);
+
+        Assert.That(head.Append([]), Is.Null);
+
+        Assert.That(budget.UsedBytes, Is.GreaterThanOrEqualTo(1 << 10));
+        head.Dispose();
+        Assert.That(budget.UsedBytes, Is.Zero);
     }
 
     [Test]

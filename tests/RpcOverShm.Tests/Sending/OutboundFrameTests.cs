@@ -1,3 +1,4 @@
+using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -13,6 +14,29 @@ public class OutboundFrameTests
         Assert.That(frame.Rest.SequenceEqual("headbody"u8));
         Assert.That((frame.Length, frame.HeadLength, frame.IsStarted, frame.IsSent), Is.EqualTo((8, 4, false, false)));
         frame.Finish();
+    }
+
+    [TestCase(0)]
+    [TestCase(1000)]
+    public void Charge_OfAFrame_CountsItsObjectsToo(int bytes)
+    {
+        const int Frames = 1000;
+        var budget = new BufferBudget("Option", limitBytes: 1 << 30);
+        var frames = new OutboundFrame[Frames];
+        byte[] body = new byte[bytes];
+        long before = GC.GetAllocatedBytesForCurrentThread();
+        for (int i = 0; i < Frames; i++)
+        {
+            frames[i] = OutboundFrame.Copy(FrameKind.Message, FrameFlags.None, default, body);
+            frames[i].Charge(budget);
+        }
+
+        long taken = GC.GetAllocatedBytesForCurrentThread() - before;
+
+        // A few arrays come from the pool.
+        Assert.That(budget.UsedBytes, Is.InRange(taken, 2 * taken));
+        Array.ForEach(frames, frame => frame.Finish());
+        Assert.That(budget.UsedBytes, Is.Zero);
     }
 
     [Test]
