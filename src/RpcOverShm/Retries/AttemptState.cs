@@ -25,6 +25,9 @@ internal sealed class AttemptState<TResponse>(
     /// <summary>The committed attempt; null before the commit.</summary>
     public Attempt<TResponse>? Committed => Volatile.Read(ref _committed);
 
+    /// <summary>The number of attempts; final after the commit.</summary>
+    public int Attempts => Volatile.Read(ref _attempts);
+
     /// <summary>Whether the caller, the deadline or the channel's shutdown has given up the call.</summary>
     public bool IsGivenUp => _isGivenUp;
 

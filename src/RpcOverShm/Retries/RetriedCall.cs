@@ -126,7 +126,8 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         }
 
         Attempt<TResponse> attempt = await WhenCommittedAsync().ConfigureAwait(false);
-        return await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
+        Metadata headers = await attempt.Call.GetHeadersAsync().ConfigureAwait(false);
+        return _state.Attempts > 1 ? PreviousAttemptsHeader.AddTo(headers, _state.Attempts - 1) : headers;
     }
 
     // RunAsync awaits a single response, if the call has one; only the headers show an earlier answer.
@@ -256,8 +257,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
 
     private CallOptions OptionsOf(int attempts)
     {
-        CallOptions options = _options.WithHeaders(
-            [.. _options.Headers ?? [], new Metadata.Entry(PreviousAttemptsHeader.Key, $"{attempts}")]);
+        CallOptions options = _options.WithHeaders(PreviousAttemptsHeader.AddTo(_options.Headers, attempts));
         return _expiry is null ? options : options.WithDeadline(_expiry.Deadline);
     }
 

@@ -58,6 +58,48 @@ internal sealed class RetryTests(RigKind kind) : RigFixture(kind)
         Assert.That(_attempts, Has.Count.EqualTo(3));
     }
 
+    // As grpc-dotnet's sample Retrier prints it.
+    [TestCase(1, null)]
+    [TestCase(2, "1")]
+    [TestCase(3, "2")]
+    [NotOn(RigKind.GrpcCore, "It tells the server only.")]
+    public async Task Headers_OfEveryShape_TellTheClientOfPreviousAttempts(int attempts, string? told)
+    {
+        CallRig rig = await StartFailingAsync(s_three with { Backoff = TimeSpan.FromMilliseconds(1) });
+        foreach (MethodType shape in AnyCall.Shapes)
+        {
+            _attempts.Clear();
+            _failureOf = attempt => attempt < attempts ? Unavailable() : null;
+            (AnyCall call, IClientStreamWriter<Payload>? requests) = AnyCall.Start(
+                rig.Invoker, AnyCall.MethodOf(shape), Payloads.Of("again"));
+            using (call)
+            {
+                await (requests?.CompleteAsync() ?? Task.CompletedTask).Bounded();
+                Metadata headers = await call.Headers.Bounded();
+                await call.Outcome.Bounded();
+
+                Assert.That(
+                    headers.Where(one => one.Key == PreviousAttemptsHeader).Select(one => one.Value),
+                    Is.EqualTo(told is null ? (string[])[] : [told]),
+                    $"{shape}");
+                Assert.That(call.Trailers.GetValue(PreviousAttemptsHeader), Is.Null);
+            }
+        }
+    }
+
+    [Test]
+    public async Task Headers_OfACallThatFailsInTheEnd_TellOfPreviousAttempts()
+    {
+        _failureOf = _ => Unavailable();
+        CallRig rig = await StartFailingAsync(s_three with { Backoff = TimeSpan.FromMilliseconds(1) });
+
+        using AsyncUnaryCall<Payload> call = rig.Client.UnaryAsync(Payloads.Empty);
+        await FailureOf(call);
+        Metadata headers = await call.ResponseHeadersAsync.Bounded();
+
+        Assert.That(headers.GetValue(PreviousAttemptsHeader), Is.EqualTo(IsDotNet ? "2" : null));
+    }
+
     [Test]
     public async Task Failure_OfTheLastAttempt_IsTheCalls()
     {
