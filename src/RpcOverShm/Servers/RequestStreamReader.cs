@@ -27,10 +27,9 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
             return Task.FromCanceled<bool>(cancellationToken);
         }
 
-        if (call.HasToldMethod)
+        if (call.IsEnded)
         {
-            // The method can know of the end, so reading on is its mistake. Otherwise the read itself reports the
-            // cancellation.
+            // Only a read that waits at the end of the call fails as cancelled.
             return Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
         }
 
@@ -104,9 +103,7 @@ internal sealed class RequestStreamReader<TRequest>(ServerCall call, Marshaller<
         }
 
         // An end of the call must not look like the client's half-close.
-        return call.IsStopped
-            ? Task.FromException<bool>(
-                new OperationCanceledException("The call was cancelled.", call.CancellationToken))
-            : Task.FromException<bool>(new InvalidOperationException(IsCompleteText));
+        return Task.FromException<bool>(
+            call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText));
     }
 }

@@ -13,6 +13,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
     : IServerStreamWriter<TResponse>, IMessageChunkSink, IDisposable
     where TResponse : class
 {
+    private const string IsCompleteText = "Can't write the message because the request is complete.";
+
     private volatile Task _lastWrite = Task.CompletedTask;
     private int _isWriting;
     private volatile bool _isCompleted;
@@ -29,6 +31,12 @@ internal sealed class ResponseStreamWriter<TResponse>(
     public Task WriteAsync(TResponse message, CancellationToken cancellationToken)
     {
         ArgumentNullException.ThrowIfNull(message);
+        if (cancellationToken.IsCancellationRequested)
+        {
+            call.Stop(Status.DefaultCancelled);
+            return Task.FromCanceled(cancellationToken);
+        }
+
         if (Interlocked.Exchange(ref _isWriting, 1) != 0)
         {
             return Task.FromException(new InvalidOperationException(
@@ -38,15 +46,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
         if (_isCompleted || call.IsEnded)
         {
             Volatile.Write(ref _isWriting, 0);
-            return Task.FromException(
-                new InvalidOperationException("Can't write the message because the request is complete."));
-        }
-
-        if (cancellationToken.IsCancellationRequested)
-        {
-            call.Stop(Status.DefaultCancelled);
-            Volatile.Write(ref _isWriting, 0);
-            return Task.FromCanceled(cancellationToken);
+            return Task.FromException(new InvalidOperationException(IsCompleteText));
         }
 
         Task<bool> write = StartWrite(message);
@@ -112,7 +112,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
             if (!isSent)
             {
                 cancellationToken.ThrowIfCancellationRequested();
-                throw new InvalidOperationException("Can't write the message because the request is complete.");
+                throw call.IsStopped ? call.WasStopped() : new InvalidOperationException(IsCompleteText);
             }
         }
         finally

@@ -121,9 +121,10 @@ internal sealed partial class ServerCall
             return;
         }
 
+        Stop(Status.DefaultCancelled);
+
         // Even if the method has ended: its response may wait for credit that the client never grants after a cancel.
         Connection.CutShort(this);
-        Stop(Status.DefaultCancelled);
     }
 
     public override void OnConnectionClosed(CloseReason reason)

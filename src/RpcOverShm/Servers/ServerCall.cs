@@ -52,9 +52,6 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
 
     public CancellationToken CancellationToken => ServerCallCancellation.Get(ref _token);
 
-    /// <summary>Whether the method had its token when that fired, and so can know of the end.</summary>
-    public bool HasToldMethod => ServerCallCancellation.HasTold(Volatile.Read(ref _token));
-
     public override InlineBudget Budget => _handler!.Budget;
 
     public ServerConnection Owner => owner;
@@ -78,6 +75,9 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     public override int Depth => Turn?.Caller is { } caller ? caller.Depth + 1 : 0;
 
     public override bool RunsOnBlockedThread => Turn?.Caller is { Waiter: not null, IsDone: false };
+
+    /// <summary>Creates the exception of a read or write that waited when the call was ended.</summary>
+    public OperationCanceledException WasStopped() => new("The call was cancelled.", CancellationToken);
 
     public override void GrantCredit(uint bytes) => Connection.SendCredit(this, bytes);
 

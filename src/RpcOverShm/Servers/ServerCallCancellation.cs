@@ -23,10 +23,6 @@ internal static class ServerCallCancellation
         return source.Token;
     }
 
-    /// <summary>Returns whether the method had the token when that fired, and so can know of the end.</summary>
-    public static bool HasTold(CancellationTokenSource? source) =>
-        source is { IsCancellationRequested: true } && source != s_fired;
-
     /// <summary>
     /// Cancels the token of a call, also one that is asked for later. The method's callbacks run on the thread pool,
     /// because they must not run on the reading thread. A method that blocks sees the token fire without the pool.

@@ -102,6 +102,36 @@ internal sealed class ServerWriterTests(RigKind kind) : ItemFixture(kind)
 
     [Test]
     [Item("S10")]
+    public async Task CancelDuringAWrite_MakesItThrow([Values] bool hasAskedForItsToken)
+    {
+        var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var result = new TaskCompletionSource<Exception?>();
+        CallRig rig = await UseAsync(
+            new Script
+            {
+                ServerStream = async (_, responses, context) =>
+                {
+                    Assert.That(!hasAskedForItsToken || context.CancellationToken.CanBeCanceled);
+                    result.SetResult(await CatchAsync(() =>
+                    {
+                        Task write = responses.WriteAsync(Payloads.OfSize(FarMoreThanAnyWindow));
+                        began.SetResult();
+                        return write;
+                    }));
+                },
+            },
+            RigOptions.AnySize);
+
+        AsyncServerStreamingCall<Payload> call = rig.Client.ServerStream(Payloads.Empty);
+        await began.Task.Bounded();
+        call.Dispose();
+        Exception? exception = await result.Task.Bounded();
+
+        Assert.That(exception, IsDotNet ? Is.InstanceOf<OperationCanceledException>() : Is.TypeOf<IOException>());
+    }
+
+    [Test]
+    [Item("S10")]
     public async Task WriteByAToken_AbortsTheCall([Values] bool isCancelledBefore)
     {
         var began = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
