@@ -53,7 +53,7 @@ internal sealed class CallObservation
     public static CallObservation OfClient(string fullName, string address, in CallOptions options)
     {
         var made = new CallObservation(isOfServer: false, fullName[1..], address, default);
-        made.Options = (made._activity ?? made._outer) is { } sent ? TraceContext.Inject(sent, options) : options;
+        made.Options = TraceContext.Inject(made._activity ?? made._outer, options);
         return made;
     }
 

@@ -6,34 +6,78 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// The trace context in a call's metadata: by default <c>traceparent</c>, <c>tracestate</c> and <c>baggage</c>, as
-/// <see cref="DistributedContextPropagator.Current"/> says. Stateless.
+/// <see cref="DistributedContextPropagator.Current"/> says. The propagator of OpenTelemetry, if its package is in use,
+/// comes before that. Thread-safe.
 /// </summary>
 internal static class TraceContext
 {
+    private static CallPropagator? s_propagator;
+
     private static readonly DistributedContextPropagator.PropagatorSetterCallback s_set =
         static (carrier, name, value) => Set((Metadata)carrier!, name, value);
 
     private static readonly DistributedContextPropagator.PropagatorGetterCallback s_get = Get;
 
-    /// <summary>Returns the options with a span's context, which replaces no entry of the user.</summary>
-    public static CallOptions Inject(Activity activity, CallOptions options)
+    /// <summary>The propagator that comes before the runtime's; null for none.</summary>
+    public static CallPropagator? Propagator
     {
+        get => Volatile.Read(ref s_propagator);
+        set => Volatile.Write(ref s_propagator, value);
+    }
+
+    /// <summary>
+    /// Returns the options with the context of a span, and of the code that runs now. It replaces no entry of the user.
+    /// </summary>
+    /// <param name="activity">The span; null for none.</param>
+    /// <param name="options">The options of the call.</param>
+    public static CallOptions Inject(Activity? activity, CallOptions options)
+    {
+        CallPropagator? first = Propagator;
+        if (first is null && activity is null)
+        {
+            return options;
+        }
+
         Metadata metadata = [.. options.Headers ?? []];
         try
         {
-            DistributedContextPropagator.Current.Inject(activity, metadata, s_set);
+            first?.Inject(activity?.Context ?? default, (name, value) => Set(metadata, name, value));
         }
         catch (Exception)
         {
             // A propagator of the user; the call goes without what it has not set.
         }
 
+        try
+        {
+            DistributedContextPropagator.Current.Inject(activity, metadata, s_set);
+        }
+        catch (Exception)
+        {
+            // As before.
+        }
+
         return options.WithHeaders(metadata);
     }
 
-    /// <summary>Returns the context of the client's span; none without one.</summary>
+    /// <summary>
+    /// Returns the context of the client's span; none without one. Makes the client's ambient context that of the code
+    /// that runs now.
+    /// </summary>
     public static ActivityContext Extract(Metadata metadata)
     {
+        try
+        {
+            if (Propagator?.Extract(name => Get(metadata, name)) is { } client && client != default)
+            {
+                return client;
+            }
+        }
+        catch (Exception)
+        {
+            // A propagator of the user.
+        }
+
         try
         {
             DistributedContextPropagator.Current.ExtractTraceIdAndState(
@@ -77,13 +121,30 @@ internal static class TraceContext
 
     private static void Get(object? carrier, string name, out string? value, out IEnumerable<string>? values)
     {
-        string[] found =
-        [
-            .. ((Metadata)carrier!)
-                .Where(entry => !entry.IsBinary && entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase))
-                .Select(entry => entry.Value),
-        ];
+        string[] found = Get((Metadata)carrier!, name);
         value = found.FirstOrDefault();
         values = found.Length > 1 ? found : null;
     }
+
+    private static string[] Get(Metadata metadata, string name) =>
+    [
+        .. metadata
+            .Where(entry => !entry.IsBinary && entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase))
+            .Select(entry => entry.Value),
+    ];
+}
+
+/// <summary>
+/// Carries more context from the code that makes a call to its method than the runtime's propagator does. Thread-safe.
+/// </summary>
+internal abstract class CallPropagator
+{
+    /// <summary>Writes the context of a span, which may be none, and of the code that runs now.</summary>
+    public abstract void Inject(ActivityContext span, Action<string, string> set);
+
+    /// <summary>
+    /// Returns the context of the client's span; none without one. Makes the client's ambient context that of the code
+    /// that runs now.
+    /// </summary>
+    public abstract ActivityContext Extract(Func<string, IEnumerable<string>> get);
 }

@@ -1,8 +1,14 @@
+using System.Diagnostics;
 using Grpc.Core;
+using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
-/// <summary>Makes the unary calls of a generated client as one-way calls; calls of other shapes throw.</summary>
+/// <summary>
+/// Makes the unary calls of a generated client as one-way calls; calls of other shapes throw. A call has no span of its
+/// own: while somebody listens, it carries the context of the caller's.
+/// </summary>
 internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
 {
     public override AsyncUnaryCall<TResponse> AsyncUnaryCall<TRequest, TResponse>(
@@ -10,7 +16,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     {
         ClientMethod<TRequest, TResponse> bound = invoker.Bind(method);
         var call = new OneWayCall<TResponse>(bound, waiter: null);
-        invoker.StartOneWay(call, bound, host, options, request);
+        invoker.StartOneWay(call, bound, host, WithContext(options), request);
         return CallPresentation.Unary(call, call.ResponseAsync);
     }
 
@@ -18,7 +24,7 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
         invoker.NeedsCredentials(options)
             ? CredentialedCalls.Block(this, method, host, options, request)
-            : invoker.RunOneWay(method, host, options, request);
+            : invoker.RunOneWay(method, host, WithContext(options), request);
 
     public override AsyncServerStreamingCall<TResponse> AsyncServerStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options, TRequest request) =>
@@ -31,6 +37,9 @@ internal sealed class OneWayCallInvoker(ShmCallInvoker invoker) : CallInvoker
     public override AsyncDuplexStreamingCall<TRequest, TResponse> AsyncDuplexStreamingCall<TRequest, TResponse>(
         Method<TRequest, TResponse> method, string? host, CallOptions options) =>
         throw NotOneWay(method);
+
+    private static CallOptions WithContext(in CallOptions options) =>
+        Telemetry.ClientSource.HasListeners() ? TraceContext.Inject(Activity.Current, options) : options;
 
     private static InvalidOperationException NotOneWay(IMethod method) => new(
         $"{method.FullName} has a stream. Only unary methods can be called one-way; call others through the channel "
