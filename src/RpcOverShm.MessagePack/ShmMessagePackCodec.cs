@@ -17,8 +17,9 @@ namespace RpcOverShm.MessagePack;
 /// </para>
 /// <para>
 /// The code for a generated message type is compiled when the type is first used. If code cannot be compiled (native
-/// AOT), the codec uses the message descriptors: slower, with the same bytes. Classes with attributes then need a
-/// source-generated resolver.
+/// AOT), the codec uses the message descriptors: slower, with the same bytes. Classes with attributes need generated
+/// formatters there and in trimmed programs: the project that declares them references the package MessagePack, and the
+/// codec gets <c>GeneratedMessagePackResolver.Instance</c>, as the package's README shows.
 /// </para>
 /// <para>Thread-safe. Nothing to dispose.</para>
 /// </remarks>

@@ -34,14 +34,17 @@ internal sealed class CheckedResolver(IFormatterResolver inner) : IFormatterReso
 
     private IMessagePackFormatter<T>? Find<T>()
     {
-        if (inner.GetFormatter<T>() is not { } formatter)
-        {
-            return null;
-        }
-
-        if (FormatterRules.WhatIsWrong(formatter.GetType(), typeof(T)) is { } wrong)
+        IMessagePackFormatter<T>? formatter = inner.GetFormatter<T>();
+        if ((formatter is null
+            ? FormatterRules.WhatIsMissing(typeof(T))
+            : FormatterRules.WhatIsWrong(formatter.GetType(), typeof(T))) is { } wrong)
         {
             throw new MessagePackSerializationException($"{typeof(T)} {wrong}.");
+        }
+
+        if (formatter is null)
+        {
+            return null;
         }
 
         IMessagePackFormatter<T> found = Checked(formatter);

@@ -44,10 +44,14 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         $"The codec 'msgpack' can't take messages of type {message}: "
         + $"{(holder is null ? $"{type}" : $"{holder} holds {type}, which")} {wrong}.");
 
-    /// <summary>Returns the package's reason, which it wraps in one or more exceptions that give none.</summary>
-    public static string ReasonOf(Exception exception) =>
-        $"can't be written ({exception.GetBaseException().Message.TrimEnd('.')}); "
-        + "give each public member a [Key] of its own or [IgnoreMember]";
+    /// <summary>
+    /// Returns the rest of a sentence about a type for which the package can't make a formatter. The package wraps its
+    /// reason in one or more exceptions that give none.
+    /// </summary>
+    public static string ReasonOf(Exception exception) => ObjectType.IsTrimmed
+        ? FormatterRules.IsNotGenerated
+        : $"can't be written ({exception.GetBaseException().Message.TrimEnd('.')}); "
+            + "give each public member a [Key] of its own or [IgnoreMember]";
 
     [UnconditionalSuppressMessage("AOT", "IL3050", Justification = "Not where code can't be made.")]
     private void CheckOne(Type type, string? holder)
@@ -65,7 +69,10 @@ internal sealed class ObjectGraph(Type message, MessagePackSerializerOptions opt
         if (formatter is null)
         {
             // The codec does not support such a message type, which is no error: it creates no marshaller.
-            Refuse(holder is null ? null : "has no form; give the class [MessagePackObject], or its interface [Union]");
+            string? unknown = holder is null
+                ? null
+                : "has no form; give the class [MessagePackObject], or its interface [Union]";
+            Refuse(FormatterRules.WhatIsMissing(type) ?? unknown);
             return;
         }
 

@@ -18,6 +18,12 @@ internal static class ObjectType
     private const BindingFlags Declared =
         BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly;
 
+    /// <summary>
+    /// Whether the program is trimmed or compiled ahead of time: <c>ILLink.Substitutions.xml</c> then makes it true. A
+    /// formatter that is made at run time would not see the members that the trimmer has removed, and lose them.
+    /// </summary>
+    public static bool IsTrimmed => false;
+
     /// <summary>Returns whether attributes of the type declare its serialised members.</summary>
     public static bool IsDescribed(Type type) =>
         type.IsDefined(typeof(MessagePackObjectAttribute), inherit: true)
