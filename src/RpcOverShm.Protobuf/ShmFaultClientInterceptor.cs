@@ -112,7 +112,6 @@ public sealed class ShmFaultClientInterceptor : Interceptor
             call);
     }
 
-    // Asked for when the user does: a task that nobody awaits would fail unobserved.
     private Func<object, Task<Metadata>> Headers(Func<Task<Metadata>> headers) =>
-        _ => FaultTasks.Convert(headers(), _faults);
+        _ => FaultTasks.Observed(FaultTasks.Convert(headers(), _faults));
 }

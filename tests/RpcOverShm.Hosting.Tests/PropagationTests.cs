@@ -103,6 +103,22 @@ public class PropagationTests
         Assert.That(await call.Bounded(), Is.EqualTo("Cancelled"));
     }
 
+    [Test]
+    public async Task Failures_OfCallsThatNobodyAwaits_AreNeverUnobserved()
+    {
+        const int Calls = 20;
+        _host.Methods.Echo = async (provider, _) =>
+        {
+            using var own = new CancellationTokenSource();
+            await DropFailedCallsAsync(Client(provider), own, Calls);
+            return "";
+        };
+
+        IReadOnlyList<Exception> unobserved = await Unobserved.InAsync(() => _channel.AskAsync().Bounded());
+
+        Assert.That(unobserved, Is.Empty);
+    }
+
     [TestCase("Sum")]
     [TestCase("Count")]
     [TestCase("EchoAll")]
@@ -161,6 +177,22 @@ public class PropagationTests
 
     private static ConformanceClient Client(IServiceProvider provider) =>
         provider.GetRequiredService<ConformanceClient>();
+
+    /// <summary>Makes calls that fail by a token of their own, and observes none of their tasks.</summary>
+    private static async Task DropFailedCallsAsync(ConformanceClient client, CancellationTokenSource own, int count)
+    {
+        var tasks = new List<Task>();
+        for (int i = 0; i < count; i++)
+        {
+            AsyncUnaryCall<Payload> delay = client.DelayAsync(new DelayRequest(), cancellationToken: own.Token);
+            tasks.Add(delay.ResponseAsync);
+            tasks.Add(delay.ResponseHeadersAsync);
+            tasks.Add(client.Sum(cancellationToken: own.Token).ResponseAsync);
+        }
+
+        await own.CancelAsync();
+        await Timeouts.Eventually(() => tasks.TrueForAll(task => task.IsCompleted));
+    }
 
     private static string Text(DateTime time) => time.ToString("O", CultureInfo.InvariantCulture);
 

@@ -26,7 +26,7 @@ internal sealed class PropagatingInvoker(CallInvoker inner, bool allowsNone) : C
         return link is null
             ? call
             : new AsyncUnaryCall<TResponse>(
-                EndAsync(call.ResponseAsync, link),
+                DisposeAfter(call.ResponseAsync, link),
                 call.ResponseHeadersAsync,
                 call.GetStatus,
                 call.GetTrailers,
@@ -57,7 +57,7 @@ internal sealed class PropagatingInvoker(CallInvoker inner, bool allowsNone) : C
             ? call
             : new AsyncClientStreamingCall<TRequest, TResponse>(
                 call.RequestStream,
-                EndAsync(call.ResponseAsync, link),
+                DisposeAfter(call.ResponseAsync, link),
                 call.ResponseHeadersAsync,
                 call.GetStatus,
                 call.GetTrailers,
@@ -80,12 +80,19 @@ internal sealed class PropagatingInvoker(CallInvoker inner, bool allowsNone) : C
                 () => End(call, link));
     }
 
-    private static async Task<T> EndAsync<T>(Task<T> response, CancellationTokenSource link)
+    // Returns the task itself: nobody may await one of its own, whose exception would then be unobserved.
+    private static Task<T> DisposeAfter<T>(Task<T> response, CancellationTokenSource link)
     {
-        using (link)
+        if (response.IsCompleted)
         {
-            return await response.ConfigureAwait(false);
+            link.Dispose();
         }
+        else
+        {
+            response.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(link.Dispose);
+        }
+
+        return response;
     }
 
     private static void End(IDisposable call, CancellationTokenSource link)

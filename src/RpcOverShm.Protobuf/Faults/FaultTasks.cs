@@ -16,11 +16,15 @@ internal static class FaultTasks
     /// <summary>Marks the exception of a task as observed: the user may check the call's status only.</summary>
     public static Task<T> Observed<T>(Task<T> task)
     {
-        _ = task.ContinueWith(
-            static failed => _ = failed.Exception,
-            CancellationToken.None,
-            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
-            TaskScheduler.Default);
+        if (task.IsCompleted)
+        {
+            _ = task.Exception;
+        }
+        else
+        {
+            task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => _ = task.Exception);
+        }
+
         return task;
     }
 

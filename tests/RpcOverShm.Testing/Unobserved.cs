@@ -1,7 +1,7 @@
-namespace RpcOverShm.FunctionalTests.Support;
+namespace RpcOverShm.Testing;
 
 /// <summary>Exceptions of tasks that were collected as garbage before anything observed them.</summary>
-internal static class Unobserved
+public static class Unobserved
 {
     /// <summary>Runs a delegate, collects the garbage and returns the exceptions of its unobserved tasks.</summary>
     public static async Task<IReadOnlyList<Exception>> InAsync(Func<Task> act)
