@@ -5,6 +5,12 @@ namespace RpcOverShm;
 /// The reading thread takes the peer's messages out of shared memory: an event loop, which serves many connections, or
 /// a thread that waits in a blocking call. In every mode, an <c>await</c> resumes on the caller's
 /// <see cref="SynchronizationContext"/> if there is one, and a blocking call returns on its own thread.
+/// <para>
+/// Inline code leaves its thread as it found it: what it changes of the name, the priority, <c>IsBackground</c>, the
+/// culture, the <see cref="ExecutionContext"/> and the <see cref="SynchronizationContext"/> is restored when it returns
+/// or first awaits something. So it is with a callback that runs on a thread which waits in a blocking call. A lock
+/// that code leaves entered stays with the thread, as on the thread pool; .NET does not tell of it.
+/// </para>
 /// </remarks>
 public enum ShmSchedulingMode
 {

@@ -54,7 +54,7 @@ internal sealed class InlineRunner(ReaderCoordinator coordinator)
             coordinator.Link.LogUserCodeFailed(exception);
         }
 
-        AmbientContext.RestoreClean();
+        AmbientContext.RestoreClean(me.Traits);
         if (!me.Loop.EndUserCode(me))
         {
             coordinator.OnUnstuck();

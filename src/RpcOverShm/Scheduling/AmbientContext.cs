@@ -1,49 +1,64 @@
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
-/// The state that code may leave on its thread: the execution context with its AsyncLocals and the synchronization
-/// context. The library captures it before it runs user code in the middle of an operation, and restores it afterwards.
+/// The state that code may leave on its thread: the execution context with its AsyncLocals and the culture, the
+/// synchronization context, and the traits of the thread itself. The library captures it before it runs user code in
+/// the middle of an operation, and restores it afterwards.
 /// </summary>
-internal readonly struct AmbientContext(ExecutionContext? execution, SynchronizationContext? synchronization)
+internal readonly struct AmbientContext(
+    ExecutionContext? execution, SynchronizationContext? synchronization, ThreadTraits thread)
 {
     // The same for all threads, so concurrent captures do not matter.
     private static AmbientContext s_clean;
 
     private readonly ExecutionContext? _execution = execution;
     private readonly SynchronizationContext? _synchronization = synchronization;
+    private readonly ThreadTraits _thread = thread;
 
-    public static AmbientContext Capture() => new(ExecutionContext.Capture(), SynchronizationContext.Current);
+    public static AmbientContext Capture() =>
+        new(ExecutionContext.Capture(), SynchronizationContext.Current, ThreadTraits.OfThisThread());
 
+    /// <summary>Restores the state, on the thread that has captured it.</summary>
     public void Restore()
     {
-        // Null if the thread has suppressed the flow of its context; the context then stays as it is.
-        if (_execution is not null && !ReferenceEquals(ExecutionContext.Capture(), _execution))
-        {
-            ExecutionContext.Restore(_execution);
-        }
-
-        if (!ReferenceEquals(SynchronizationContext.Current, _synchronization))
-        {
-            SynchronizationContext.SetSynchronizationContext(_synchronization);
-        }
+        RestoreContexts();
+        _thread.Restore();
     }
 
     /// <summary>
-    /// Keeps the state of a thread on which no user code has run: each thread of the library calls it first. A thread
-    /// that is started without its starter's context has the default one, which is a single instance.
+    /// Keeps the contexts of a thread on which no user code has run: each thread of the library calls it first. A
+    /// thread that is started without its starter's context has the default one, which is a single instance.
     /// </summary>
-    public static void CaptureClean() => s_clean = Capture();
+    public static void CaptureClean() =>
+        s_clean = new AmbientContext(ExecutionContext.Capture(), SynchronizationContext.Current, thread: default);
 
     /// <summary>
-    /// Restores the clean state. Called on a thread of the library after each run of user code, so that no state of one
-    /// call leaks into the next.
+    /// Restores the clean contexts, and the traits of this thread. Called on a thread of the library after each run of
+    /// user code, so that no state of one call leaks into the next.
     /// </summary>
-    public static void RestoreClean() => s_clean.Restore();
+    public static void RestoreClean(in ThreadTraits thread)
+    {
+        s_clean.RestoreContexts();
+        thread.Restore();
+    }
 
     /// <summary>
-    /// Runs work in the clean state and outside of the current task, and restores this thread's state afterwards.
+    /// Runs work in the clean contexts and outside of the current task, and restores this thread's state afterwards.
     /// </summary>
     public static void RunClean(IThreadPoolWorkItem work)
+    {
+        ThreadTraits thread = ThreadTraits.OfThisThread();
+        try
+        {
+            RunInCleanContexts(work);
+        }
+        finally
+        {
+            thread.Restore();
+        }
+    }
+
+    private static void RunInCleanContexts(IThreadPoolWorkItem work)
     {
         // While no thread of the library has kept the clean state yet, this thread's own context has to do.
         if ((s_clean._execution ?? ExecutionContext.Capture()) is not { } clean)
@@ -70,5 +85,19 @@ internal readonly struct AmbientContext(ExecutionContext? execution, Synchroniza
                 task.GetAwaiter().GetResult();
             },
             work);
+    }
+
+    private void RestoreContexts()
+    {
+        // Null if the thread has suppressed the flow of its context; the context then stays as it is.
+        if (_execution is not null && !ReferenceEquals(ExecutionContext.Capture(), _execution))
+        {
+            ExecutionContext.Restore(_execution);
+        }
+
+        if (!ReferenceEquals(SynchronizationContext.Current, _synchronization))
+        {
+            SynchronizationContext.SetSynchronizationContext(_synchronization);
+        }
     }
 }

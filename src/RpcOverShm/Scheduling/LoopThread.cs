@@ -28,6 +28,9 @@ internal sealed class LoopThread(EventLoop loop)
 
     public EventLoop Loop => loop;
 
+    /// <summary>The traits of the thread that has created this object, from before any user code ran there.</summary>
+    public ThreadTraits Traits { get; } = ThreadTraits.OfThisThread();
+
     /// <summary>The number of the current run of user code; even if there is none.</summary>
     public long Run => Volatile.Read(ref _run);
 

@@ -83,11 +83,12 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
 
     private void StartReady()
     {
+        ThreadTraits thread = ThreadTraits.OfThisThread();
         CallTurn? next = TakeNext(hasBegun: false);
         while (next is not null)
         {
             MethodInvoker.Begin(next.Call, next.Call.Handler);
-            AmbientContext.RestoreClean();
+            AmbientContext.RestoreClean(thread);
             next = TakeNext(hasBegun: true);
         }
     }

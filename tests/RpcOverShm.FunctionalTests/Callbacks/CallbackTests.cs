@@ -1,4 +1,6 @@
+using System.Collections.Concurrent;
 using RpcOverShm.FunctionalTests.Codecs;
+using RpcOverShm.FunctionalTests.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Callbacks;
 
@@ -158,6 +160,39 @@ internal sealed class CallbackTests : CallbackFixture
 
         Assert.That(seen, Is.EqualTo(((string?)null, (SynchronizationContext?)null)));
         Assert.That((after, hasContext), Is.EqualTo(("of the caller", true)));
+    }
+
+    // The thread is the caller's.
+    [Test]
+    public async Task Callback_ForABlockedCaller_LeavesItsThreadAsItWas([Values] bool isForeground)
+    {
+        var seen = new ConcurrentQueue<int>();
+        (_, ShmChannel channel) = await StartAsync(
+            new Script { Unary = async (request, context) => await Back(context).UnaryAsync(request) },
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    seen.Enqueue(Environment.CurrentManagedThreadId);
+                    ThreadFacts.Change();
+                    Thread.CurrentThread.IsBackground = isForeground;
+                    return Task.FromResult(request);
+                },
+            });
+
+        (int Id, ThreadFacts Before, ThreadFacts After) caller = await Timeouts.OnThread(() =>
+        {
+            Thread me = Thread.CurrentThread;
+            (me.Name, me.Priority, me.IsBackground) = ("caller", ThreadPriority.AboveNormal, !isForeground);
+            ThreadFacts before = ThreadFacts.OfThisThread();
+            To(channel).Unary(Payloads.Empty);
+            ThreadFacts after = ThreadFacts.OfThisThread();
+            me.IsBackground = true;
+            return (me.ManagedThreadId, before, after);
+        }).Bounded();
+
+        Assert.That(seen, Is.EqualTo((int[])[caller.Id]));
+        Assert.That(caller.After, Is.EqualTo(caller.Before));
     }
 
     [Test]

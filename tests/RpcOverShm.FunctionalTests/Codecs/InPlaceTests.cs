@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Text;
+using RpcOverShm.FunctionalTests.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Codecs;
 
@@ -134,16 +135,20 @@ internal sealed class InPlaceTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(s_inPlace, Service(failOn: null));
         CallInvoker invoker = rig.Channel.CreateCallInvoker();
         var left = new AsyncLocal<string>();
-        Method<string, string> method = Text(bytes => left.Value = Encoding.UTF8.GetString(bytes));
+        Method<string, string> method = Text(bytes =>
+        {
+            ThreadFacts.Change();
+            return left.Value = Encoding.UTF8.GetString(bytes);
+        });
 
-        string? seen = await Timeouts.OnThread(() =>
+        (string? Local, bool IsThreadUnchanged) seen = await Timeouts.OnThread(() =>
         {
             left.Value = "mine";
             invoker.BlockingUnaryCall(method, null, default, "theirs");
-            return left.Value;
+            return (left.Value, ThreadFacts.OfThisThread().IsUnchanged);
         }).Bounded();
 
-        Assert.That(seen, Is.EqualTo("mine"));
+        Assert.That(seen, Is.EqualTo(("mine", true)));
     }
 
     private static async Task<string> CallAsync(CallInvoker invoker, Method<string, string> method, string text) =>

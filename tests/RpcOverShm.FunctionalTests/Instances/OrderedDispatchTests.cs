@@ -1,4 +1,6 @@
+using System.Collections.Concurrent;
 using Grpc.Core.Interceptors;
+using RpcOverShm.FunctionalTests.Scheduling;
 
 namespace RpcOverShm.FunctionalTests.Instances;
 
@@ -44,6 +46,30 @@ internal sealed class OrderedDispatchTests : InstanceFixture
 
         Assert.That(starts.Numbers, Is.EqualTo(Enumerable.Range(0, Few)));
         Assert.That(starts.Probe.MostInside, Is.EqualTo(1));
+    }
+
+    // One thread starts many of them, one after the other.
+    [Test]
+    public async Task Calls_LeaveTheirThreadAsItWas()
+    {
+        var seen = new ConcurrentQueue<ThreadFacts>();
+        var probe = new Probe
+        {
+            Run = (_, request, _) =>
+            {
+                seen.Enqueue(ThreadFacts.OfThisThread());
+                ThreadFacts.Change();
+                return Task.FromResult(request);
+            },
+        };
+        ShmRig rig = await StartAsync(
+            probe,
+            new ShmServiceOptions { EnableOrderedDispatch = true },
+            new RigOptions { Scheduling = ShmSchedulingMode.ThreadPool });
+
+        await CallAsync(rig, 1000);
+
+        Assert.That(seen, Has.Count.EqualTo(1000).And.All.Matches<ThreadFacts>(static one => one.IsUnchanged));
     }
 
     [Test]

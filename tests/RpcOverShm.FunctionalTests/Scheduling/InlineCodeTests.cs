@@ -174,6 +174,92 @@ internal sealed class InlineCodeTests(ShmSchedulingMode mode) : RigFixture(RigKi
     }
 
     [Test]
+    public async Task Method_WhatItLeavesOfItsThread_IsNotSeenByTheNext()
+    {
+        var seen = new ConcurrentQueue<ThreadFacts>();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    seen.Enqueue(ThreadFacts.OfThisThread());
+                    ThreadFacts.Change();
+                    return Task.FromResult(request);
+                },
+            },
+            _options);
+
+        for (int i = 0; i < 20; i++)
+        {
+            rig.Client.Unary(Payloads.Empty);
+            await Task.WhenAll(Enumerable.Range(0, 5).Select(_ => rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync))
+                .Bounded();
+        }
+
+        Assert.That(seen, Is.All.Matches<ThreadFacts>(static one => one.IsUnchanged));
+    }
+
+    [Test]
+    public async Task Continuation_WhatItLeavesOfItsThread_IsNotSeenByTheNext()
+    {
+        ShmRig rig = await StartShmAsync(new Script(), _options);
+        var seen = new List<ThreadFacts>();
+
+        for (int i = 0; i < 200; i++)
+        {
+            await LeaveAsync();
+        }
+
+        Assert.That(seen, Is.All.Matches<ThreadFacts>(static one => one.IsUnchanged));
+
+        async Task LeaveAsync()
+        {
+            int caller = Environment.CurrentManagedThreadId;
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.ConfigureAwait(false);
+            if (Environment.CurrentManagedThreadId != caller)
+            {
+                seen.Add(ThreadFacts.OfThisThread());
+                ThreadFacts.Change();
+            }
+
+            // Leaves the thread: the library, or the pool, has it back.
+            await Task.Yield();
+        }
+    }
+
+    // The thread that has lost its loop waits as a spare, and takes the loop over from the next one that blocks.
+    [Test]
+    public async Task Method_ThatBlocks_LeavesItsThreadAsItWas()
+    {
+        var seen = new ConcurrentQueue<ThreadFacts>();
+        ShmRig rig = await StartShmAsync(
+            new Script
+            {
+                Unary = (request, _) =>
+                {
+                    seen.Enqueue(ThreadFacts.OfThisThread());
+                    if (request.Text() == "block")
+                    {
+                        ThreadFacts.Change();
+                        Thread.Sleep(20);
+                    }
+
+                    return Task.FromResult(request);
+                },
+            },
+            _options);
+
+        for (int i = 0; i < 20; i++)
+        {
+            Task blocked = rig.Client.UnaryAsync(Payloads.Of("block")).ResponseAsync;
+            await rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync.Bounded();
+            await blocked.Bounded();
+        }
+
+        Assert.That(seen, Is.All.Matches<ThreadFacts>(static one => one.IsUnchanged));
+    }
+
+    [Test]
     public async Task Continuations_OfManyCalls_EachKeepTheirOwnContext()
     {
         ShmRig rig = await StartShmAsync(new Script(), _options);
