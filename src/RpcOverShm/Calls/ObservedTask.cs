@@ -7,11 +7,15 @@ internal static class ObservedTask
     public static T Observed<T>(this T task)
         where T : Task
     {
-        _ = task.ContinueWith(
-            static failed => _ = failed.Exception,
-            CancellationToken.None,
-            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
-            TaskScheduler.Default);
+        if (task.IsCompleted)
+        {
+            _ = task.Exception;
+        }
+        else
+        {
+            task.ConfigureAwait(false).GetAwaiter().UnsafeOnCompleted(() => _ = task.Exception);
+        }
+
         return task;
     }
 }

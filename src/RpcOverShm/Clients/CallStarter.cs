@@ -110,8 +110,13 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
         ValueTask<Connection> connecting = GetAsync(target.IsWaitForReady, isBlocking: call.Waiter is not null);
         if (!connecting.IsCompletedSuccessfully)
         {
-            // The later start of the call asks again and reports a failure.
-            _ = connecting.AsTask().Observed();
+            // The later start of the call asks again and reports a failure. The task of an attempt that goes on is
+            // marked as observed by its owner; a continuation here would stay for as long as there is no server.
+            if (connecting.IsCompleted)
+            {
+                _ = connecting.AsTask().Exception;
+            }
+
             return null;
         }
 

@@ -131,9 +131,12 @@ internal sealed partial class Subchannel(
                 case ConnectivityState.Idle or ConnectivityState.Ready:
                     Enter(ConnectivityState.Connecting);
 
-                    // On the thread pool: independent of the caller's synchronization context, without blocking it.
-                    CancellationToken shutdown = _shutdown.Token;
-                    _ = Task.Run(() => TryUntilReadyAsync(shutdown), CancellationToken.None);
+                    // On the thread pool: without blocking the caller, and without its contexts, which the attempts and
+                    // the connection outlive.
+                    ThreadPool.UnsafeQueueUserWorkItem(
+                        static start => _ = start.Subchannel.TryUntilReadyAsync(start.Shutdown),
+                        (Subchannel: this, Shutdown: _shutdown.Token),
+                        preferLocal: false);
                     return Join(ref isWaitForReady ? ref _ready : ref _attempt);
 
                 // A missing listener is detected within microseconds, so a call never fails because of an attempt that
@@ -275,13 +278,17 @@ internal sealed partial class Subchannel(
         }
 
         // The connections take no new calls from here on and close when their live calls have ended.
-        _ = CloseWhenDrainedAsync(connection);
+        CloseWhenDrained(connection);
         foreach (Connection other in others)
         {
             other.Retire();
-            _ = CloseWhenDrainedAsync(other);
+            CloseWhenDrained(other);
         }
     }
+
+    // On the thread pool: the reading thread may be one that blocks in a call, whose context is not to be kept.
+    private static void CloseWhenDrained(Connection connection) => ThreadPool.UnsafeQueueUserWorkItem(
+        static leaving => _ = CloseWhenDrainedAsync(leaving), connection, preferLocal: false);
 
     private static async Task CloseWhenDrainedAsync(Connection connection)
     {

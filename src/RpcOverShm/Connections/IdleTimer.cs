@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Connections;
 
@@ -20,13 +21,7 @@ internal sealed class IdleTimer
     public IdleTimer(TimeSpan timeout, Action look)
     {
         _pause = timeout / QuietLooks;
-
-        // The timer belongs to all calls, so the ExecutionContext of its creator must not flow into it.
-        using (ExecutionContext.IsFlowSuppressed() ? default(AsyncFlowControl?) : ExecutionContext.SuppressFlow())
-        {
-            _timer = new Timer(
-                static state => ((Action)state!).Invoke(), look, Timeout.Infinite, Timeout.Infinite);
-        }
+        _timer = BackgroundTimer.Create(static state => ((Action)state!).Invoke(), look);
     }
 
     public void Start() => _timer.Change(_pause, _pause);

@@ -1,5 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.CompilerServices;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Scheduling;
 
@@ -27,13 +28,8 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     private long _timedRun;       // the count when the timer was set
     private bool _isTimed;
 
-    public BlockedThreadQueue()
-    {
-        using (ExecutionContext.SuppressFlow())
-        {
-            _timer = new Timer(static queue => ((BlockedThreadQueue)queue!).OnTimer(), this, Timeout.Infinite, 0);
-        }
-    }
+    public BlockedThreadQueue() =>
+        _timer = BackgroundTimer.Create(static queue => ((BlockedThreadQueue)queue!).OnTimer(), this);
 
     /// <summary>Whether there is work that the blocked thread may take.</summary>
     public bool HasAny => _hasAny && _nested < MostNested;

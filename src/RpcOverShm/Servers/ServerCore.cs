@@ -217,7 +217,10 @@ internal sealed class ServerCore
         ServerSession session = connection.Session!;
         if (isFirst && _observer.HasStartHandlers)
         {
-            session.Started = Task.Run(() => _observer.OnStarted(session));
+            using (ExecutionContext.SuppressFlow())
+            {
+                session.Started = Task.Run(() => _observer.OnStarted(session));
+            }
         }
 
         connection.Forgotten = ForgetWhenClosedAsync(connection, session);

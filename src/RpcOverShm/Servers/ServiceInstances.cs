@@ -150,8 +150,8 @@ internal sealed class ServiceInstances(bool isStriped = false)
             return;
         }
 
-        // On the pool: a release runs the user's code.
-        _ = Task.Run(ReleaseAllAsync);
+        // On the pool: a release runs the user's code. It belongs to no call, so it has no call's context.
+        ThreadPool.UnsafeQueueUserWorkItem(static mine => _ = mine.ReleaseAllAsync(), this, preferLocal: false);
     }
 
     private async Task ReleaseAllAsync()

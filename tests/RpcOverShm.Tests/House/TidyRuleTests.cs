@@ -75,6 +75,27 @@ public class TidyRuleTests
         WordRules.ForbiddenCalls(File($"class A {{ void M() => {call}; }}")),
         finding is null ? Is.Empty : Has.One.Contains(finding));
 
+    [TestCase("Task.Run(Act)", true)]
+    [TestCase("System.Threading.Tasks.Task.Run(Act)", true)]
+    [TestCase("Task.Run(Act).GetAwaiter().GetResult()", false)]
+    [TestCase("Task.Factory.StartNew(Act)", true)]
+    [TestCase("new Timer(Act, this, 1, 1)", true)]
+    [TestCase("new Thread(Act) { IsBackground = true }.Start()", true)]
+    [TestCase("new Thread(Act) { IsBackground = true }.UnsafeStart()", false)]
+    [TestCase("ThreadPool.QueueUserWorkItem(Act)", true)]
+    [TestCase("ThreadPool.UnsafeQueueUserWorkItem(Act, null)", false)]
+    [TestCase("token.Register(Act)", true)]
+    [TestCase("token.UnsafeRegister(Act, null)", false)]
+    [TestCase("task.ContinueWith(Act)", true)]
+    public void KeptContexts_OfACall_FindsIt(string call, bool isFound)
+    {
+        Assert.That(WordRules.KeptContexts(File($"class A {{ void M() => {call}; }}")).Any(), Is.EqualTo(isFound));
+        Assert.That(
+            WordRules.KeptContexts(
+                File($"class A {{ void M() {{ using (ExecutionContext.SuppressFlow()) {{ {call}; }} }} }}")),
+            Is.Empty);
+    }
+
     [Test]
     public void ForbiddenCalls_InSignals_MaySleep() => Assert.That(
         WordRules.ForbiddenCalls(new SourceFile("src/A/Signals/B.cs", "class B { void M() => Thread.Sleep(1); }")),

@@ -44,6 +44,10 @@ public class TidyTests
             Shipped.SelectMany(WordRules.ForbiddenCalls).Concat(Shipped.SelectMany(WordRules.HiddenCalls)));
 
     [Test]
+    public void Contexts_OfCallers_AreKeptByNothingThatShips() =>
+        Findings.AssertNone(Shipped.SelectMany(WordRules.KeptContexts));
+
+    [Test]
     public void Names_OfWhatShips_SaySomething() => Findings.AssertNone(Shipped.SelectMany(WordRules.EmptyNames));
 
     [Test]

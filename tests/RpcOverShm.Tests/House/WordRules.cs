@@ -6,8 +6,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Forbidden calls and words. In the product: sleeping, printing and the wall clock. Everywhere: regions, promises and
-/// riddles.
+/// Forbidden calls and words. In the product: sleeping, printing, the wall clock, and keeping the contexts of callers.
+/// Everywhere: regions, promises and riddles.
 /// </summary>
 internal static partial class WordRules
 {
@@ -18,6 +18,12 @@ internal static partial class WordRules
     private static readonly string[] s_promises = ["TO" + "DO", "HA" + "CK", "FIX" + "ME"];
 
     private static readonly string s_nobody = "who" + "ever";
+
+    // They keep the ExecutionContext of their caller, but for the last: those of a token.
+    private static readonly string[] s_keepers =
+        ["Task.Run", "Factory.StartNew", "ThreadPool.QueueUserWorkItem", "ThreadPool.RegisterWaitForSingleObject"];
+
+    private static readonly string[] s_keepingMembers = ["ContinueWith", "Register"];
 
     private static readonly string[] s_emptyNames = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl", "Base"];
 
@@ -36,6 +42,21 @@ internal static partial class WordRules
         where directive.StaticKeyword.IsKind(SyntaxKind.StaticKeyword) || directive.Alias is not null
         where directive.NamespaceOrType.ToString() is "System.Console" or "System.Threading.Thread" or "System.DateTime"
         select file.At(directive, "Hides what is called.");
+
+    /// <summary>
+    /// Timers, threads, work items, continuations and registrations that keep the ExecutionContext of their creator,
+    /// with all that its AsyncLocals refer to. They may do so if the flow is suppressed, or if the creator waits.
+    /// </summary>
+    public static IEnumerable<string> KeptContexts(SourceFile file) =>
+        from node in file.Root.DescendantNodes()
+        let what = KeptBy(node)
+        where what is not null
+        where !node.Ancestors().OfType<UsingStatementSyntax>().Any(
+            scope => scope.Expression?.ToString() == "ExecutionContext.SuppressFlow()")
+        select file.At(
+            node,
+            $"{what} keeps the context of its caller: use BackgroundTimer, BackgroundThread, a method named Unsafe..., "
+            + "or suppress the flow.");
 
     public static IEnumerable<string> Regions(SourceFile file) =>
         from trivia in file.Root.DescendantTrivia()
@@ -78,6 +99,22 @@ internal static partial class WordRules
         _ when s_clockTypes.Contains(type) && s_clockMembers.Contains(member) => "time comes from TimeProvider.",
         _ => null,
     };
+
+    private static string? KeptBy(SyntaxNode node) => node switch
+    {
+        ObjectCreationExpressionSyntax { Type: IdentifierNameSyntax { Identifier.Text: "Timer" or "Thread" } type }
+            when NextCall(node) != "UnsafeStart" => $"new {type}",
+        InvocationExpressionSyntax { Expression: MemberAccessExpressionSyntax called }
+            when IsKeeper(called) && NextCall(node) != "GetAwaiter" => called.ToString(),
+        _ => null,
+    };
+
+    private static string? NextCall(SyntaxNode node) =>
+        (node.Parent as MemberAccessExpressionSyntax)?.Name.Identifier.Text;
+
+    private static bool IsKeeper(MemberAccessExpressionSyntax called) =>
+        s_keepingMembers.Contains(called.Name.Identifier.Text)
+        || s_keepers.Contains($"{called.Expression.ToString().Split('.')[^1]}.{called.Name.Identifier.Text}");
 
     private static bool IsComment(SyntaxTrivia trivia) => trivia.Kind() is
         SyntaxKind.SingleLineCommentTrivia or SyntaxKind.MultiLineCommentTrivia
