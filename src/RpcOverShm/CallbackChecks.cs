@@ -10,7 +10,7 @@ internal static class CallbackChecks
     /// <summary>Returns the settings of a channel's callbacks; null if it offers no services.</summary>
     /// <exception cref="ArgumentException">A limit is not allowed, or two services have the same method.</exception>
     public static ServerSettings? ToServerSettings(
-        ShmChannelOptions options, string address, OneWayObserver oneWayFailed, ILogger logger)
+        ShmChannelOptions options, string address, ILogger logger)
     {
         int depth = LimitChecks.Depth(options.Callbacks.MaxCallbackDepth);
         ServerLimits limits = LimitChecks.Of(new ShmServerOptions
@@ -42,7 +42,6 @@ internal static class CallbackChecks
             Methods = new MethodTable(
                 options.CallbackServices, codecs, options.CallbackServices.OrderedMethods, observer),
             Address = address,
-            OneWayFailed = oneWayFailed,
             Logger = logger,
         };
     }

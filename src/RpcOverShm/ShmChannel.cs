@@ -20,23 +20,28 @@ namespace RpcOverShm;
 /// <para>
 /// Thread-safe. An application creates one channel per server and shares it; the code that creates it disposes it.
 /// </para>
+/// <para>
+/// A channel that was dropped without a disposal keeps its connections until a garbage collection finds it, and logs a
+/// warning then. A client that was created with it, a call that runs, a wait of <see cref="ConnectAsync"/> or
+/// <see cref="WaitForStateChangedAsync"/> keep it alive. So does an open connection of a channel that offers
+/// <see cref="ShmChannelOptions.CallbackServices"/>, because the server may call it.
+/// </para>
 /// </remarks>
 public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 {
     private readonly Subchannel _connections;
+    private readonly ChannelHandle _handle;
     private readonly ClientSettings _settings;
     private readonly ShmCallInvoker _direct;
     private readonly CallInvoker _invoker;
-    private readonly ServerSettings? _callbacks;
-    private Task? _shutdown;
+    private readonly OneWayHandlers _oneWayFailed;
 
     private ShmChannel(RendezvousAddress address, ShmChannelOptions options)
         : base(address.Text)
     {
         var logger = OptionChecks.Logger<ShmChannel>(options.LoggerFactory);
-        ServerSettings? callbacks = CallbackChecks.ToServerSettings(
-            options, address.Text, new OneWayHandlers(this, () => OneWayCallFailed, logger), logger);
-        _callbacks = callbacks;
+        ServerSettings? callbacks = CallbackChecks.ToServerSettings(options, address.Text, logger);
+        _oneWayFailed = new OneWayHandlers(this, () => OneWayCallFailed, logger);
         ConnectionSettings connection = OptionChecks.Connection(
             ConnectionPurpose.Calls,
             options.RingCapacity,
@@ -50,14 +55,14 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         };
         SchedulingMode scheduling = OptionChecks.Scheduling(options.Scheduling);
         Inspectors? observer = Inspectors.Of(options.MessageInspectors);
-        ReconnectBackoff backoff = OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff);
         _connections = new Subchannel(
             typeof(ShmChannel),
             address,
             connection,
-            ConnectionsOf(scheduling, callbacks),
-            backoff,
+            ConnectionsOf(scheduling, callbacks, new WeakReference<ShmChannel>(this)),
+            OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff),
             static (failure, message) => new ShmTransportException(failure, message));
+        _handle = new ChannelHandle(_connections, callbacks, address.Text, logger);
         _settings = new ClientSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
@@ -72,6 +77,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             Scheduling = scheduling,
             Logger = logger,
             Connections = _connections,
+            Handle = _handle,
             Pool = options.EnableMultipleConnections
                 ? new ConnectionPool(_connections, options.PoolSettings, logger)
                 : null,
@@ -156,9 +162,12 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// by then.
     /// </returns>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
-    public Task WaitForStateChangedAsync(
-        ConnectivityState lastObservedState, CancellationToken cancellationToken = default) =>
-        _connections.WhenNotAsync(lastObservedState, cancellationToken);
+    public async Task WaitForStateChangedAsync(
+        ConnectivityState lastObservedState, CancellationToken cancellationToken = default)
+    {
+        await _connections.WhenNotAsync(lastObservedState, cancellationToken).ConfigureAwait(false);
+        GC.KeepAlive(this);
+    }
 
     /// <summary>Occurs when a one-way callback of the server has failed or was refused by this channel.</summary>
     /// <remarks>
@@ -222,7 +231,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// </summary>
     public void Dispose()
     {
-        Task shutdown = Shutdown();
+        Task shutdown = _handle.ShutDown();
         if (!shutdown.IsCompleted)
         {
             // In a method that runs inline, this thread has the event loop that closes the connections.
@@ -233,16 +242,19 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     }
 
     /// <summary>Shuts the channel down, as <see cref="ChannelBase.ShutdownAsync"/> does.</summary>
-    public ValueTask DisposeAsync() => new(Shutdown());
+    public ValueTask DisposeAsync() => new(_handle.ShutDown());
 
     /// <summary>Cancels the running calls and closes the connections.</summary>
     /// <remarks>
     /// The cancelled calls fail with <see cref="StatusCode.Cancelled"/>. Later calls throw
     /// <see cref="ObjectDisposedException"/>. A second shutdown does nothing.
     /// </remarks>
-    protected override Task ShutdownAsyncCore() => Shutdown();
+    protected override Task ShutdownAsyncCore() => _handle.ShutDown();
 
-    private static ConnectionFactory ConnectionsOf(SchedulingMode scheduling, ServerSettings? callbacks)
+    // Attempts to connect do not refer to the channel. An open connection does if the server may call back: nobody else
+    // may hold a channel that only waits for callbacks.
+    private static ConnectionFactory ConnectionsOf(
+        SchedulingMode scheduling, ServerSettings? callbacks, WeakReference<ShmChannel> channel)
     {
         if (callbacks is null)
         {
@@ -252,9 +264,12 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
         var places = new CallPlaces(callbacks.Limits);
         return (link, onGoAway) =>
         {
-            var serving = new ServerConnection(link, callbacks, places, onGoAway);
-            _ = StopOneWayAtDisposeAsync(serving);
-            return serving.Connection;
+            ServerSettings kept = channel.TryGetTarget(out ShmChannel? serving)
+                ? callbacks with { OneWayFailed = serving._oneWayFailed }
+                : callbacks;
+            var connection = new ServerConnection(link, kept, places, onGoAway);
+            _ = StopOneWayAtDisposeAsync(connection);
+            return connection.Connection;
         };
     }
 
@@ -270,64 +285,9 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
 
     private void ThrowIfShutDown()
     {
-        if (Volatile.Read(ref _shutdown) is not null)
+        if (_handle.IsShutDown)
         {
             throw _connections.Disposed();
-        }
-    }
-
-    private Task Shutdown()
-    {
-        if (Volatile.Read(ref _shutdown) is { } running)
-        {
-            return running;
-        }
-
-        var source = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        if (Interlocked.CompareExchange(ref _shutdown, source.Task, null) is { } other)
-        {
-            return other;
-        }
-
-        _ = CloseAsync(source);
-        return source.Task;
-    }
-
-    private async Task CloseAsync(TaskCompletionSource done)
-    {
-        Connection[] connections = _connections.ShutDown();
-        foreach (Connection connection in connections)
-        {
-            // Tells the server that the client closes the connection on purpose.
-            connection.SendGoAway();
-            connection.Close(Subchannel.ChannelDisposed);
-        }
-
-        foreach (Connection connection in connections)
-        {
-            await connection.Closed.ConfigureAwait(false);
-        }
-
-        _connections.Dispose();
-        if (_callbacks is not null)
-        {
-            await EndInstancesAsync(_callbacks).ConfigureAwait(false);
-        }
-
-        done.SetResult();
-    }
-
-    // For a short time: a method that still runs may ignore its token, or may be the one that shuts the channel down.
-    private static async Task EndInstancesAsync(ServerSettings callbacks)
-    {
-        try
-        {
-            await callbacks.Instances.EndAsync(callbacks.Logger).WaitAsync(WaitBounds.SafetyTimeout)
-                .ConfigureAwait(false);
-        }
-        catch (TimeoutException)
-        {
-            // They are released when the last method has returned.
         }
     }
 }

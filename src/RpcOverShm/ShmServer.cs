@@ -23,7 +23,10 @@ namespace RpcOverShm;
 /// reused. It is 0 if the client runs in a pid namespace that this process cannot see, such as that of another
 /// container.
 /// </para>
-/// <para>Thread-safe. The code that creates a server disposes it.</para>
+/// <para>
+/// Thread-safe. The code that creates a server disposes it. Once started, a server runs until then, even if nothing
+/// refers to it.
+/// </para>
 /// </remarks>
 public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 {

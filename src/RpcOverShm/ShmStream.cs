@@ -19,7 +19,8 @@ namespace RpcOverShm;
 /// <para>
 /// One read and one write may run at the same time, on any threads; a second one of either throws
 /// <see cref="InvalidOperationException"/>. The code that connects or accepts a stream disposes it; the peer can still
-/// read what was written.
+/// read what was written. A stream that was dropped instead is closed after a garbage collection, and logs a warning
+/// then; a read or write that waits keeps it alive.
 /// </para>
 /// </remarks>
 public sealed class ShmStream : Stream

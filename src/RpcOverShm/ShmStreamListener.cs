@@ -14,7 +14,10 @@ namespace RpcOverShm;
 /// One live listener or server holds an address; if it was killed, the next one takes the address over at once.
 /// Connected clients wait to be accepted, up to <see cref="ShmStreamOptions.MaxWaitingStreams"/>.
 /// </para>
-/// <para>Thread-safe. The code that creates a listener disposes it; accepted streams stay open.</para>
+/// <para>
+/// Thread-safe. The code that creates a listener disposes it; accepted streams stay open. Once started, a listener runs
+/// until then, even if nothing refers to it.
+/// </para>
 /// </remarks>
 public sealed class ShmStreamListener : IAsyncDisposable
 {

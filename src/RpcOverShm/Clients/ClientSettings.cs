@@ -49,6 +49,13 @@ internal sealed record ClientSettings
     /// <summary>The provider of connections, which knows why a call found no server; null if there is none.</summary>
     public ConnectionProvider? Connections { get; init; }
 
+    /// <summary>
+    /// The right of the channel's users to its connections, which a call that runs keeps alive by these settings. So
+    /// nothing may refer to the settings that outlives the calls, and this object refers to no invoker: an invoker's
+    /// table of methods would keep it for as long as the methods. Null if there is none.
+    /// </summary>
+    public object? Handle { get; init; }
+
     /// <summary>The choice among several connections of the channel; null for one connection.</summary>
     public ConnectionPool? Pool { get; init; }
 }

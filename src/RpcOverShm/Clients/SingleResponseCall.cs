@@ -74,6 +74,7 @@ internal sealed class SingleResponseCall<TResponse> : ClientCall
             Reset();
             _result = null;
             Receipt = EndReceipt.None;
+            _method = null!; // It keeps its channel alive, and a thread may not make another call for long.
             s_spare = this;
         }
 

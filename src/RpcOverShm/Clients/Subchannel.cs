@@ -55,6 +55,19 @@ internal sealed partial class Subchannel(
     /// <summary>Cancelled when the channel is shut down. Must be read before <see cref="Dispose"/>.</summary>
     public override CancellationToken ShutdownToken => _shutdown.Token;
 
+    /// <summary>Whether the channel has connections, or tries to make one.</summary>
+    public bool IsInUse
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _live.Count > 0
+                    || _state is ConnectivityState.Connecting or ConnectivityState.TransientFailure;
+            }
+        }
+    }
+
     public static CloseReason ChannelDisposed => new(CloseKind.Local, "The channel was disposed.");
 
     public override ValueTask<Connection> GetAsync(bool isWaitForReady)

@@ -117,6 +117,14 @@ internal static partial class ShmLog
         + "later, and logs this once.")]
     public static partial void NoExtraConnection(ILogger logger, int count, string reason);
 
+    /// <summary>Logs that the garbage collector has found a channel that nobody had disposed.</summary>
+    [LoggerMessage(
+        118,
+        LogLevel.Warning,
+        "A channel to {Address} was dropped without Dispose: it kept its connections until the garbage collector found "
+        + "it. They are closed now. Use one channel for each server, and dispose it.")]
+    public static partial void ChannelDropped(ILogger logger, string address);
+
     [LoggerMessage(200, LogLevel.Debug, "Call of {Method} was not started: {Reason}")]
     public static partial void CallNotStarted(ILogger logger, string method, string reason, Exception? exception);
 
@@ -211,4 +219,12 @@ internal static partial class ShmLog
 
     [LoggerMessage(309, LogLevel.Error, "A handler for the failure of a one-way call of {Method} threw an exception.")]
     public static partial void OneWayHandlerThrew(ILogger logger, string method, Exception exception);
+
+    /// <summary>Logs that the garbage collector has found a byte stream that nobody had disposed.</summary>
+    [LoggerMessage(
+        400,
+        LogLevel.Warning,
+        "A stream to {Peer} was dropped without Dispose: it kept its connection until the garbage collector found it. "
+        + "It is closed now. Dispose each stream.")]
+    public static partial void StreamDropped(ILogger logger, string peer);
 }

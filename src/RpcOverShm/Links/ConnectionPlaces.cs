@@ -143,6 +143,9 @@ internal sealed class ConnectionPlaces
 /// <summary>A limit that refuses a client: its name and value, and the facts, as a part of a sentence.</summary>
 internal sealed record ReachedLimit(string Option, long Limit, string Facts)
 {
-    /// <summary>The text of the refusal.</summary>
-    public override string ToString() => $"The server takes no more clients: {Facts} ({Option} = {Limit}).";
+    /// <summary>The text of the refusal. A process that reaches its own limit learns what it can do.</summary>
+    public override string ToString() => $"The server takes no more clients: {Facts} ({Option} = {Limit})."
+        + (Option == nameof(DoorLimits.MaxConnectionsPerProcess)
+            ? " Use one channel for each server, and dispose channels and streams that are not needed."
+            : "");
 }

@@ -62,6 +62,8 @@ internal sealed partial class PeerLink
         Reader = new RingReader(own, peer);
     }
 
+    public ILogger Logger => _logger;
+
     public PeerIdentity Identity { get; }
 
     public Guid ConnectionId { get; }

@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
@@ -5,14 +6,15 @@ namespace RpcOverShm.Streams;
 
 /// <summary>
 /// A duplex byte stream over one link. One read and one write may run at the same time, on any threads; a second read
-/// or write fails.
+/// or write fails. The user's stream refers to it, and so do reads and writes that wait; the event loop does not. So
+/// the garbage collector finds it when its user has dropped it without a Dispose.
 /// </summary>
-internal sealed class DuplexBytes
+internal sealed class DuplexBytes : Reclaimable
 {
     private readonly PeerLink _link;
     private readonly ByteReceiver _receiver;
     private readonly ByteSender _sender;
-    private readonly StreamSource _source;
+    private readonly StreamSource? _source;
     private int _isReading;
     private int _isWriting;
     private int _isClosed;
@@ -20,14 +22,16 @@ internal sealed class DuplexBytes
     /// <summary>Takes ownership of the link and starts to watch it.</summary>
     public DuplexBytes(PeerLink link)
     {
+        // The requests refer to the source and not to this object.
+        StreamSource? source = null;
         _link = link;
-        _receiver = new ByteReceiver(link, () => _source!.Request());
-        _sender = new ByteSender(link, () => _source!.Request());
-        _source = new StreamSource(link, _receiver, _sender);
+        _receiver = new ByteReceiver(link, () => source!.Request());
+        _sender = new ByteSender(link, () => source!.Request());
+        _source = source = new StreamSource(link, _receiver, _sender);
 
         // On a close or the end of the peer, the loop completes what waits for it. Nothing is done before that: the
         // threads that tell of it (an event loop, the process watch) must not wait for one that reads or writes.
-        link.Start(_source, _source.Request);
+        link.Start(source, source.Request);
     }
 
     /// <summary>Whether the stream was closed, or the peer has closed its end or is gone.</summary>
@@ -84,6 +88,7 @@ internal sealed class DuplexBytes
     {
         if (Interlocked.Exchange(ref _isClosed, 1) == 0)
         {
+            MarkClosed();
             _sender.End();
             _link.Close(new CloseReason(CloseKind.Local, "The stream was disposed."));
             Leave();
@@ -98,8 +103,19 @@ internal sealed class DuplexBytes
     {
         if (Interlocked.Exchange(ref _isClosed, 1) == 0)
         {
+            MarkClosed();
             _link.Close(new CloseReason(CloseKind.Local, text) { Refusal = reason });
             Leave();
+        }
+    }
+
+    protected override void CloseDropped()
+    {
+        // Null if there was no memory to make the object.
+        if (_source is not null && _isClosed == 0)
+        {
+            ShmLog.StreamDropped(_link.Logger, $"{Peer}");
+            Close();
         }
     }
 
@@ -115,7 +131,7 @@ internal sealed class DuplexBytes
     {
         _sender.Leave();
         _receiver.Leave();
-        _source.Loop?.Remove(_source);
+        _source!.Loop?.Remove(_source);
     }
 
     private async ValueTask<int> ReadAloneAsync(Memory<byte> buffer, CancellationToken cancellationToken)

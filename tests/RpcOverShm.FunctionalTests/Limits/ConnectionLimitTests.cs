@@ -24,7 +24,8 @@ internal sealed class ConnectionLimitTests
             "there are 2 connections (MaxConnections = 2)") { TestName = "MaxConnections" },
         new TestCaseData(
             new ShmServerOptions { MaxConnectionsPerProcess = 2 },
-            $"process {Environment.ProcessId} has 2 connections (MaxConnectionsPerProcess = 2)")
+            $"process {Environment.ProcessId} has 2 connections (MaxConnectionsPerProcess = 2). Use one channel for "
+                + "each server, and dispose channels and streams that are not needed.")
         {
             TestName = "MaxConnectionsPerProcess",
         },

@@ -32,6 +32,10 @@ public class ConnectionPlacesTests
 
         Assert.That(places.TryTake(1), Is.EqualTo(
             new ReachedLimit("MaxConnectionsPerProcess", 2, "process 1 has 2 connections")));
+        Assert.That(
+            places.TryTake(1)!.ToString(),
+            Does.EndWith("(MaxConnectionsPerProcess = 2). Use one channel for each server, and dispose channels and "
+                + "streams that are not needed."));
         Assert.That(places.TryTake(2), Is.Null);
         places.GiveBack(1);
         Assert.That(places.TryTake(1), Is.Null);
