@@ -10,6 +10,7 @@ using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Segments;
+using RpcOverShm.Servers;
 
 namespace RpcOverShm;
 
@@ -43,7 +44,7 @@ internal static class OptionChecks
         int ringCapacity,
         int maxMetadataSize,
         TimeSpan timeout,
-        uint maxCalls,
+        ServerLimits? served,
         ILogger logger,
         [CallerArgumentExpression(nameof(timeout))] string timeoutName = "")
     {
@@ -73,7 +74,14 @@ internal static class OptionChecks
         return new ConnectionSettings
         {
             Purpose = purpose,
-            Limits = new PeerLimits(ringCapacity, CallWindow, maxCalls, (uint)maxMetadataSize),
+            Limits = new PeerLimits(
+                ringCapacity,
+                CallWindow,
+                MaxCalls: served is null ? 0 : LimitChecks.CallsAtATime(served),
+                (uint)maxMetadataSize)
+            {
+                MaxRunning = (uint)(served?.PerConnection ?? 0),
+            },
             ConnectTimeout = timeout,
             TimeoutOption = Short(timeoutName),
             Logger = logger,
@@ -144,7 +152,7 @@ internal static class OptionChecks
             options.RingCapacity,
             0,
             options.ConnectTimeout,
-            maxCalls: 0,
+            served: null,
             Logger<T>(options.LoggerFactory));
         return settings with
         {

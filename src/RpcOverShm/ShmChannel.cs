@@ -47,7 +47,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             options.RingCapacity,
             options.MaxMetadataSize,
             options.ConnectTimeout,
-            maxCalls: callbacks is null ? 0 : LimitChecks.CallsAtATime(callbacks.Limits),
+            callbacks?.Limits,
             logger) with
         {
             Access = OptionChecks.Servers(options.TrustedServerUsers),
@@ -141,15 +141,22 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// The system is not Linux. Calls fail with <see cref="StatusCode.Internal"/> and this exception.
     /// </exception>
     /// <exception cref="ObjectDisposedException">The channel was shut down, before or during the wait.</exception>
-    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    /// <exception cref="OperationCanceledException">
+    /// The token was cancelled. The message says why there is no connection; if an attempt has failed, the inner
+    /// exception is its <see cref="ShmTransportException"/>.
+    /// </exception>
     /// <remarks>
     /// Calls connect by themselves; this method takes the time to connect out of the first call. If an attempt fails,
-    /// the channel tries again, with the back-off of its options, until it is connected.
+    /// the channel tries again, with the back-off of its options, until it is connected. While it waits, it logs after
+    /// 1, 2, 4 seconds and so on why there is no connection.
     /// </remarks>
     public async Task ConnectAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
-        await _connections.GetAsync(isWaitForReady: true).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _connections.ConnectAsync(cancellationToken).ConfigureAwait(false);
+
+        // Until here a channel that its user has dropped goes on trying.
+        GC.KeepAlive(this);
     }
 
     /// <summary>Waits until the channel's state differs from <paramref name="lastObservedState"/>.</summary>

@@ -69,7 +69,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             options.RingCapacity,
             options.MaxMetadataSize,
             options.HandshakeTimeout,
-            LimitChecks.CallsAtATime(limits),
+            limits,
             _logger) with
         {
             Door = OptionChecks.Door(

@@ -41,10 +41,33 @@ internal static class StatusMapping
     /// <summary>The status of a deadline at the client. Its detail is empty, unlike the server's.</summary>
     public static Status ClientDeadline => new(StatusCode.DeadlineExceeded, "");
 
-    /// <summary>Returns the deadline status of a call that had no connection until then.</summary>
-    /// <param name="failure">The failure of the last connection attempt; null if none has failed.</param>
-    public static Status ClientDeadlineWithout(ConnectException? failure) =>
-        new(StatusCode.DeadlineExceeded, "", failure?.Publish());
+    /// <summary>Returns the deadline status of a call that waited for something after a failure.</summary>
+    /// <param name="failure">The failure of the last attempt to connect or to call; null if none has failed.</param>
+    public static Status ClientDeadlineAfter(Exception? failure) => new(StatusCode.DeadlineExceeded, "", failure);
+
+    /// <summary>Returns the status of a call that its user cancelled while it waited after a failure.</summary>
+    /// <param name="failure">The failure of the last attempt to connect; null if none has failed.</param>
+    public static Status ClientCancelledAfter(Exception? failure) =>
+        new(StatusCode.Cancelled, ClientCancelledDetail, failure);
+
+    /// <summary>Returns the deadline status of a call that was started on a connection.</summary>
+    /// <param name="peer">The peer in a sentence, such as "the server, process 7,".</param>
+    /// <param name="isOneWay">Whether the call is one-way; it has waited for room then.</param>
+    /// <param name="isCallback">Whether the peer is a client.</param>
+    public static Status ClientDeadlineAt(string peer, bool isOneWay, bool isCallback) => new(
+        StatusCode.DeadlineExceeded,
+        isOneWay
+            ? $"Of the one-way calls of this connection, {peer} is behind with many; this one has waited for room."
+            : isCallback ? $"The callback has waited for {peer} to end it." : "");
+
+    /// <summary>Returns the deadline status of a call that others may have kept from running.</summary>
+    /// <param name="peer">The peer in a sentence, such as "the server, process 7,".</param>
+    /// <param name="running">The number of calls that the peer runs at a time.</param>
+    /// <param name="living">The number of calls that had not ended, with this one.</param>
+    public static Status ClientDeadlineInQueue(string peer, uint running, int living) => new(
+        StatusCode.DeadlineExceeded,
+        $"Of the calls of this connection, {peer} runs {running} at a time ({CallLimit}), and {living} had not ended: "
+        + "this one may have waited for its turn.");
 
     public static Status ServerDeadline => new(StatusCode.DeadlineExceeded, ServerDeadlineDetail);
 

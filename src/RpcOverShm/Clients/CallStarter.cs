@@ -126,14 +126,15 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
     }
 
     /// <summary>Awaits the connection for a call. Returns null if there is none; the call has then ended.</summary>
-    public static async Task<Connection?> AwaitConnectionAsync(Task<Connection> connecting, ClientCall call)
+    public async Task<Connection?> AwaitConnectionAsync(
+        Task<Connection> connecting, ClientCall call, bool isWaitForReady)
     {
         try
         {
             // A call that ends while it waits for a server must not stay referenced by the attempt to connect.
-            Task<Connection> waiting = call.Ended is { CanBeCanceled: true } ended && !connecting.IsCompleted
-                ? connecting.WaitAsync(ended)
-                : connecting;
+            Task<Connection> waiting = connecting.IsCompleted ? connecting
+                : isWaitForReady ? connections.AwaitReadyAsync(connecting, call.Ended)
+                : connecting.WaitAsync(call.Ended);
             return await waiting.ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (call.IsFinished)
@@ -180,7 +181,8 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
         {
             for (int attempt = 1; ; attempt++)
             {
-                if (await AwaitConnectionAsync(connecting, call).ConfigureAwait(false) is not { } connection)
+                if (await AwaitConnectionAsync(connecting, call, target.IsWaitForReady).ConfigureAwait(false)
+                    is not { } connection)
                 {
                     return null;
                 }
@@ -251,7 +253,7 @@ internal sealed class CallStarter(ConnectionProvider connections, ClientSettings
             return connecting.Result;
         }
 
-        Task<Connection?> waiting = AwaitConnectionAsync(connecting.AsTask(), call);
+        Task<Connection?> waiting = AwaitConnectionAsync(connecting.AsTask(), call, isWaitForReady);
         Wait(waiting, call);
         return call.IsDone ? null : waiting.GetAwaiter().GetResult();
     }

@@ -174,7 +174,7 @@ internal abstract partial class ClientCall
         && (status.StatusCode == StatusCode.Cancelled
             || (status.StatusCode == StatusCode.DeadlineExceeded
                 && status.Detail == StatusMapping.ServerDeadlineDetail))
-            ? StatusMapping.ClientDeadline
+            ? DeadlineStatus()
             : status;
 
     private void CheckUnlessFinished(in Status status, bool hasMessage)

@@ -3,7 +3,6 @@ using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
 using RpcOverShm.Diagnostics;
-using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
 using RpcOverShm.Sending;
@@ -164,7 +163,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
         }
         else if (cancellationToken.IsCancellationRequested)
         {
-            Cancel(cancellationToken);
+            Finish(CallOutcome.Local(StatusMapping.ClientCancelled, cancellationToken), isCancel: false);
         }
         else if (timeout is not null || cancellationToken.CanBeCanceled || options.IsWaitForReady || isLongBegun)
         {
@@ -189,8 +188,8 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     }
 
     /// <summary>Ends the call because a token of the user was cancelled.</summary>
-    public void Cancel(CancellationToken by) =>
-        Finish(CallOutcome.Local(StatusMapping.ClientCancelled, by), isCancel: true);
+    public void Cancel(CancellationToken by) => Finish(
+        CallOutcome.Local(StatusMapping.ClientCancelledAfter(FailureToConnect()), by), isCancel: true);
 
     /// <summary>Ends the call with a status of this side, unless it has ended, and notifies its waiters.</summary>
     /// <param name="status">The status.</param>
@@ -219,13 +218,38 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
 
     public override void OnDeadline()
     {
-        ConnectException? failure = Connection is null ? Settings.Connections?.LastFailure : null;
-        if (Finish(StatusMapping.ClientDeadlineWithout(failure), isCancel: true))
+        if (Finish(DeadlineStatus(), isCancel: true))
         {
             // The thread may hold the reader role.
             DeferredLog.Write(Settings.Logger, log => ShmLog.DeadlineExceeded(log, MethodName));
         }
     }
+
+    /// <summary>
+    /// Returns the status of a call whose deadline has passed. As in grpc-dotnet, its detail is empty for a call that
+    /// runs; it tells what any other one waited for.
+    /// </summary>
+    protected Status DeadlineStatus()
+    {
+        if (Connection is not { } connection)
+        {
+            return StatusMapping.ClientDeadlineAfter(FailureToConnect());
+        }
+
+        bool isCallback = connection.IsAccepted;
+        string peer = $"the {(isCallback ? "client" : "server")}, process {connection.Peer.ProcessId},";
+        uint running = connection.PeerLimits.MaxRunning; // 0 if the peer does not tell
+
+        // Read last: the server's End at the same deadline is noted before this call is counted no more.
+        int living = connection.OutgoingCount + (IsEndedByPeer ? 1 : 0);
+        return running > 0 && living > running && !_isAnswered && !IsOneWay
+            ? StatusMapping.ClientDeadlineInQueue(peer, running, living)
+            : StatusMapping.ClientDeadlineAt(peer, IsOneWay, isCallback);
+    }
+
+    // Of a call that waits for a connection; the server is at fault for any other.
+    private Exception? FailureToConnect() =>
+        Connection is null ? Settings.Connections?.LastFailure?.Publish() : null;
 
     /// <summary>Notes that the call starts before its request is serialised; the serialiser may still fail.</summary>
     public void MarkStartedAhead() => _isStartedAhead = true;

@@ -25,6 +25,14 @@ internal abstract class ConnectionProvider
     /// </returns>
     public abstract ValueTask<Connection> GetAsync(bool isWaitForReady);
 
+    /// <summary>
+    /// Awaits the connection that <see cref="GetAsync"/> has promised to a call that waits for ready. Meanwhile the log
+    /// tells why there is none.
+    /// </summary>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    public virtual Task<Connection> AwaitReadyAsync(Task<Connection> connecting, CancellationToken cancellationToken) =>
+        connecting.WaitAsync(cancellationToken);
+
     /// <exception cref="ObjectDisposedException">The channel was shut down.</exception>
     public abstract void ThrowIfShutDown();
 }

@@ -137,7 +137,8 @@ internal sealed class OneWayStarter(CallStarter starter, ClientSettings settings
                 else
                 {
                     connecting ??= starter.GetAsync(target.IsWaitForReady, isBlocking: false).AsTask();
-                    connection = await CallStarter.AwaitConnectionAsync(connecting, call).ConfigureAwait(false);
+                    connection = await starter.AwaitConnectionAsync(connecting, call, target.IsWaitForReady)
+                        .ConfigureAwait(false);
                     connecting = null;
                     if (connection is null)
                     {

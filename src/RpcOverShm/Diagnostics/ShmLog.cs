@@ -143,6 +143,14 @@ internal static partial class ShmLog
     [LoggerMessage(203, LogLevel.Debug, "{Method} is not retried after attempt {Attempt}: {Reason}.")]
     public static partial void CallCommitted(ILogger logger, string method, int attempt, string reason);
 
+    /// <summary>Logs why there is no connection for calls and users that wait for one.</summary>
+    [LoggerMessage(
+        204,
+        LogLevel.Warning,
+        "There is no connection to {Address} after {Seconds} s, and {Count} caller(s) wait for it: {Reason}")]
+    public static partial void NotConnected(
+        ILogger logger, string address, long seconds, int count, string reason);
+
     [LoggerMessage(300, LogLevel.Information, "{Method} ended with status {StatusCode}.")]
     public static partial void MethodEndedWithStatus(
         ILogger logger, string method, StatusCode statusCode, Exception exception);

@@ -22,7 +22,7 @@ namespace RpcOverShm.Protocol;
 ///     48     4  CallWindow       initial credit: bytes of messages the sender accepts per call
 ///     52     4  MaxCalls         concurrent calls the sender accepts from its peer
 ///     56     4  MaxMetadata      bytes of metadata the sender accepts per block
-///     60     4  (zero)
+///     60     4  MaxRunning       of those calls, as many run at a time; 0: not told
 ///     64    16  ChannelId        client: its channel, zero for none; server: zero
 ///   refusal
 ///     24     n  Text             UTF-8, human-readable
@@ -114,7 +114,7 @@ internal sealed record Hello
             : hello with
             {
                 ConnectionId = new Guid(bytes[24..40]),
-                Limits = PeerLimits.Decode(bytes[40..60]),
+                Limits = PeerLimits.Decode(bytes.Slice(40, PeerLimits.SizeBytes)),
                 ChannelId = new Guid(bytes[64..80]),
             };
     }

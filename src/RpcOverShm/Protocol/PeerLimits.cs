@@ -12,6 +12,9 @@ namespace RpcOverShm.Protocol;
 /// <param name="MaxMetadataBytes">Bytes of metadata that this side accepts in one block.</param>
 internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, uint MaxCalls, uint MaxMetadataBytes)
 {
+    /// <summary>The number of bytes of the encoded limits.</summary>
+    public const int SizeBytes = 24;
+
     /// <summary>The number of slots that a call id can express.</summary>
     public const uint CallsPerConnection = CallId.SlotCount;
 
@@ -22,11 +25,20 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
 
     public const uint LargestMetadata = 16 << 20;
 
+    /// <summary>
+    /// Calls of its peer that this side runs at a time, while others wait; 0 if it does not tell. Only the texts of
+    /// failures depend on it.
+    /// </summary>
+    public uint MaxRunning { get; init; }
+
     public static PeerLimits Decode(ReadOnlySpan<byte> bytes) => new(
         BinaryPrimitives.ReadInt64LittleEndian(bytes),
         BinaryPrimitives.ReadUInt32LittleEndian(bytes[8..]),
         BinaryPrimitives.ReadUInt32LittleEndian(bytes[12..]),
-        BinaryPrimitives.ReadUInt32LittleEndian(bytes[16..]));
+        BinaryPrimitives.ReadUInt32LittleEndian(bytes[16..]))
+    {
+        MaxRunning = BinaryPrimitives.ReadUInt32LittleEndian(bytes[20..]),
+    };
 
     public void Encode(Span<byte> bytes)
     {
@@ -34,6 +46,7 @@ internal readonly record struct PeerLimits(long RingCapacity, uint CallWindow, u
         BinaryPrimitives.WriteUInt32LittleEndian(bytes[8..], CallWindow);
         BinaryPrimitives.WriteUInt32LittleEndian(bytes[12..], MaxCalls);
         BinaryPrimitives.WriteUInt32LittleEndian(bytes[16..], MaxMetadataBytes);
+        BinaryPrimitives.WriteUInt32LittleEndian(bytes[20..], MaxRunning);
     }
 
     /// <summary>Checks all limits but the ring's. Returns null if they are acceptable, otherwise the reason.</summary>

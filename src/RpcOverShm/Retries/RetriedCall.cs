@@ -20,6 +20,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
     private readonly RetryBuffer _requests;
     private readonly AttemptFactory<TResponse> _begin;
     private readonly AttemptState<TResponse> _state;
+    private Exception? _lastFailure; // of the attempt before the pause
     private volatile bool _areHeadersRequested;
     private volatile bool _isDisposed;
 
@@ -163,6 +164,7 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
 
             // Nobody reads a failed stream to its end. Finishing the call releases its timer and token registration.
             attempt.Call.Finish(attempt.Call.WaitForEnd()!, isCancel: false);
+            _lastFailure = attempt.Call.ToException();
             await PauseAsync(pause.Value).ConfigureAwait(false);
             attempt = BeginNext(attempts);
         }
@@ -197,8 +199,8 @@ internal sealed class RetriedCall<TResponse> : IPresentedCall
         await ((Task)WhenCommittedAsync()).WaitAsync(pause).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
     }
 
-    private void GiveUpAtDeadline() =>
-        _state.GiveUp(CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadline));
+    private void GiveUpAtDeadline() => _state.GiveUp(
+        CommitReason.DeadlineExceeded, CallOutcome.Local(StatusMapping.ClientDeadlineAfter(_lastFailure)));
 
     /// <summary>Begins the next attempt. Returns null if the call was given up during the back-off.</summary>
     private Attempt<TResponse>? BeginNext(int attempts)

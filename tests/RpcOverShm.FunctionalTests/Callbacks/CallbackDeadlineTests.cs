@@ -18,7 +18,7 @@ internal sealed class CallbackDeadlineTests : CallbackFixture
     public async Task Callback_WhoseDeadlinePasses_IsDeadlineExceeded_AndItsCallGoesOn(
         [Values] bool isCallerBlocking, [Values] bool isCallbackBlocking)
     {
-        var seen = new ConcurrentQueue<StatusCode>();
+        var seen = new ConcurrentQueue<Status>();
         bool hasBegun = false;
         var cancelled = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         (_, ShmChannel channel) = await StartAsync(
@@ -32,7 +32,7 @@ internal sealed class CallbackDeadlineTests : CallbackFixture
                         RpcException failure = isCallerBlocking
                             ? Assert.Catch<RpcException>(() => back.Unary(request, Soon))!
                             : await FailureOf(back.UnaryAsync(request, Soon));
-                        seen.Enqueue(failure.StatusCode);
+                        seen.Enqueue(failure.Status);
                     }
 
                     await cancelled.Task.Bounded();
@@ -60,8 +60,9 @@ internal sealed class CallbackDeadlineTests : CallbackFixture
             ? Timeouts.OnThread(() => client.Unary(Payloads.Of("on")))
             : client.UnaryAsync(Payloads.Of("on")).ResponseAsync).Bounded();
 
+        string detail = $"The callback has waited for the client, process {Environment.ProcessId}, to end it.";
         Assert.That(answer.Text(), Is.EqualTo("on"));
-        Assert.That(seen, Is.Not.Empty.And.All.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(seen, Is.Not.Empty.And.All.EqualTo(new Status(StatusCode.DeadlineExceeded, detail)));
     }
 
     [Test]

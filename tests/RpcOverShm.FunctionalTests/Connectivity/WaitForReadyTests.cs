@@ -1,8 +1,13 @@
+using System.Diagnostics;
+using Microsoft.Extensions.Logging;
+
 namespace RpcOverShm.FunctionalTests.Connectivity;
 
 /// <summary>Calls that wait for a server: grpc-behaviour.md 1.10.</summary>
 internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
 {
+    private const int NotConnected = 204;
+
     private static readonly CallOptions s_waiting = new CallOptions().WithWaitForReady();
 
     [Test]
@@ -67,7 +72,53 @@ internal sealed class WaitForReadyTests() : RigFixture(RigKind.Shm)
         await FailsWithoutWaitingAsync(rig.Client);
         await cancel.CancelAsync();
 
-        Assert.That((await FailureOf(call)).StatusCode, Is.EqualTo(StatusCode.Cancelled));
+        RpcException failure = await FailureOf(call);
+        Assert.That(
+            failure.Status.Plain(), Is.EqualTo(new Status(StatusCode.Cancelled, "Call canceled by the client.")));
+        Assert.That(failure.InnerException, Is.TypeOf<ShmTransportException>());
+        Assert.That(failure.InnerException!.Message, Does.StartWith("No server listens at "));
+    }
+
+    [Test]
+    public async Task Waits_ForAServer_AreLoggedWithTheirReason_EachTimeAfterTwiceTheTime()
+    {
+        const int Entries = 3;
+        ShmRig rig = await StartWithoutServerAsync();
+        using var cancel = new CancellationTokenSource();
+        long begun = Stopwatch.GetTimestamp();
+
+        Task connecting = rig.ShmChannel.ConnectAsync(cancel.Token);
+        AsyncUnaryCall<Payload> call =
+            rig.Client.UnaryAsync(Payloads.Empty, s_waiting.WithCancellationToken(cancel.Token));
+        await Timeouts.Eventually(() => rig.Log.Of(NotConnected).Count == Entries);
+        TimeSpan time = Stopwatch.GetElapsedTime(begun);
+        await cancel.CancelAsync();
+
+        string[] texts = [.. rig.Log.Of(NotConnected).Select(entry => entry.Message)];
+        OperationCanceledException? cancelled = Assert.CatchAsync<OperationCanceledException>(() => connecting);
+        Assert.That(time, Is.GreaterThanOrEqualTo(TimeSpan.FromSeconds(4)), "after 1, 2 and 4 seconds");
+        Assert.That(texts, Is.All.Contains("and 2 caller(s) wait for it: No server listens at "));
+        Assert.That(rig.Log.Of(NotConnected).Select(entry => entry.Level), Is.All.EqualTo(LogLevel.Warning));
+        Assert.That(cancelled!.Message, Does.Contain("was cancelled. No server listens at "));
+        Assert.That(cancelled.InnerException, Is.TypeOf<ShmTransportException>());
+        Assert.That(cancelled.CancellationToken, Is.EqualTo(cancel.Token));
+        await FailureOf(call);
+    }
+
+    // Each wait is reported after a second of its own, and none when it has ended.
+    [Test]
+    public async Task Waits_ThatEndWithinASecond_AreNotLogged()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+
+        for (int i = 0; i < 25; i++)
+        {
+            await FailureOf(rig.Client.UnaryAsync(
+                Payloads.Empty, s_waiting.WithDeadline(DateTime.UtcNow.AddMilliseconds(60))));
+        }
+
+        await CallRig.WhenLoggedAsync();
+        Assert.That(rig.Log.Of(NotConnected), Is.Empty);
     }
 
     [Test]

@@ -47,6 +47,30 @@ internal sealed class CallLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(entry.Level, Is.EqualTo(LogLevel.Information), "Nothing is refused.");
     }
 
+    [Test]
+    public async Task Deadline_OfACallThatWaitsForItsTurn_NamesTheLimit([Values] bool isBlocking)
+    {
+        const int Running = 2;
+        ShmRig rig = await StartAsync(Running, queued: 10);
+        Task[] calls = [StartAsync(rig.Client, "a"), StartAsync(rig.Client, "b")];
+        await Timeouts.Eventually(() => _begun.Count == Running);
+        var soon = new CallOptions(deadline: DateTime.UtcNow.AddMilliseconds(200));
+
+        RpcException failure = isBlocking
+            ? await CallFailure.OfBlocking(() => rig.Client.Unary(Payloads.Of("c"), soon))
+            : await FailureOf(rig.Client.UnaryAsync(Payloads.Of("c"), soon));
+        Release("a", "b");
+        await Task.WhenAll(calls).Bounded();
+
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.DeadlineExceeded));
+        Assert.That(
+            failure.Status.Detail,
+            Is.EqualTo(
+                $"Of the calls of this connection, the server, process {Environment.ProcessId}, runs {Running} at a "
+                + $"time (MaxConcurrentCallsPerConnection), and {Running + 1} had not ended: this one may have waited "
+                + "for its turn."));
+    }
+
     // The End of a call must not overtake the count of its method, or the next call is refused now and then.
     [Test]
     public async Task OneAfterTheOther_AtALimitOfOneWithoutAQueue_AllRun(

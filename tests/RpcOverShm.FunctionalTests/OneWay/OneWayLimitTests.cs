@@ -84,6 +84,12 @@ internal sealed class OneWayLimitTests : OneWayFixture
 
         Assert.That(
             failure.StatusCode, Is.EqualTo(isDeadline ? StatusCode.DeadlineExceeded : StatusCode.Cancelled));
+        Assert.That(
+            failure.Status.Detail,
+            Is.EqualTo(isDeadline
+                ? $"Of the one-way calls of this connection, the server, process {Environment.ProcessId}, is behind "
+                    + "with many; this one has waited for room."
+                : "Call canceled by the client."));
         await Timeouts.Eventually(() => Ended == sent + 2);
         Assert.That(Begun, Does.Not.Contain("given up").And.Contain("next"));
     }

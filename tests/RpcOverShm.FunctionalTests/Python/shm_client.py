@@ -117,6 +117,7 @@ class Limits(NamedTuple):
     call_window: int = 256 << 10
     max_calls: int = 0
     max_metadata: int = 64 << 10
+    max_running: int = 0
 
 
 class Frame(NamedTuple):
@@ -642,7 +643,7 @@ class Connection:
         try:
             self._connect(path)
             hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id,
-                               *limits, 0, os.urandom(16))
+                               *limits, os.urandom(16))
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
@@ -849,7 +850,7 @@ class Connection:
             if kind != TYPE_SERVER or purpose != PURPOSE_CALLS or lowest != VERSION or len(fds) != 1:
                 raise Violation(f"a hello of type {kind}, version {lowest}, with {len(fds)} descriptors")
             hello = start + self._receive(length - HELLO_START.size)
-            _, _, _, _, _, _, _, _, repeated, *figures, _, _ = HELLO.unpack(hello[:HELLO.size])
+            _, _, _, _, _, _, _, _, repeated, *figures, _ = HELLO.unpack(hello[:HELLO.size])
             if repeated != connection_id:
                 raise Violation("a hello for another connection")
             limits = Limits(*figures)

@@ -23,7 +23,7 @@ public class HelloTests
             Type = HelloType.Server,
             Purpose = ConnectionPurpose.ByteStream,
             ConnectionId = s_id,
-            Limits = new PeerLimits(64 << 10, 64 << 10, 65536, 16 << 20),
+            Limits = new PeerLimits(64 << 10, 64 << 10, 65536, 16 << 20) { MaxRunning = 1000 },
         },
         ["refusal"] = new Hello
         {

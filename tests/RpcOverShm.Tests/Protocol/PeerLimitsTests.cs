@@ -25,8 +25,11 @@ public class PeerLimitsTests
     [Test]
     public void Decode_OfWhatWasEncoded_IsTheSame()
     {
-        var limits = new PeerLimits(0x0102_0304_0506_0708, 0x1112_1314, 0x2122_2324, 0x3132_3334);
-        byte[] bytes = new byte[20];
+        var limits = new PeerLimits(0x0102_0304_0506_0708, 0x1112_1314, 0x2122_2324, 0x3132_3334)
+        {
+            MaxRunning = 0x4142_4344,
+        };
+        byte[] bytes = new byte[PeerLimits.SizeBytes];
 
         limits.Encode(bytes);
 

@@ -1,0 +1,118 @@
+using System.Diagnostics;
+using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
+using RpcOverShm.Links;
+
+namespace RpcOverShm.Clients;
+
+/// <content>
+/// Calls, and users of the channel, that wait for a connection through failures. They may wait for ever, so the log
+/// tells why: after one second, and then each time that the wait has become twice as long.
+/// </content>
+internal sealed partial class Subchannel
+{
+    private static readonly TimeSpan s_firstReport = TimeSpan.FromSeconds(1);
+
+    private Timer? _reportTimer; // guarded by the gate, as are the next fields
+    private int _waits;          // in progress
+    private long _waitingSince;  // the time stamp of the first of those
+    private TimeSpan _reportAt;  // when the wait is reported next, from its beginning
+
+    /// <summary>Waits until the channel is connected.</summary>
+    /// <exception cref="OperationCanceledException">
+    /// The token was cancelled. The exception says why there is no connection.
+    /// </exception>
+    public async Task ConnectAsync(CancellationToken cancellationToken)
+    {
+        try
+        {
+            _ = await AwaitReadyAsync(GetAsync(isWaitForReady: true).AsTask(), cancellationToken)
+                .ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            ConnectException? failure = LastFailure;
+            throw new OperationCanceledException(
+                $"The wait for a connection was cancelled. {Explain(failure)}", failure?.Publish(), cancellationToken);
+        }
+    }
+
+    public override async Task<Connection> AwaitReadyAsync(
+        Task<Connection> connecting, CancellationToken cancellationToken)
+    {
+        if (connecting.IsCompleted)
+        {
+            return await connecting.ConfigureAwait(false);
+        }
+
+        BeginWait();
+        try
+        {
+            return await connecting.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            EndWait();
+        }
+    }
+
+    private void BeginWait()
+    {
+        lock (_gate)
+        {
+            if (_waits++ == 0)
+            {
+                _reportTimer ??= BackgroundTimer.Create(static mine => ((Subchannel)mine!).ReportWaits(), this);
+                _waitingSince = Stopwatch.GetTimestamp();
+                SetReport(s_firstReport);
+            }
+        }
+    }
+
+    private void EndWait()
+    {
+        lock (_gate)
+        {
+            if (--_waits == 0)
+            {
+                _reportTimer!.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            }
+        }
+    }
+
+    private void ReportWaits()
+    {
+        int waits;
+        TimeSpan waited;
+        lock (_gate)
+        {
+            (waits, waited) = (_waits, Stopwatch.GetElapsedTime(_waitingSince));
+            if (waits == 0)
+            {
+                return;
+            }
+
+            // A timer may be early by a tick, or have been set for another wait meanwhile.
+            bool isEarly = waited < _reportAt;
+            SetReport(isEarly ? _reportAt : 2 * _reportAt);
+            if (isEarly)
+            {
+                return;
+            }
+        }
+
+        ShmLog.NotConnected(
+            settings.Logger, address.Name, (long)waited.TotalSeconds, waits, Explain(LastFailure));
+    }
+
+    // Under the gate.
+    private void SetReport(TimeSpan at)
+    {
+        _reportAt = at;
+        double left = (at - Stopwatch.GetElapsedTime(_waitingSince)).TotalMilliseconds;
+        _reportTimer!.Change((long)Math.Ceiling(Math.Clamp(left, 0, int.MaxValue)), Timeout.Infinite);
+    }
+
+    private string Explain(ConnectException? failure) =>
+        failure?.Message ?? $"The server at {address.Name} has not answered yet.";
+}
