@@ -20,7 +20,7 @@ internal sealed class Doorman
     // The clients that are accepted before the others' hellos are looked at.
     private const int MaxAcceptedPerTurn = 16;
 
-    // The pause after a failure to accept, and until the next look whether a reached limit has gone.
+    // The pause after a failure to accept, and until the next look whether some handles of peers were closed.
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
     private readonly ListeningFile _file;
@@ -52,6 +52,8 @@ internal sealed class Doorman
     public Task Ended => _ended.Task;
 
     private TimeSpan Now => Stopwatch.GetElapsedTime(_start);
+
+    private bool HasRoom => _pending.UntilRoom(Now) == TimeSpan.Zero;
 
     /// <summary>Starts the thread. Returns null on success, else the reason.</summary>
     public CloseReason? TryStart() => LinkThread.Start(Run, ThreadName, StackBytes);
@@ -122,6 +124,10 @@ internal sealed class Doorman
         {
             AcceptSome();
         }
+        else if (mayAccept)
+        {
+            _pending.OnQueueEmpty();
+        }
 
         if (Now >= _checkFileAt)
         {
@@ -134,7 +140,7 @@ internal sealed class Doorman
     {
         // At the first turn, and after the spare was given up.
         _spare ??= SocketCalls.TryOpenSpare();
-        if (Now < _acceptAt || !_pending.HasRoom(Now))
+        if (Now < _acceptAt || !HasRoom)
         {
             return false;
         }
@@ -180,9 +186,12 @@ internal sealed class Doorman
             longest = overdue;
         }
 
-        if (!mayAccept && s_pause < longest)
+        if (!mayAccept)
         {
-            longest = s_pause;
+            TimeSpan pause = _acceptAt - now;
+            TimeSpan untilRoom = _pending.UntilRoom(now);
+            pause = untilRoom > pause ? untilRoom : pause;
+            longest = pause < longest ? pause : longest;
         }
 
         int milliseconds = longest > TimeSpan.Zero ? (int)longest.TotalMilliseconds + 1 : 0;
@@ -191,7 +200,7 @@ internal sealed class Doorman
 
     private void AcceptSome()
     {
-        for (int i = 0; i < MaxAcceptedPerTurn && _pending.HasRoom(Now); i++)
+        for (int i = 0; i < MaxAcceptedPerTurn && HasRoom; i++)
         {
             Socket? socket = SocketCalls.TryAccept(_file.Socket, out int errno);
             if (socket is not null)
@@ -200,11 +209,15 @@ internal sealed class Doorman
                 continue;
             }
 
-            if (errno is LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE)
+            if (errno == LinuxNative.ErrnoEAGAIN)
+            {
+                _pending.OnQueueEmpty();
+            }
+            else if (errno is LinuxNative.ErrnoEMFILE or LinuxNative.ErrnoENFILE)
             {
                 RefuseWithSpare();
             }
-            else if (errno is not (LinuxNative.ErrnoEAGAIN or LinuxNative.ErrnoEINTR) && !_isStopping)
+            else if (errno != LinuxNative.ErrnoEINTR && !_isStopping)
             {
                 _acceptAt = Now + s_pause;
                 var exception = new SocketException(errno);

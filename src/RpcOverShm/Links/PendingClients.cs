@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Links;
 
@@ -9,17 +10,21 @@ namespace RpcOverShm.Links;
 /// <remarks>
 /// A client keeps its place for a short time in any case, because an innocent one sends its hello right after it has
 /// connected. After that the process with the most places loses one to a newcomer: its oldest without a byte, else its
-/// oldest. So a process that holds places in silence can delay others by that short time only.
+/// oldest. So a process that holds places in silence can delay others by that short time only. While more clients come
+/// than leave, the system's queue fills. That time then shortens with each place that a newcomer has taken since the
+/// queue was last empty: a client that comes now has had its time in the queue.
 /// </remarks>
 internal sealed class PendingClients(int places, TimeSpan timeout)
 {
-    /// <summary>The time for which a client has its place for certain.</summary>
-    public static readonly TimeSpan Grace = TimeSpan.FromMilliseconds(20);
+    /// <summary>The longest time for which a client has its place for certain.</summary>
+    public static readonly TimeSpan LongestGrace = TimeSpan.FromMilliseconds(20);
 
     // With all places taken, a hello may take this part of the whole time.
     private const double ShortestShare = 1.0 / 8;
 
     private readonly List<PendingClient> _clients = [];
+    private readonly Dictionary<int, int> _byProcess = [];
+    private int _takenOut; // since the system's queue was last empty
 
     public int Count => _clients.Count;
 
@@ -28,14 +33,52 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
     /// <summary>The time that a hello may take, which shrinks as places fill.</summary>
     public TimeSpan Timeout => timeout * (1 - ((1 - ShortestShare) * Math.Min(1.0, (double)_clients.Count / places)));
 
+    private TimeSpan Grace => LongestGrace * Math.Max(0, 1 - ((double)_takenOut / places));
+
     /// <summary>
-    /// Whether one more client can be accepted: a place is free, or <see cref="TakeOut"/> frees one.
+    /// Returns the time until one more client can be accepted: zero if a place is free, or if <see cref="TakeOut"/>
+    /// frees one.
     /// </summary>
-    public bool HasRoom(TimeSpan now) => _clients.Count < places || FindLoser(now) is not null;
+    public TimeSpan UntilRoom(TimeSpan now)
+    {
+        if (_clients.Count < places)
+        {
+            return TimeSpan.Zero;
+        }
 
-    public void Add(PendingClient client) => _clients.Add(client);
+        int most = MostOfAProcess;
+        int oldest = 0;
+        while (!IsOf(_clients[oldest], most))
+        {
+            oldest++;
+        }
 
-    public void Remove(PendingClient client) => _clients.Remove(client);
+        TimeSpan left = _clients[oldest].Arrived + Grace - now;
+        return left > TimeSpan.Zero ? left : TimeSpan.Zero;
+    }
+
+    public void Add(PendingClient client)
+    {
+        _clients.Add(client);
+        CollectionsMarshal.GetValueRefOrAddDefault(_byProcess, client.Identity.ProcessId, out _)++;
+    }
+
+    public void Remove(PendingClient client)
+    {
+        if (!_clients.Remove(client))
+        {
+            return;
+        }
+
+        ref int left = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, client.Identity.ProcessId);
+        if (--left == 0)
+        {
+            _byProcess.Remove(client.Identity.ProcessId);
+        }
+    }
+
+    /// <summary>Notes that no client waits in the system's queue.</summary>
+    public void OnQueueEmpty() => _takenOut = 0;
 
     /// <summary>
     /// Removes and returns the client that loses its place to a newcomer; null if a place is free or none loses it yet.
@@ -47,7 +90,8 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
             return null;
         }
 
-        _clients.Remove(loser);
+        Remove(loser);
+        _takenOut++;
         return loser;
     }
 
@@ -60,7 +104,7 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
         }
 
         PendingClient oldest = _clients[0];
-        _clients.RemoveAt(0);
+        Remove(oldest);
         return oldest;
     }
 
@@ -76,20 +120,28 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
         return left > TimeSpan.Zero ? left : TimeSpan.Zero;
     }
 
+    private int MostOfAProcess
+    {
+        get
+        {
+            int most = 0;
+            foreach (int own in _byProcess.Values)
+            {
+                most = Math.Max(most, own);
+            }
+
+            return most;
+        }
+    }
+
     private PendingClient? FindLoser(TimeSpan now)
     {
-        var counts = new Dictionary<int, int>();
-        int most = 0;
-        foreach (PendingClient client in _clients)
-        {
-            most = Math.Max(most, counts[client.Identity.ProcessId] =
-                counts.GetValueOrDefault(client.Identity.ProcessId) + 1);
-        }
-
+        int most = MostOfAProcess;
+        TimeSpan grace = Grace;
         PendingClient? oldest = null;
         foreach (PendingClient client in _clients)
         {
-            if (counts[client.Identity.ProcessId] == most && now - client.Arrived >= Grace)
+            if (IsOf(client, most) && now - client.Arrived >= grace)
             {
                 if (client.Receiver.IsSilent)
                 {
@@ -102,6 +154,8 @@ internal sealed class PendingClients(int places, TimeSpan timeout)
 
         return oldest;
     }
+
+    private bool IsOf(PendingClient client, int places) => _byProcess[client.Identity.ProcessId] == places;
 }
 
 /// <summary>A client that was accepted and whose hello is not complete.</summary>

@@ -3,6 +3,7 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
@@ -135,6 +136,26 @@ internal sealed partial class AttackTests
         Assert.That(reached.Message, Does.StartWith("MaxPendingHandshakes = 64 is reached"));
     }
 
+    // While each client has its place for 20 ms, 64 places take 3,200 clients a second, and 8 take 400. If more come,
+    // the system's queue fills.
+    [TestCase(64)]
+    [TestCase(8)]
+    public async Task Connects_2500ASecondWithoutEnd_KeepNobodyOut(int places)
+    {
+        string path = _directory.Combine("few");
+        await using var server = new ShmServer(
+            $"shm://{path}", new ShmServerOptions { MaxPendingHandshakes = places, LoggerFactory = _log });
+        server.Services.Add(new Script().Build());
+        await server.StartAsync();
+
+        await new FrontDoorMeter($"shm://{path}").AssertHarmlessAsync(
+            (stands, over) => Timeouts.OnThread(() => ConnectWithoutEnd(path, stands, over)));
+
+        Assert.That(
+            (await _log.WaitForAsync(LimitReached)).Message,
+            Does.StartWith($"MaxPendingHandshakes = {places} is reached"));
+    }
+
     [Test]
     public async Task Stop_WithDescriptorsThatAreSlowToClose_DoesNotWaitForThem()
     {
@@ -248,6 +269,49 @@ internal sealed partial class AttackTests
         }
 
         return socket;
+    }
+
+    // The oldest sockets are closed, because a process has only so many. The attack stands when places were taken.
+    private static void ConnectWithoutEnd(string path, Action stands, Task over)
+    {
+        const int PerSecond = 2500;
+        const int MostOpen = 700;
+        const string Option = nameof(ShmServerOptions.MaxPendingHandshakes);
+        long before = LimitEvents.CountOf(Option);
+        var open = new Queue<Socket>();
+        long begun = Stopwatch.GetTimestamp();
+        for (long made = 0; !over.IsCompleted; Thread.Sleep(1))
+        {
+            for (double due = Stopwatch.GetElapsedTime(begun).TotalSeconds * PerSecond; made < due; made++)
+            {
+                var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+                socket.Blocking = false;
+                open.Enqueue(socket);
+                try
+                {
+                    socket.Connect(new UnixDomainSocketEndPoint(path));
+                }
+                catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
+                {
+                    // The queue is full.
+                }
+
+                if (open.Count > MostOpen)
+                {
+                    open.Dequeue().Dispose();
+                }
+            }
+
+            if (LimitEvents.CountOf(Option) > before)
+            {
+                stands();
+            }
+        }
+
+        foreach (Socket socket in open)
+        {
+            socket.Dispose();
+        }
     }
 
     private Task ConnectAsync() => Timeouts.OnThread(() => { Connect(); });

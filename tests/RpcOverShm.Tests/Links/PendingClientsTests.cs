@@ -8,7 +8,7 @@ public class PendingClientsTests
     private const int Places = 4;
 
     private static readonly TimeSpan s_timeout = TimeSpan.FromSeconds(8);
-    private static readonly TimeSpan s_soon = PendingClients.Grace - TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan s_soon = PendingClients.LongestGrace - TimeSpan.FromMilliseconds(1);
 
     private readonly PendingClients _pending = new(Places, s_timeout);
     private readonly List<IDisposable> _sockets = [];
@@ -21,7 +21,7 @@ public class PendingClientsTests
     {
         Add(Places - 1, process: 1);
 
-        Assert.That(_pending.HasRoom(TimeSpan.FromHours(1)));
+        Assert.That(_pending.UntilRoom(TimeSpan.Zero), Is.EqualTo(TimeSpan.Zero));
         Assert.That(_pending.TakeOut(TimeSpan.FromHours(1)), Is.Null);
     }
 
@@ -31,10 +31,10 @@ public class PendingClientsTests
         PendingClient oldest = Add(process: 1);
         Add(Places - 1, process: 1);
 
-        Assert.That(_pending.HasRoom(s_soon), Is.False);
+        Assert.That(_pending.UntilRoom(s_soon), Is.EqualTo(PendingClients.LongestGrace - s_soon));
         Assert.That(_pending.TakeOut(s_soon), Is.Null);
-        Assert.That(_pending.HasRoom(PendingClients.Grace));
-        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(oldest));
+        Assert.That(_pending.UntilRoom(PendingClients.LongestGrace), Is.EqualTo(TimeSpan.Zero));
+        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
         Assert.That(_pending.Count, Is.EqualTo(Places - 1));
     }
 
@@ -46,7 +46,7 @@ public class PendingClientsTests
         Add(process: 2);
         Add(process: 3);
 
-        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(first));
+        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
     }
 
     [Test]
@@ -56,7 +56,7 @@ public class PendingClientsTests
         PendingClient silent = Add(process: 1);
         Add(Places - 2, process: 1, hasByte: true);
 
-        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(silent));
+        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(silent));
     }
 
     [Test]
@@ -65,7 +65,50 @@ public class PendingClientsTests
         PendingClient oldest = Add(process: 1, hasByte: true);
         Add(Places - 1, process: 1, hasByte: true);
 
-        Assert.That(_pending.TakeOut(PendingClients.Grace), Is.SameAs(oldest));
+        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(oldest));
+    }
+
+    [Test]
+    public void UntilRoom_WithSeveralProcesses_IsThatOfTheOneWithTheMostPlaces()
+    {
+        TimeSpan later = TimeSpan.FromMilliseconds(5);
+        Add(process: 1);
+        Add(process: 2, arrived: later);
+        Add(process: 2, arrived: later);
+        Add(process: 3);
+
+        Assert.That(_pending.UntilRoom(TimeSpan.Zero), Is.EqualTo(PendingClients.LongestGrace + later));
+    }
+
+    [Test]
+    public void Grace_AsNewcomersTakePlaces_ShrinksToNothing_UntilTheQueueIsEmpty()
+    {
+        Add(Places, process: 1);
+        var shares = new List<double>();
+        for (int i = 0; i <= Places; i++)
+        {
+            shares.Add(_pending.UntilRoom(TimeSpan.Zero) / PendingClients.LongestGrace);
+            Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.Not.Null);
+            Add(process: 1);
+        }
+
+        Assert.That(shares, Is.EqualTo((double[])[1, 0.75, 0.5, 0.25, 0]));
+        _pending.OnQueueEmpty();
+        Assert.That(_pending.UntilRoom(TimeSpan.Zero), Is.EqualTo(PendingClients.LongestGrace));
+    }
+
+    [Test]
+    public void Remove_OfOneThatHasLeft_ChangesNothing()
+    {
+        PendingClient gone = Add(process: 1);
+        _pending.Remove(gone);
+        _pending.Remove(gone);
+        PendingClient first = Add(process: 1);
+        Add(process: 1);
+        Add(process: 2);
+        Add(process: 3);
+
+        Assert.That(_pending.TakeOut(PendingClients.LongestGrace), Is.SameAs(first));
     }
 
     [TestCase(0, 8.0)]
@@ -100,11 +143,11 @@ public class PendingClientsTests
         }
     }
 
-    private PendingClient Add(int process, bool hasByte = false)
+    private PendingClient Add(int process, bool hasByte = false, TimeSpan arrived = default)
     {
         var sockets = new SocketPair();
         _sockets.Add(sockets);
-        var client = new PendingClient(sockets.Server, new PeerIdentity(process, 0, 0), TimeSpan.Zero);
+        var client = new PendingClient(sockets.Server, new PeerIdentity(process, 0, 0), arrived);
         if (hasByte)
         {
             sockets.Client.Send("R"u8);
