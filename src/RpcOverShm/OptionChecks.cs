@@ -96,7 +96,8 @@ internal static class OptionChecks
     }
 
     /// <summary>Checks the limits of a listener. The options of servers and of streams have the same names.</summary>
-    public static DoorLimits Door(int maxPendingHandshakes, int? maxConnections, int? maxConnectionsPerProcess)
+    public static DoorLimits Door(
+        int maxPendingHandshakes, int? maxConnections, int? maxConnectionsPerUser, int? maxConnectionsPerProcess)
     {
         CheckCount(maxPendingHandshakes, nameof(ShmServerOptions.MaxPendingHandshakes), "");
         CheckCount(maxConnections, nameof(ShmServerOptions.MaxConnections), ", or null for what the system allows");
@@ -104,13 +105,14 @@ internal static class OptionChecks
             maxConnectionsPerProcess,
             nameof(ShmServerOptions.MaxConnectionsPerProcess),
             ", or null for no limit of its own");
-        return maxConnectionsPerProcess > maxConnections
-            ? throw new ArgumentOutOfRangeException(
-                nameof(maxConnectionsPerProcess),
-                maxConnectionsPerProcess,
-                $"{nameof(ShmServerOptions.MaxConnectionsPerProcess)} is at most "
-                + $"{nameof(ShmServerOptions.MaxConnections)}, which is {maxConnections}.")
-            : new DoorLimits(maxPendingHandshakes, maxConnections, maxConnectionsPerProcess);
+        CheckCount(
+            maxConnectionsPerUser,
+            nameof(ShmServerOptions.MaxConnectionsPerUser),
+            $", or null for half of {nameof(ShmServerOptions.MaxConnections)}");
+        CheckShare(maxConnectionsPerProcess, nameof(ShmServerOptions.MaxConnectionsPerProcess), maxConnections);
+        CheckShare(maxConnectionsPerUser, nameof(ShmServerOptions.MaxConnectionsPerUser), maxConnections);
+        return new DoorLimits(
+            maxPendingHandshakes, maxConnections, maxConnectionsPerProcess, maxConnectionsPerUser);
     }
 
     public static ReconnectBackoff Backoff(
@@ -156,7 +158,11 @@ internal static class OptionChecks
             Logger<T>(options.LoggerFactory));
         return settings with
         {
-            Door = Door(options.MaxPendingHandshakes, options.MaxConnections, options.MaxConnectionsPerProcess),
+            Door = Door(
+                options.MaxPendingHandshakes,
+                options.MaxConnections,
+                options.MaxConnectionsPerUser,
+                options.MaxConnectionsPerProcess),
             Access = access,
             MaxPeerRingCapacity = PeerRing(options.MaxPeerRingCapacity),
         };
@@ -257,6 +263,17 @@ internal static class OptionChecks
         if (count < 1)
         {
             throw new ArgumentOutOfRangeException(name, count, $"{name} is 1 or more{alternative}.");
+        }
+    }
+
+    private static void CheckShare(int? share, string name, int? maxConnections)
+    {
+        if (share > maxConnections)
+        {
+            throw new ArgumentOutOfRangeException(
+                name,
+                share,
+                $"{name} is at most {nameof(ShmServerOptions.MaxConnections)}, which is {maxConnections}.");
         }
     }
 

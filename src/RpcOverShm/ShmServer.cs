@@ -73,7 +73,10 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
             _logger) with
         {
             Door = OptionChecks.Door(
-                options.MaxPendingHandshakes, options.MaxConnections, options.MaxConnectionsPerProcess),
+                options.MaxPendingHandshakes,
+                options.MaxConnections,
+                options.MaxConnectionsPerUser,
+                options.MaxConnectionsPerProcess),
             Access = OptionChecks.Clients(
                 options.AllowedUsers, options.AllowedGroup, options.RuntimeDirectory, _address),
             MaxPeerRingCapacity = OptionChecks.PeerRing(options.MaxPeerRingCapacity),

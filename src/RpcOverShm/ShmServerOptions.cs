@@ -118,10 +118,11 @@ public sealed class ShmServerOptions
     /// </summary>
     /// <remarks>
     /// <para>
-    /// Defaults to 10,000. Excess calls wait in the order of their arrival; see <see cref="MaxQueuedCalls"/>. A call
-    /// counts from the start of its method, when its request is complete, until the method has ended. A call that a
-    /// method makes to its own server through a channel of the same process takes the place of the call whose method
-    /// makes it, one at a time, if no other place is free.
+    /// Defaults to 10,000: a method that awaits keeps memory only. One that blocks keeps a thread of the pool, and
+    /// methods of other clients wait for one; lower the limit if methods block. Excess calls wait in the order of their
+    /// arrival; see <see cref="MaxQueuedCalls"/>. A call counts from the start of its method, when its request is
+    /// complete, until the method has ended. A call that a method makes to its own server through a channel of the same
+    /// process takes the place of the call whose method makes it, one at a time, if no other place is free.
     /// </para>
     /// <para>
     /// At most, a connection costs this number of running methods, each with a request of
@@ -180,18 +181,17 @@ public sealed class ShmServerOptions
     /// <para>
     /// Defaults to null. If a request would exceed it, its call fails with
     /// <see cref="Grpc.Core.StatusCode.ResourceExhausted"/>; the connection goes on. What counts is the array of a
-    /// request, up to twice its size, and its metadata. While answers of more than half of it wait for the client, new
-    /// calls of the connection wait too, as if too many ran. A streaming method waits for its client in any case: see
+    /// request, up to twice its size, and its metadata. While answers of more than half of it wait for the client, no
+    /// method begins: calls wait as if too many ran. A streaming method waits for its client in any case: see
     /// <see cref="Grpc.Core.IAsyncStreamWriter{T}.WriteAsync(T)"/>.
     /// </para>
     /// <para>
     /// Not counted are the two rings, and the requests and answers that methods hold: lower
     /// <see cref="MaxConcurrentCallsPerConnection"/> if they are large. While too many answers wait, a method that has
-    /// ended keeps its answer until others have gone. All connections together cost this for each, and at most
-    /// <see cref="MaxBufferSize"/>. The free arrays that a process keeps for reuse after a burst are at most 64 MiB,
-    /// and about 4 MiB for each processor.
+    /// ended keeps its answer, as an object, until others have gone. All connections together cost this for each, and
+    /// at most <see cref="MaxBufferSize"/>. The free arrays that a process keeps for reuse after a burst are at most
+    /// 64 MiB, and about 4 MiB for each processor.
     /// </para>
-    /// <para>Byte streams keep nothing but their two rings.</para>
     /// </remarks>
     public long? MaxConnectionBufferSize { get; set; }
 
@@ -240,12 +240,22 @@ public sealed class ShmServerOptions
     /// Defaults to 1000. Each channel has one, or up to 8 with
     /// <see cref="ShmChannelOptions.EnableMultipleConnections"/>. Each connection costs both rings and two descriptors,
     /// and each client process one more: with the defaults 64 KiB of the server's memory, or 1.1 MiB after large
-    /// messages, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. The server refuses further clients,
-    /// as it also does when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and
-    /// one for each connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the
-    /// limit.
+    /// messages, 1.1 GiB in all, and up to 16 MiB of the client's, which both map. Further clients are refused, also
+    /// when a quarter of <c>vm.max_map_count</c> is reached or too few descriptors are free (64, and one for each
+    /// connection): their attempts fail with <see cref="ShmTransportError.Refused"/> and the name of the limit.
     /// </remarks>
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
+
+    /// <summary>
+    /// Gets or sets the maximum number of connections of one user other than the server's own; 1 or more, and at most
+    /// <see cref="MaxConnections"/>.
+    /// <para>Null means half of all connections, rounded up.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null: a user who is let in cannot shut out the server's own. Root counts like any other. The kernel
+    /// tells the user; all users that it cannot name, those of other user namespaces, count as one.
+    /// </remarks>
+    public int? MaxConnectionsPerUser { get; set; }
 
     /// <summary>
     /// Gets or sets the maximum number of connections of one client process; 1 or more, and at most

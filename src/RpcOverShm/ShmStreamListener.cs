@@ -30,6 +30,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private readonly Lock _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
     private readonly int _maxWaiting;
     private readonly Channel<ShmStream> _waiting;
+    private readonly UserShares _shares; // of the waiting streams; guarded by _arrival
     private Listener? _listener;
     private volatile bool _isDisposed;
 
@@ -49,6 +50,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         _logger = _settings.Logger;
         _maxWaiting = OptionChecks.Waiting(options.MaxWaitingStreams);
         _waiting = Channel.CreateBounded<ShmStream>(_maxWaiting);
+        _shares = new UserShares(UserShares.HalfOf(_maxWaiting));
     }
 
     /// <summary>Gets the address that was passed to the constructor.</summary>
@@ -129,7 +131,13 @@ public sealed class ShmStreamListener : IAsyncDisposable
 
         try
         {
-            return await _waiting.Reader.ReadAsync(cancellationToken).ConfigureAwait(false);
+            ShmStream stream = await _waiting.Reader.ReadAsync(cancellationToken).ConfigureAwait(false);
+            lock (_arrival)
+            {
+                _shares.GiveBack(stream.Inside.Peer);
+            }
+
+            return stream;
         }
         catch (ChannelClosedException)
         {
@@ -176,19 +184,20 @@ public sealed class ShmStreamListener : IAsyncDisposable
     {
         var stream = new ShmStream(link);
         List<ShmStream> dropped = [];
-        bool isWaiting;
+        string? problem;
         lock (_arrival)
         {
-            isWaiting = _waiting.Writer.TryWrite(stream);
-            if (!isWaiting)
+            problem = TryLetWait(stream);
+            if (problem is not null)
             {
                 TakeDead(dropped);
-                isWaiting = dropped.Count > 0 && _waiting.Writer.TryWrite(stream);
+                dropped.ForEach(dead => _shares.GiveBack(dead.Inside.Peer));
+                problem = dropped.Count > 0 ? TryLetWait(stream) : problem;
             }
         }
 
         dropped.ForEach(dead => dead.Dispose());
-        if (isWaiting)
+        if (problem is null)
         {
             return;
         }
@@ -198,9 +207,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         if (!_isDisposed)
         {
             LimitEvents.Reached(_logger, Option, _maxWaiting, $"a client at {Address} was disconnected.");
-            refusal = (
-                RefusalReason.Full,
-                $"{Option} = {_maxWaiting} streams wait to be accepted. Connect again later, or raise {Option}.");
+            refusal = (RefusalReason.Full, $"{problem} wait to be accepted. Connect again later, or raise {Option}.");
         }
 
         // Not on the doorman's thread, because a close runs the user's logger.
@@ -208,6 +215,25 @@ public sealed class ShmStreamListener : IAsyncDisposable
             static late => late.Stream.Inside.Reject(late.Refusal.Reason, late.Refusal.Text),
             (Stream: stream, Refusal: refusal),
             preferLocal: false);
+    }
+
+    // Under the lock. Returns null on success, else what is full, as the beginning of a sentence.
+    private string? TryLetWait(ShmStream stream)
+    {
+        const string Option = nameof(ShmStreamOptions.MaxWaitingStreams);
+        PeerIdentity client = stream.Inside.Peer;
+        if (!_shares.TryTake(client))
+        {
+            return $"{_shares.Most} streams of user {client.UserId}, half of {Option} = {_maxWaiting},";
+        }
+
+        if (_waiting.Writer.TryWrite(stream))
+        {
+            return null;
+        }
+
+        _shares.GiveBack(client);
+        return $"{Option} = {_maxWaiting} streams";
     }
 
     // Goes round all that wait, so that their order stays. After the end of the listener nothing can be put back.

@@ -76,6 +76,18 @@ public sealed class ShmStreamOptions
     public int? MaxConnections { get; set; } = ShmDefaults.MaxConnections;
 
     /// <summary>
+    /// Gets or sets the maximum number of connections of one user other than the listener's own; 1 or more, and at most
+    /// <see cref="MaxConnections"/>.
+    /// <para>Null means half of all connections, rounded up.</para>
+    /// </summary>
+    /// <remarks>
+    /// Defaults to null: a user who is let in cannot shut out the listener's own. For a
+    /// <see cref="ShmStreamListener"/>; without effect on a client. Root counts like any other. The kernel tells the
+    /// user; all users that it cannot name, those of other user namespaces, count as one.
+    /// </remarks>
+    public int? MaxConnectionsPerUser { get; set; }
+
+    /// <summary>
     /// Gets or sets the maximum number of connections of one client process; 1 or more, and at most
     /// <see cref="MaxConnections"/>.
     /// <para>Null means no limit of its own for a process.</para>
@@ -103,7 +115,8 @@ public sealed class ShmStreamOptions
     /// Defaults to 128. For a <see cref="ShmStreamListener"/>; without effect on a client. When that many wait and
     /// another client connects, those that have left meanwhile are dropped with what they wrote. If all are still
     /// there, the new client is disconnected: its reads and writes throw <see cref="IOException"/>, and that of a read
-    /// names this option. Each one that waits costs what a connection costs.
+    /// names this option. So it is with half of them, rounded up, for each user but the listener's own. Each one that
+    /// waits costs what a connection costs.
     /// </remarks>
     public int MaxWaitingStreams { get; set; } = ShmDefaults.MaxWaitingStreams;
 

@@ -9,7 +9,9 @@ internal sealed class CallCommands : IAsyncDisposable
 {
     private const string Hold = "hold";
 
+    private readonly List<ShmChannel> _crowd = [];
     private ShmChannel? _channel;
+    private int _blocked; // callbacks
     private ScriptClient? _client;
 
     private ScriptClient Client => _client ?? throw new InvalidOperationException("There is no channel yet.");
@@ -23,6 +25,53 @@ internal sealed class CallCommands : IAsyncDisposable
         _channel = ShmChannel.ForAddress(address, options);
         _client = new ScriptClient(_channel.CreateCallInvoker());
         return Task.FromResult("");
+    }
+
+    /// <summary>Opens a channel with callbacks that block for ever, with the default limits.</summary>
+    public Task<string> OpenForBlockingCallbacksAsync(string address, string directory, ShmSchedulingMode scheduling)
+    {
+        var script = new Script
+        {
+            Unary = (request, _) =>
+            {
+                Interlocked.Increment(ref _blocked);
+                Thread.Sleep(Timeout.Infinite);
+                return Task.FromResult(request);
+            },
+        };
+        return OpenAsync(address, directory, [], options =>
+        {
+            options.Scheduling = scheduling;
+            options.CallbackServices.Add(script.Build());
+        });
+    }
+
+    /// <summary>
+    /// Awaits a call whose method makes many callbacks, and the end of the channel. The reply is the number of those
+    /// that have begun.
+    /// </summary>
+    public async Task<string> FloodAsync(string callbacks)
+    {
+        await Client.UnaryAsync(Payloads.Of(callbacks));
+        await CloseAsync();
+        return Volatile.Read(ref _blocked).ToString(CultureInfo.InvariantCulture);
+    }
+
+    /// <summary>
+    /// Opens channels, each with its connection, until a call on one fails. The reply is the number of those before,
+    /// and the failure.
+    /// </summary>
+    public async Task<string> OpenManyAsync(string address, string directory, string[] trusted, int most)
+    {
+        string answer = "right";
+        while (_crowd.Count < most && answer == "right")
+        {
+            await OpenAsync(address, directory, trusted);
+            _crowd.Add(_channel!);
+            answer = await EchoAsync(1);
+        }
+
+        return $"{_crowd.Count - (answer == "right" ? 0 : 1)} {answer}";
     }
 
     public async Task<string> CloseAsync()
@@ -182,6 +231,11 @@ internal sealed class CallCommands : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        foreach (ShmChannel one in _crowd)
+        {
+            await one.DisposeAsync();
+        }
+
         if (_channel is not null)
         {
             await _channel.DisposeAsync();

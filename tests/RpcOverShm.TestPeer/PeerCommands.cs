@@ -18,7 +18,7 @@ internal sealed class PeerCommands : IAsyncDisposable
     public PeerCommands() => _commands = new()
     {
         ["serve"] = words => _serve.ServeAnySizeAsync(
-            words[1], Place(words), Others(words, 3), Others(words, 4)),
+            words[1], Place(words), Others(words, 3), Others(words, 4), words.Length > 5 ? Number(words[5]) : null),
         ["serve-default"] = words => _serve.ServeAsync(
             words[1], new ShmServerOptions { RuntimeDirectory = Place(words) }),
         ["served"] = _ => Task.FromResult(_serve.Count()),
@@ -30,7 +30,11 @@ internal sealed class PeerCommands : IAsyncDisposable
                 options.Scheduling = Enum.Parse<ShmSchedulingMode>(words[3]);
                 options.CallbackServices.Add(new Script().Build());
             }),
+        ["blocking-callback-channel"] = words => _call.OpenForBlockingCallbacksAsync(
+            words[1], words[2], Enum.Parse<ShmSchedulingMode>(words[3])),
+        ["flood"] = words => _call.FloodAsync(words[1]),
         ["callbacks-without-pool"] = words => _call.CallbacksWithoutPoolAsync(Number(words[1])),
+        ["channels"] = words => _call.OpenManyAsync(words[1], words[2], Others(words, 3), Number(words[4])),
         ["close"] = _ => _call.CloseAsync(),
         ["shapes"] = _ => _call.EveryShapeAsync(),
         ["echo"] = words => _call.EchoAsync(Number(words[1])),
@@ -44,8 +48,11 @@ internal sealed class PeerCommands : IAsyncDisposable
         ["watchless"] = words => WatchdogCommands.WithoutThreadAsync(words[1]),
         ["hold"] = words => _call.HoldAsync(words[1]),
         ["mix"] = words => _call.MixAsync(Number(words[1]), Number(words[2])),
-        ["stream-listen"] = words => _stream.ListenAsync(words[1], Place(words), Others(words, 3)),
+        ["stream-listen"] = words => _stream.ListenAsync(
+            words[1], Place(words), Others(words, 3), words.Length > 4 ? Number(words[4]) : null),
         ["stream-connect"] = words => _stream.ConnectAsync(words[1], Place(words), Others(words, 3)),
+        ["stream-crowd"] = words => _stream.ConnectManyAsync(
+            words[1], words[2], Others(words, 3), Number(words[4])),
         ["stream-accept"] = _ => _stream.AcceptAsync(),
         ["stream-pump"] = words => _stream.PumpAsync(long.Parse(words[1], CultureInfo.InvariantCulture)),
         ["stream-write"] = words => _stream.WriteAsync(Number(words[1])),

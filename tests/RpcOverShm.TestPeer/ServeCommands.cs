@@ -9,13 +9,14 @@ namespace RpcOverShm.TestPeer;
 /// <summary>The commands of a server. The start and the end of each handler are events.</summary>
 internal sealed class ServeCommands : IAsyncDisposable
 {
-    private static readonly Payload s_largeAnswer = Payloads.OfSize(16 << 20);
+    private const string Answer = "answer ";
 
     private ShmServer? _server;
     private int _running; // unary methods
 
     /// <summary>Starts a server that takes messages of any size.</summary>
-    public Task<string> ServeAnySizeAsync(string address, string? directory, string[] users, string[] groups)
+    public Task<string> ServeAnySizeAsync(
+        string address, string? directory, string[] users, string[] groups, int? maxConnections = null)
     {
         var options = new ShmServerOptions
         {
@@ -24,6 +25,7 @@ internal sealed class ServeCommands : IAsyncDisposable
             MaxConnectionBufferSize = 128 << 20, // as by default, although messages have no limit
             AllowedGroup = groups.SingleOrDefault(),
         };
+        options.MaxConnections = maxConnections ?? options.MaxConnections;
         Array.ForEach(users, options.AllowedUsers.Add);
         return ServeAsync(address, options);
     }
@@ -100,13 +102,14 @@ internal sealed class ServeCommands : IAsyncDisposable
         }
     }
 
-    // "hold" runs until it is cancelled, and says that it has begun; "rest" says nothing; "answer" has a large answer.
+    // "hold" runs until it is cancelled, and says that it has begun; "rest" says nothing; "answer" has so large an
+    // answer.
     private static async Task<Payload> AnswerAsync(Payload request, ServerCallContext context)
     {
         string text = request.Text();
-        if (text == "answer")
+        if (text.StartsWith(Answer, StringComparison.Ordinal))
         {
-            return s_largeAnswer;
+            return Payloads.OfSize(int.Parse(text.AsSpan(Answer.Length), CultureInfo.InvariantCulture));
         }
 
         if (text == "hold")

@@ -9,13 +9,15 @@ internal sealed class StreamCommands : IAsyncDisposable
     private const int PieceBytes = 16 << 10;
 
     private ShmStreamListener? _listener;
+    private readonly List<ShmStream> _crowd = [];
     private ShmStream? _stream;
 
     private ShmStream Stream => _stream ?? throw new InvalidOperationException("There is no stream yet.");
 
-    public Task<string> ListenAsync(string address, string? directory, string[] users)
+    public Task<string> ListenAsync(string address, string? directory, string[] users, int? maxWaiting)
     {
         var options = new ShmStreamOptions { RuntimeDirectory = directory };
+        options.MaxWaitingStreams = maxWaiting ?? options.MaxWaitingStreams;
         Array.ForEach(users, options.AllowedUsers.Add);
         _listener = new ShmStreamListener(address, options);
         _listener.Start();
@@ -28,6 +30,21 @@ internal sealed class StreamCommands : IAsyncDisposable
         Array.ForEach(trusted, options.TrustedServerUsers.Add);
         _stream = await ShmStream.ConnectAsync(address, options);
         return "";
+    }
+
+    /// <summary>Connects several streams that send nothing; the reply is what the first read that ends says.</summary>
+    public async Task<string> ConnectManyAsync(string address, string directory, string[] trusted, int count)
+    {
+        var reads = new List<Task<int>>();
+        for (int i = 0; i < count; i++)
+        {
+            await ConnectAsync(address, directory, trusted);
+            _crowd.Add(Stream);
+            reads.Add(Stream.ReadAsync(new byte[1]).AsTask());
+        }
+
+        Task<int> ended = await Task.WhenAny(reads);
+        return ended.Exception?.InnerException is { } failure ? failure.Message : $"{await ended} bytes";
     }
 
     public async Task<string> AcceptAsync()
@@ -86,6 +103,11 @@ internal sealed class StreamCommands : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        foreach (ShmStream one in _crowd)
+        {
+            await one.DisposeAsync();
+        }
+
         if (_stream is not null)
         {
             await _stream.DisposeAsync();

@@ -161,6 +161,9 @@ public sealed class PeerProcess : IAsyncDisposable
         await _process.StandardInput.FlushAsync();
     }
 
+    /// <summary>Ends the input, so that the peer exits; <see cref="Exited"/> completes when it is gone.</summary>
+    public void EndInput() => _process.StandardInput.Close();
+
     /// <summary>Returns the text of the next event, without the prefix.</summary>
     public async Task<string> NextEventAsync() => (await ReadOneAsync(_events, "an event"))[EventPrefix.Length..];
 

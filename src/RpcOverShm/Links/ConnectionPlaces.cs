@@ -6,8 +6,8 @@ using RpcOverShm.Segments;
 namespace RpcOverShm.Links;
 
 /// <summary>
-/// Counts the connections of one listener, in all and for each client process, against the options and against what the
-/// system allows. A connection keeps its place until its memory is unmapped. Thread-safe.
+/// Counts the connections of one listener, in all, for each client process and for each other user, against the options
+/// and against what the system allows. A connection keeps its place until its memory is unmapped. Thread-safe.
 /// </summary>
 internal sealed class ConnectionPlaces
 {
@@ -37,6 +37,7 @@ internal sealed class ConnectionPlaces
     private readonly Func<long> _maxDescriptors;
     private readonly Lock _gate = new();
     private readonly Dictionary<int, int> _byProcess = [];
+    private readonly UserShares _byUser;
     private int _count;
 
     public ConnectionPlaces(DoorLimits limits)
@@ -52,6 +53,7 @@ internal sealed class ConnectionPlaces
         _limits = limits;
         _most = isOption ? limits.MaxConnections!.Value : most;
         _nameOfMost = isOption ? nameof(DoorLimits.MaxConnections) : "vm.max_map_count / 4";
+        _byUser = new UserShares(limits.MaxConnectionsPerUser ?? UserShares.HalfOf(_most));
         _maxDescriptors = maxDescriptors;
     }
 
@@ -71,11 +73,11 @@ internal sealed class ConnectionPlaces
     /// Takes a place. Returns null on success, else the limit that is reached. The holder of a place calls
     /// <see cref="GiveBack"/> once.
     /// </summary>
-    public ReachedLimit? TryTake(int processId)
+    public ReachedLimit? TryTake(PeerIdentity client)
     {
         lock (_gate)
         {
-            int own = _byProcess.GetValueOrDefault(processId);
+            int own = _byProcess.GetValueOrDefault(client.ProcessId);
             if (_count >= _most)
             {
                 return new ReachedLimit(_nameOfMost, _most, $"there are {_count} connections");
@@ -86,25 +88,34 @@ internal sealed class ConnectionPlaces
                 return new ReachedLimit(
                     nameof(DoorLimits.MaxConnectionsPerProcess),
                     _limits.MaxConnectionsPerProcess.Value,
-                    $"process {processId} has {own} connections");
+                    $"process {client.ProcessId} has {own} connections");
             }
 
-            _byProcess[processId] = own + 1;
+            if (!_byUser.TryTake(client))
+            {
+                return new ReachedLimit(
+                    nameof(DoorLimits.MaxConnectionsPerUser),
+                    _byUser.Most,
+                    $"user {client.UserId} has {_byUser.Most} connections");
+            }
+
+            _byProcess[client.ProcessId] = own + 1;
             _count++;
             return null;
         }
     }
 
-    public void GiveBack(int processId)
+    public void GiveBack(PeerIdentity client)
     {
         lock (_gate)
         {
-            ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, processId);
+            ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, client.ProcessId);
             if (--own == 0)
             {
-                _byProcess.Remove(processId);
+                _byProcess.Remove(client.ProcessId);
             }
 
+            _byUser.GiveBack(client);
             _count--;
         }
     }

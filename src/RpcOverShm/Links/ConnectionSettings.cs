@@ -46,8 +46,12 @@ internal sealed record ConnectionSettings
         + "Use gRPC over another transport here, for instance Grpc.Net.Client over a named pipe.");
 }
 
-/// <summary>The limits of a listener, made from the checked options; null stands for no limit of that kind.</summary>
-internal sealed record DoorLimits(int MaxPendingHandshakes, int? MaxConnections, int? MaxConnectionsPerProcess)
+/// <summary>
+/// The limits of a listener, made from the checked options. Null stands for no limit of that kind; for a user it stands
+/// for half of all connections.
+/// </summary>
+internal sealed record DoorLimits(
+    int MaxPendingHandshakes, int? MaxConnections, int? MaxConnectionsPerProcess, int? MaxConnectionsPerUser = null)
 {
     /// <summary>The limits for settings that do not listen.</summary>
     public static DoorLimits None { get; } = new(int.MaxValue, null, null);

@@ -18,8 +18,11 @@ internal readonly record struct PeerIdentity(int ProcessId, uint UserId, uint Gr
     private const int FewGroups = 64;
     private const int MostGroups = 65536;
 
+    /// <summary>Whether the peer has this process's user.</summary>
+    public bool IsOwnUser => UserId == LinuxNative.GetEffectiveUserId();
+
     /// <summary>Whether the peer has this process's user, or is root, which can read any process's memory.</summary>
-    public bool IsTrusted => UserId == 0 || UserId == LinuxNative.GetEffectiveUserId();
+    public bool IsTrusted => UserId == 0 || IsOwnUser;
 
     /// <summary>Returns the identity of the peer of a connected socket.</summary>
     /// <exception cref="IOException">The kernel does not supply it.</exception>

@@ -52,7 +52,7 @@ internal static class ServerHandshake
             return Refuse(socket, settings, RefusalReason.NoResources, excess);
         }
 
-        if (places.TryTake(client.ProcessId) is { } reached)
+        if (places.TryTake(client) is { } reached)
         {
             return RefuseFull(socket, settings, reached);
         }
@@ -61,14 +61,14 @@ internal static class ServerHandshake
         try
         {
             link = Agree(socket, received, client, settings, version);
-            link.OnUnmapped = () => places.GiveBack(client.ProcessId);
+            link.OnUnmapped = () => places.GiveBack(client);
             return link;
         }
         finally
         {
             if (link is null)
             {
-                places.GiveBack(client.ProcessId);
+                places.GiveBack(client);
             }
         }
     }

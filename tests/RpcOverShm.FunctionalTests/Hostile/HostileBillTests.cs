@@ -62,17 +62,18 @@ internal sealed class HostileBillTests : PeerFixture
     },
     served => served.Bytes > 64 * MiB);
 
-    [Test]
-    public Task AnswersThatNobodyReads() => AssertBoundedAsync(MostDuring, async peer =>
+    [TestCase(150, 16)]
+    [TestCase(2000, 1)]
+    public Task AnswersThatNobodyReads(int calls, int sizeMiB) => AssertBoundedAsync(MostDuring, async peer =>
     {
-        byte[] request = Message("answer");
-        for (int slot = 0; slot < 60; slot++)
+        byte[] request = Message($"answer {sizeMiB * MiB}");
+        for (int slot = 0; slot < calls; slot++)
         {
             await SendAsync(
                 peer, FrameKind.CallStart, slot, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, request);
         }
     },
-    served => served is { Running: 0, Bytes: > 64 * MiB });
+    served => served is { Running: 0, Waiting: > 0, Bytes: > 64 * MiB });
 
     // 10,000 methods hold a request of 4 KiB each and as many wait.
     [Test]

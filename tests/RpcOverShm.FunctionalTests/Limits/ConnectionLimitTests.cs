@@ -171,25 +171,29 @@ internal sealed class ConnectionLimitTests
         Assert.That(Interlocked.Read(ref reached), Is.GreaterThan(before));
     }
 
-    [TestCase(0, 1, 1, "MaxPendingHandshakes is 1 or more.")]
-    [TestCase(-1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
-    [TestCase(1, 0, null, "MaxConnections is 1 or more, or null")]
-    [TestCase(1, 1, 0, "MaxConnectionsPerProcess is 1 or more, or null")]
-    [TestCase(1, 1, 2, "MaxConnectionsPerProcess is at most MaxConnections, which is 1.")]
+    [TestCase(0, 1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
+    [TestCase(-1, 1, 1, 1, "MaxPendingHandshakes is 1 or more.")]
+    [TestCase(1, 0, null, null, "MaxConnections is 1 or more, or null")]
+    [TestCase(1, 1, 0, null, "MaxConnectionsPerProcess is 1 or more, or null")]
+    [TestCase(1, 1, 2, null, "MaxConnectionsPerProcess is at most MaxConnections, which is 1.")]
+    [TestCase(1, 1, 1, 0, "MaxConnectionsPerUser is 1 or more, or null for half of MaxConnections.")]
+    [TestCase(1, 1, 1, 2, "MaxConnectionsPerUser is at most MaxConnections, which is 1.")]
     public void Limits_OfZeroOrContradictory_AreRefusedWhenTheOptionsAreRead(
-        int pending, int? all, int? perProcess, string text)
+        int pending, int? all, int? perProcess, int? perUser, string text)
     {
         var server = new ShmServerOptions
         {
             MaxPendingHandshakes = pending,
             MaxConnections = all,
             MaxConnectionsPerProcess = perProcess,
+            MaxConnectionsPerUser = perUser,
         };
         var stream = new ShmStreamOptions
         {
             MaxPendingHandshakes = pending,
             MaxConnections = all,
             MaxConnectionsPerProcess = perProcess,
+            MaxConnectionsPerUser = perUser,
         };
 
         Assert.That(

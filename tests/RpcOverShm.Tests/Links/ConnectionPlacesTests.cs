@@ -12,14 +12,14 @@ public class ConnectionPlacesTests
     public void TryTake_BelowAtAndAboveMaxConnections_IsRefusedAboveAndFreeAfterwards()
     {
         ConnectionPlaces places = Make(all: 2, perProcess: null);
-        Assert.That(places.TryTake(1), Is.Null);
-        Assert.That(places.TryTake(1), Is.Null);
+        Assert.That(places.TryTake(Client(1)), Is.Null);
+        Assert.That(places.TryTake(Client(1)), Is.Null);
 
         Assert.That(
-            $"{places.TryTake(2)}",
+            $"{places.TryTake(Client(2))}",
             Is.EqualTo("The server takes no more clients: there are 2 connections (MaxConnections = 2)."));
-        places.GiveBack(1);
-        Assert.That(places.TryTake(2), Is.Null);
+        places.GiveBack(Client(1));
+        Assert.That(places.TryTake(Client(2)), Is.Null);
         Assert.That(places.Count, Is.EqualTo(2));
     }
 
@@ -27,18 +27,39 @@ public class ConnectionPlacesTests
     public void TryTake_BelowAtAndAboveMaxConnectionsPerProcess_LeavesOtherProcessesAlone()
     {
         ConnectionPlaces places = Make(all: 10, perProcess: 2);
-        Assert.That(places.TryTake(1), Is.Null);
-        Assert.That(places.TryTake(1), Is.Null);
+        Assert.That(places.TryTake(Client(1)), Is.Null);
+        Assert.That(places.TryTake(Client(1)), Is.Null);
 
-        Assert.That(places.TryTake(1), Is.EqualTo(
+        Assert.That(places.TryTake(Client(1)), Is.EqualTo(
             new ReachedLimit("MaxConnectionsPerProcess", 2, "process 1 has 2 connections")));
         Assert.That(
-            places.TryTake(1)!.ToString(),
+            places.TryTake(Client(1))!.ToString(),
             Does.EndWith("(MaxConnectionsPerProcess = 2). Use one channel for each server, and dispose channels and "
                 + "streams that are not needed."));
-        Assert.That(places.TryTake(2), Is.Null);
-        places.GiveBack(1);
-        Assert.That(places.TryTake(1), Is.Null);
+        Assert.That(places.TryTake(Client(2)), Is.Null);
+        places.GiveBack(Client(1));
+        Assert.That(places.TryTake(Client(1)), Is.Null);
+    }
+
+    [TestCase(4, null, 2)]
+    [TestCase(5, null, 3)]
+    [TestCase(4, 3, 3)]
+    [TestCase(4, 1, 1)]
+    [TestCase(null, null, 8)]
+    public void TryTake_OfOtherUsers_IsRefusedAboveTheOptionOrHalf(int? all, int? perUser, int expected)
+    {
+        var places = new ConnectionPlaces(new DoorLimits(1, all, null, perUser), 64, () => int.MaxValue);
+        for (int i = 0; i < expected; i++)
+        {
+            Assert.That(places.TryTake(Other(i)), Is.Null);
+        }
+
+        Assert.That(places.TryTake(Other(expected)), Is.EqualTo(new ReachedLimit(
+            "MaxConnectionsPerUser", expected, $"user {Other(0).UserId} has {expected} connections")));
+        Assert.That(places.Count, Is.EqualTo(expected));
+        Assert.That(places.TryTake(Client(1)), Is.Null, "the own user");
+        places.GiveBack(Other(0));
+        Assert.That(places.TryTake(Other(0)), Is.Null);
     }
 
     [TestCase(null, 16, 4)]
@@ -49,14 +70,14 @@ public class ConnectionPlacesTests
     {
         var places = new ConnectionPlaces(new DoorLimits(1, option, null), mappings, () => int.MaxValue);
         int taken = 0;
-        while (places.TryTake(1) is null)
+        while (places.TryTake(Client(1)) is null)
         {
             taken++;
         }
 
         Assert.That(taken, Is.EqualTo(expected));
-        Assert.That(
-            places.TryTake(1)!.Option, Is.EqualTo(option == expected ? "MaxConnections" : "vm.max_map_count / 4"));
+        string name = option == expected ? "MaxConnections" : "vm.max_map_count / 4";
+        Assert.That(places.TryTake(Client(1))!.Option, Is.EqualTo(name));
     }
 
     [TestCase(0)]
@@ -70,13 +91,17 @@ public class ConnectionPlacesTests
         var places = new ConnectionPlaces(new DoorLimits(1, null, null), ManyMappings, () => limit);
         for (int i = 0; i < connections; i++)
         {
-            Assert.That(places.TryTake(i), Is.Null);
+            Assert.That(places.TryTake(Client(i)), Is.Null);
         }
 
         Assert.That(places.CheckDescriptors(sockets.Server), Is.Null);
         limit = most;
         Assert.That(places.CheckDescriptors(sockets.Server)?.Option, Is.EqualTo("RLIMIT_NOFILE"));
     }
+
+    private static PeerIdentity Client(int process) => new(process, LinuxNative.GetEffectiveUserId(), 0);
+
+    private static PeerIdentity Other(int process) => new(process, LinuxNative.GetEffectiveUserId() + 1, 0);
 
     private static ConnectionPlaces Make(int? all, int? perProcess) =>
         new(new DoorLimits(1, all, perProcess), ManyMappings, () => int.MaxValue);
