@@ -63,6 +63,9 @@ internal sealed class Connection : ICountedConnection
     /// <summary>The client's channel, which may have several connections; empty if it has not named one.</summary>
     public Guid ChannelId => _link.ChannelId;
 
+    /// <summary>The process of a client; without meaning for a server.</summary>
+    public ClientProcess Client => _link.Client;
+
     /// <summary>The limits that the peer announced; the handshake has validated them.</summary>
     public PeerLimits PeerLimits => _link.PeerLimits;
 

@@ -129,6 +129,7 @@ internal static class ServerHandshake
                 socket, own, peer, client, hello.ConnectionId, settings, hello.Limits, isAcceptor: true)
             {
                 ChannelId = hello.ChannelId,
+                Client = Find(socket, client),
             };
         }
         catch (IOException exception) when (DescriptorPassing.IsShortage(exception))
@@ -143,6 +144,12 @@ internal static class ServerHandshake
                 peer.Dispose();
             }
         }
+    }
+
+    private static ClientProcess Find(Socket socket, PeerIdentity client)
+    {
+        using ProcessDescriptor? process = ProcessDescriptor.OfPeer(socket, client.ProcessId, out _);
+        return new ClientProcess(client, process?.Key);
     }
 
     // A failure here is this side's, whatever its reason; only one of the client's descriptor is the client's.

@@ -625,8 +625,8 @@ class Connection:
 
     def __init__(self, path: str, limits: Limits = Limits(), versions: tuple[int, int] = (VERSION, VERSION),
                  seals: int = ALL_SEALS, has_holes: bool = False, missing: int = 0,
-                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False):
-        """is_sleeping: whether this side sleeps on its socket instead of polling."""
+                 purpose: int = PURPOSE_CALLS, is_sleeping: bool = False, channel_id: Optional[bytes] = None):
+        """is_sleeping: whether this side sleeps on its socket instead of polling. channel_id: None for a new one."""
         if platform.machine() not in SYS_FUTEX:
             raise NotImplementedError(f"Loads and stores are not ordered on {platform.machine()}.")
         self.limits = limits
@@ -643,7 +643,7 @@ class Connection:
         try:
             self._connect(path)
             hello = HELLO.pack(MAGIC, TYPE_CLIENT, purpose, *versions, 0, HELLO.size, 0, connection_id,
-                               *limits, os.urandom(16))
+                               *limits, channel_id or os.urandom(16))
             try:
                 socket.send_fds(self._socket, [hello], [fd])
             except (BrokenPipeError, ConnectionResetError):
