@@ -53,9 +53,9 @@ internal sealed partial class CallQueue
         _owner.Settings.Logger, option, limit, $"{_owner.PeerName}: a call was refused.");
 
     // A burst of calls is no cause for alarm; a client that does not read its answers may be one.
-    private void ReportWait(string option, long limit, bool isFullOfAnswers)
+    private void ReportWait(string option, long limit, bool isHeldByAnswers)
     {
-        if (isFullOfAnswers)
+        if (isHeldByAnswers)
         {
             LimitEvents.Reached(
                 _owner.Settings.Logger,

@@ -56,13 +56,13 @@ internal sealed partial class CallQueue
     // Running counts the unbegun calls too, so this is true only if there is a place in any case.
     private bool IsFree => !_hasWaiting
         && _owner.Running.Count <= _limits.PerConnection
-        && !Budget.IsFullOfAnswers
+        && !IsHeldByAnswers
         && _places.IsUnlimited;
 
     // Under the lock. A method that ends is uncounted as unbegun or nested first, so this is never too low.
     private bool HasPlace =>
         _owner.Running.Count - Volatile.Read(ref _unbegun) - Volatile.Read(ref _nested) < _limits.PerConnection
-        && !Budget.IsFullOfAnswers;
+        && !IsHeldByAnswers;
 
     /// <summary>
     /// Counts an admitted call that waits for the end of its request. Returns null, or the status of its refusal.
@@ -137,11 +137,7 @@ internal sealed partial class CallQueue
             return TryBeginAtServer(turn, requestBytes, out refusal);
         }
 
-        // StoreLoad: the call is in the list before this thread checks for places and for the end of the call. A thread
-        // that frees a place or ends the call does so before it checks the list.
-        Interlocked.MemoryBarrier();
-        BeginWaiting();
-        LeaveIfEnded(turn);
+        BeginOrLeave(turn);
         return false;
     }
 
@@ -267,6 +263,15 @@ internal sealed partial class CallQueue
         return true;
     }
 
+    private void BeginOrLeave(CallTurn waiting)
+    {
+        // StoreLoad: the call is in the list before this thread checks for places and for the end of the call. A thread
+        // that frees a place or ends the call does so before it checks the list.
+        Interlocked.MemoryBarrier();
+        BeginWaiting();
+        LeaveIfEnded(waiting);
+    }
+
     // A thread that has ended the call may have looked for it in a list before it was there.
     private void LeaveIfEnded(CallTurn turn)
     {
@@ -279,18 +284,18 @@ internal sealed partial class CallQueue
     // Under the lock.
     private Status? TryWait(CallTurn turn, int requestBytes)
     {
-        bool isFullOfAnswers = Budget.IsFullOfAnswers;
-        (string option, long limit) = isFullOfAnswers
+        bool isHeldByAnswers = IsHeldByAnswers;
+        (string option, long limit) = isHeldByAnswers
             ? (Budget.Option, Budget.LimitBytes)
             : (ServerLimits.PerConnectionOption, _limits.PerConnection);
         if (TryQueue(turn, requestBytes, option, limit) is { } refusal)
         {
-            return isFullOfAnswers ? StatusMapping.BufferFull(Budget) : refusal;
+            return isHeldByAnswers ? StatusMapping.BufferFull(Budget) : refusal;
         }
 
         if (_waiting.Count == 0)
         {
-            ReportWait(option, limit, isFullOfAnswers);
+            ReportWait(option, limit, isHeldByAnswers);
         }
 
         _waiting.AddLast(turn.Node);

@@ -10,7 +10,9 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal static class MethodInvoker
 {
-    /// <summary>Runs the method of a call now, or after those before it if its service is ordered.</summary>
+    /// <summary>
+    /// Runs the method of a call now, or after those before it if its service is ordered; or lets the call wait again.
+    /// </summary>
     public static void Start(ServerCall call, MethodHandler handler)
     {
         if (call.Turn is { Order: { } order } turn)
@@ -19,7 +21,10 @@ internal static class MethodInvoker
             return;
         }
 
-        Begin(call, handler);
+        if (!call.TryPutBack())
+        {
+            Begin(call, handler);
+        }
     }
 
     /// <summary>Runs the method of a call, unless the call has ended.</summary>

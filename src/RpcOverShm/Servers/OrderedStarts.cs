@@ -103,6 +103,13 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
                 return null;
             }
 
+            // Not ready before it is put back, because it may at once be started again: that thread waits for the lock.
+            first.Value.IsReady = false;
+            if (first.Value.Call.TryPutBack())
+            {
+                return null;
+            }
+
             _waiting.Remove(first);
             _isBeginning = true;
             _starting = first.Value;

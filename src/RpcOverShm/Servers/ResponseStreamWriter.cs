@@ -43,7 +43,7 @@ internal sealed class ResponseStreamWriter<TResponse>(
                 "Can't write the message because the previous write is in progress."));
         }
 
-        if (_isCompleted || call.IsEnded)
+        if (_isCompleted || call.IsOver)
         {
             Volatile.Write(ref _isWriting, 0);
             return Task.FromException(new InvalidOperationException(IsCompleteText));

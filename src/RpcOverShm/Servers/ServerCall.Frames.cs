@@ -136,12 +136,7 @@ internal sealed partial class ServerCall
             return;
         }
 
-        _isStopped |= !IsEnded;
-        if (TrySetEnded(StatusCode.Unavailable))
-        {
-            AfterEnd(isToldMethod: true);
-        }
-
+        EndUnanswered();
         Connection.DropQueued(this);
     }
 

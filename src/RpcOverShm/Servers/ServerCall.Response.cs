@@ -92,8 +92,8 @@ internal sealed partial class ServerCall : IMessageChunkSink
         SendPart(FrameFlags.Single, part, wholeLength);
 
     /// <summary>
-    /// Ends the call with the single response of its method and the status that the method set. Disposes the response
-    /// if it is an <see cref="IPooledMessage"/>.
+    /// Ends the call, unless it has ended, with the single response of its method and the status that the method set.
+    /// Disposes the response if it is an <see cref="IPooledMessage"/>.
     /// </summary>
     public void EndWith<T>(Marshaller<T> marshaller, T? response, ShmServerCallContext context)
         where T : class
@@ -102,6 +102,14 @@ internal sealed partial class ServerCall : IMessageChunkSink
         {
             (response as IPooledMessage)?.Dispose();
             EndOneWay(context.Status);
+            return;
+        }
+
+        if (IsOver)
+        {
+            // Its bytes would take time and memory for nobody.
+            (response as IPooledMessage)?.Dispose();
+            EndUnanswered();
             return;
         }
 

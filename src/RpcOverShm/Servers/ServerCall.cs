@@ -68,6 +68,9 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     /// <summary>Whether the call has ended, by its End frame or with the connection.</summary>
     public bool IsEnded => Volatile.Read(ref _ended) != 0;
 
+    /// <summary>Whether nobody gets an answer any more: the call has ended, or its connection was closed.</summary>
+    public bool IsOver => IsEnded || Connection.CloseReason is not null;
+
     public ServerSettings Settings => owner.Settings;
 
     private Connection Connection => owner.Connection;
@@ -118,6 +121,11 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
 
     // A callback of a call for which a thread blocks runs on that thread.
     protected override bool TryHandOver() => Turn?.Caller?.TryRunHere(this) == true;
+
+    /// <summary>
+    /// Returns whether the method must not begin yet, although it was about to: the call waits again, or was refused.
+    /// </summary>
+    public bool TryPutBack() => owner.Queue.TryPutBack(this, _request.Length);
 
     /// <summary>Notes that the method begins, on its thread.</summary>
     public void OnMethodBegins()
@@ -182,6 +190,16 @@ internal sealed partial class ServerCall(ServerConnection owner, OneWayCharge? c
     {
         DeferredLog.Write(Settings.Logger, log => ShmLog.ServerDeadlineExceeded(log, MethodName));
         Stop(StatusMapping.ServerDeadline);
+    }
+
+    // The connection was closed.
+    private void EndUnanswered()
+    {
+        _isStopped |= !IsEnded;
+        if (TrySetEnded(StatusCode.Unavailable))
+        {
+            AfterEnd(isToldMethod: true);
+        }
     }
 
     private void AfterEnd(bool isToldMethod)

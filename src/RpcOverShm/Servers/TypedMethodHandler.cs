@@ -120,12 +120,21 @@ internal sealed class TypedMethodHandler<TRequest, TResponse> : MethodHandler
     {
         TResponse response = await running.ConfigureAwait(false);
         CallQueue queue = call.Owner.Queue;
-        if (!call.IsOneWay && queue.Budget.IsFullOfAnswers)
+        if (call.IsOneWay || !queue.Budget.IsFullOfAnswers)
         {
-            await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+            call.EndWith(ResponseMarshaller(call), response, context);
+            return;
         }
 
-        call.EndWith(ResponseMarshaller(call), response, context);
+        await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        try
+        {
+            call.EndWith(ResponseMarshaller(call), response, context);
+        }
+        finally
+        {
+            queue.OnAnswered();
+        }
     }
 
     private RequestStreamReader<TRequest> Requests(ServerCall call) => new(call, RequestMarshaller(call));

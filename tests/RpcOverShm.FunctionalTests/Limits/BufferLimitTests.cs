@@ -11,13 +11,9 @@ namespace RpcOverShm.FunctionalTests.Limits;
 /// The limits on the bytes that a client makes the server keep: what exceeds them is refused for its call only, or
 /// waits, and everything is given back in the end.
 /// </summary>
-internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
+internal sealed class BufferLimitTests : BufferFixture
 {
-    private const int LimitReached = 109;
-    private const int LimitBytes = 1 << 20;
     private const int PartBytes = 64 << 10;
-
-    private static readonly PeerLimits s_limits = RawPeer.Generous with { RingCapacity = 1 << 20 };
 
     // Each call keeps its part and a little more, counted in steps of 4 KiB: 14 fit, and 15 do not.
     [TestCase(false)]
@@ -25,7 +21,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
     public async Task UnfinishedRequests_UpToTheLimit_AreKeptAndOthersRefused(bool isOfServer)
     {
         ShmRig rig = await StartShmAsync(new Script(), Options(isOfServer));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 14; i++)
         {
@@ -37,7 +33,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         long used = budget.UsedBytes;
 
         // The connection's limit is the server's too, so another client meets the server's.
-        using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        using RawPeer other = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         RawPeer last = isOfServer ? other : peer;
         await BeginRequestAsync(last, 14);
         RawFrame end = await last.ReceiveAsync(FrameKind.End);
@@ -77,7 +73,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
                     return Payloads.Empty;
                 },
             },
-            Options(limit: 2 * LimitBytes));
+            Options(change: options => options.MaxConnectionBufferSize = 2 * LimitBytes));
         using AsyncClientStreamingCall<Payload, Payload> call = rig.Client.ClientStream();
         for (int i = 0; i < count; i++)
         {
@@ -106,7 +102,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
             },
         };
         ShmRig rig = await StartShmAsync(script, Options(running: 1));
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] request = Payloads.OfSize(PartBytes).ToByteArray();
         for (int i = 0; i < 16; i++)
@@ -130,106 +126,12 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         await AssertNothingKeptAsync(rig, budget);
     }
 
-    // Half of the limit is for answers: four of 128 KiB fit. Methods that have begun wait with theirs.
-    [Test]
-    public async Task UnreadAnswers_BeyondTheirShare_LetNewCallsWait()
-    {
-        const int Calls = 50;
-        int begun = 0;
-        var script = new Script
-        {
-            Unary = (_, _) =>
-            {
-                Interlocked.Increment(ref begun);
-                return Task.FromResult(Payloads.OfSize(100 << 10));
-            },
-        };
-        ShmRig rig = await StartShmAsync(script, Options() with { RingCapacity = 64 << 10 });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
-        BufferBudget budget = await BudgetAsync(rig);
-        for (int i = 0; i < Calls; i++)
-        {
-            await StartWholeAsync(peer, i, Message("x"));
-        }
-
-        await peer.ReadByVictimAsync();
-        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
-        await Timeouts.Eventually(
-            () => Volatile.Read(ref begun) + served.Queue.Queued == Calls && budget.IsFullOfAnswers);
-        (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.AnswerBytes, budget.IsFullOfAnswers);
-        await AssertServedAsync(rig);
-        await StartWholeAsync(peer, Calls, Message("x"));
-        await Timeouts.Eventually(() => served.Queue.Queued > 0, "the next call waits");
-        LogEntry logged = await rig.Log.WaitForAsync(LimitReached);
-        for (int i = 0; i <= Calls; i++)
-        {
-            await peer.ReceiveAsync(FrameKind.End);
-        }
-
-        Assert.That(meanwhile.IsFull);
-        Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
-        Assert.That(
-            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
-        Assert.That($"{logged.Level}", Is.EqualTo("Warning"));
-        Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
-        await AssertNothingKeptAsync(rig, budget);
-    }
-
-    [Test]
-    public async Task CallsThatWaitForOneLargeAnswer_AllBeginWhenItHasGone()
-    {
-        const int Waiting = 20;
-        int begun = 0;
-        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        var script = new Script
-        {
-            Unary = async (request, _) =>
-            {
-                if (request.Text() == "large")
-                {
-                    return Payloads.OfSize(5 * LimitBytes); // It takes an array of 8 MiB.
-                }
-
-                Interlocked.Increment(ref begun);
-                await mayEnd.Task;
-                return request;
-            },
-        };
-        var options = new RigOptions
-        {
-            RingCapacity = 64 << 10,
-            Server = options => options.MaxConnectionBufferSize = 12 * LimitBytes,
-        };
-        ShmRig rig = await StartShmAsync(script, options);
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
-        BufferBudget budget = await BudgetAsync(rig);
-        await StartWholeAsync(peer, 0, Message("large"));
-        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
-        for (int i = 1; i <= Waiting; i++)
-        {
-            await StartWholeAsync(peer, i, Message("x"));
-        }
-
-        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
-        await Timeouts.Eventually(() => served.Queue.Queued == Waiting, "all wait");
-        await peer.ReceiveAsync(FrameKind.End);
-
-        await Timeouts.Eventually(() => Volatile.Read(ref begun) == Waiting, "all have begun, and none has ended");
-        mayEnd.SetResult();
-        for (int i = 1; i <= Waiting; i++)
-        {
-            await peer.ReceiveAsync(FrameKind.End);
-        }
-
-        await AssertNothingKeptAsync(rig, budget);
-    }
-
     // A head of 65,535 bytes and its buffer count twice.
     [Test]
     public async Task UnfinishedHeads_UpToTheLimit_AreKeptAndOthersRefused()
     {
         ShmRig rig = await StartShmAsync(new Script(), Options());
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         for (int i = 0; i < 8; i++)
         {
@@ -255,7 +157,7 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         ShmRig rig = await StartShmAsync(
             new Script(),
             new RigOptions { Server = options => options.RequestHeadTimeout = TimeSpan.FromSeconds(2) });
-        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, s_limits);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
         BufferBudget budget = await BudgetAsync(rig);
         byte[] head = Head(Script.UnaryMethod);
         await BeginHeadAsync(peer, 0);
@@ -332,33 +234,6 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         typeof(ServerLimits).GetFields().Where(field => field.IsLiteral).Select(field => (string)field.GetValue(null)!),
         Is.SubsetOf(typeof(ShmServerOptions).GetProperties().Select(property => property.Name)).And.Not.Empty);
 
-    private static RigOptions Options(bool isOfServer = false, int? running = null, long limit = LimitBytes) => new()
-    {
-        ServerMaxReceive = LimitBytes,
-        Server = options =>
-        {
-            options.MaxConnectionBufferSize = limit;
-            options.MaxBufferSize = isOfServer ? LimitBytes : 1 << 30;
-            options.MaxConcurrentCallsPerConnection = running ?? options.MaxConcurrentCallsPerConnection;
-        },
-    };
-
-    private static CallId IdOf(int slot) => new(slot, 1, isFromAcceptor: false);
-
-    // The budget of the connection that came last.
-    private static async Task<BufferBudget> BudgetAsync(ShmRig rig)
-    {
-        await Timeouts.Eventually(() => rig.Served.Count > 0);
-        return rig.Served.MaxBy(served => served.PeerName)!.Queue.Budget;
-    }
-
-    private static async Task SendAsync(
-        RawPeer peer, FrameKind kind, int slot, FrameFlags flags, byte[] head, byte[] body, uint argument = 0) =>
-        Assert.That(await peer.SendWhenThereIsSpaceAsync(kind, IdOf(slot), flags, head, body, argument));
-
-    private static Task StartWholeAsync(RawPeer peer, int slot, byte[] request) => SendAsync(
-        peer, FrameKind.CallStart, slot, FrameFlags.HasMessage | FrameFlags.HalfClose, UnaryHead, request);
-
     private static async Task BeginRequestAsync(RawPeer peer, int slot)
     {
         await SendAsync(peer, FrameKind.CallStart, slot, FrameFlags.None, UnaryHead, []);
@@ -386,14 +261,4 @@ internal sealed class BufferLimitTests() : RigFixture(RigKind.Shm)
         Assert.That(status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
         Assert.That(status.Detail, Does.Contain($"({option})").And.Contain($"{LimitBytes} bytes"));
     }
-
-    private static async Task AssertServedAsync(ShmRig rig)
-    {
-        Payload answer = await rig.Client.UnaryAsync(Payloads.Of("innocent")).ResponseAsync.Bounded();
-        Assert.That(answer.CalculateSize(), Is.Positive);
-    }
-
-    private static Task AssertNothingKeptAsync(ShmRig rig, BufferBudget budget) => Timeouts.Eventually(
-        () => budget.UsedBytes == 0 && budget.AnswerBytes == 0 && rig.Server.Running!.Budget.UsedBytes == 0,
-        "everything is given back");
 }

@@ -1,0 +1,212 @@
+using RpcOverShm.Buffers;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.FunctionalTests.Inspectors;
+using RpcOverShm.FunctionalTests.Instances;
+using RpcOverShm.Protocol;
+using RpcOverShm.Servers;
+using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
+
+namespace RpcOverShm.FunctionalTests.Limits;
+
+/// <summary>
+/// A client that does not read its answers: half of the limit is for them. Then no method begins, and the answers of
+/// those that have ended wait with them.
+/// </summary>
+internal sealed class UnreadAnswerTests : BufferFixture
+{
+    private const int AnswerBytes = 100 << 10; // in an array of 128 KiB, so that four fit
+
+    // Half of the limit is for answers: four of 128 KiB fit. Methods that have begun wait with theirs.
+    [Test]
+    public async Task UnreadAnswers_BeyondTheirShare_LetNewCallsWait()
+    {
+        const int Calls = 50;
+        int begun = 0;
+        var script = new Script
+        {
+            Unary = (_, _) =>
+            {
+                Interlocked.Increment(ref begun);
+                return Task.FromResult(Payloads.OfSize(AnswerBytes));
+            },
+        };
+        ShmRig rig = await StartShmAsync(script, Options() with { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        for (int i = 0; i < Calls; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"));
+        }
+
+        await peer.ReadByVictimAsync();
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        await Timeouts.Eventually(
+            () => Volatile.Read(ref begun) + served.Queue.Queued == Calls && budget.IsFullOfAnswers);
+        (int Begun, long Bytes, bool IsFull) meanwhile = (begun, budget.AnswerBytes, budget.IsFullOfAnswers);
+        await AssertServedAsync(rig);
+        await StartWholeAsync(peer, Calls, Message("x"));
+        await Timeouts.Eventually(() => served.Queue.Queued > 0, "the next call waits");
+        LogEntry logged = await rig.Log.WaitForAsync(LimitReached);
+        for (int i = 0; i <= Calls; i++)
+        {
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        Assert.That(meanwhile.IsFull);
+        Assert.That(meanwhile.Bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
+        Assert.That(
+            logged.Message, Does.StartWith("MaxConnectionBufferSize").And.Contain("does not read its answers"));
+        Assert.That($"{logged.Level}", Is.EqualTo("Warning"));
+        Assert.That(begun, Is.EqualTo(Calls + 2), "The innocent client's call is the other one.");
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [Test]
+    public async Task CallsThatWaitForOneLargeAnswer_AllBeginWhenItHasGone()
+    {
+        const int Waiting = 20;
+        int begun = 0;
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var script = new Script
+        {
+            Unary = async (request, _) =>
+            {
+                if (request.Text() == "large")
+                {
+                    return Payloads.OfSize(5 * LimitBytes); // It takes an array of 8 MiB.
+                }
+
+                Interlocked.Increment(ref begun);
+                await mayEnd.Task;
+                return request;
+            },
+        };
+        var options = new RigOptions
+        {
+            RingCapacity = 64 << 10,
+            Server = options => options.MaxConnectionBufferSize = 12 * LimitBytes,
+        };
+        ShmRig rig = await StartShmAsync(script, options);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        await StartWholeAsync(peer, 0, Message("large"));
+        await Timeouts.Eventually(() => budget.IsFullOfAnswers);
+        for (int i = 1; i <= Waiting; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"));
+        }
+
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        await Timeouts.Eventually(() => served.Queue.Queued == Waiting, "all wait");
+        await peer.ReceiveAsync(FrameKind.End);
+
+        await Timeouts.Eventually(() => Volatile.Read(ref begun) == Waiting, "all have begun, and none has ended");
+        mayEnd.SetResult();
+        for (int i = 1; i <= Waiting; i++)
+        {
+            await peer.ReceiveAsync(FrameKind.End);
+        }
+
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    // All calls are let begin, and wait in the thread pool or for each other, before the first answer is there.
+    [Test]
+    public async Task MethodsThatWereLetBegin_WaitAgainBehindUnreadAnswers([Values] bool isOrdered)
+    {
+        const int Calls = 200;
+        ServerConnection? served = null;
+        int begun = 0;
+        int waitingBefore = -1;
+        var probe = new Probe
+        {
+            Run = (_, _, _) =>
+            {
+                if (Interlocked.Increment(ref begun) == 1)
+                {
+                    SpinWait.SpinUntil(() => served!.Running.Count == Calls, Timeouts.Wait);
+                    waitingBefore = served!.Queue.Queued;
+                }
+
+                SpinWait.SpinUntil(() => waitingBefore >= 0, Timeouts.Wait);
+                return Task.FromResult(Payloads.OfSize(AnswerBytes));
+            },
+        };
+        RigOptions options = Options() with
+        {
+            RingCapacity = 64 << 10,
+            Scheduling = ShmSchedulingMode.ThreadPool,
+            Services = services => services.Add(
+                probe.Activator, new ShmServiceOptions { EnableOrderedDispatch = isOrdered }),
+        };
+        ShmRig rig = await StartShmAsync(new Script(), options);
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        served = rig.Served.Single(one => one.Queue.Budget == budget);
+        byte[] head = Head($"/{ConformanceContract.Descriptor.FullName}/Echo");
+        for (int i = 0; i < Calls; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"), head);
+        }
+
+        // In an order only the first one waits for its turn, and the others for that one.
+        await Timeouts.Eventually(() => budget.IsFullOfAnswers
+            && (begun + served.Queue.Queued == Calls || (isOrdered && served.Queue.Queued == 1)));
+        int begunUnread = begun;
+        var ended = new HashSet<CallId>();
+        for (int i = 0; i < Calls; i++)
+        {
+            ended.Add((await peer.ReceiveAsync(FrameKind.End)).Call);
+        }
+
+        Assert.That(waitingBefore, Is.Zero, "no call waited before the first answer");
+        Assert.That(begunUnread, Is.LessThan(Calls / 2), "four answers, and those that the pool ran at the time");
+        Assert.That((begun, ended.Count), Is.EqualTo((Calls, Calls)));
+        await AssertNothingKeptAsync(rig, budget);
+    }
+
+    [Test]
+    public async Task AnswersThatWaited_AreSerialisedForNoClosedConnection([Values] bool isStream)
+    {
+        const int Calls = 50;
+        int ended = 0;
+        var mayEnd = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var script = new Script
+        {
+            Unary = (_, _) => EndAsync(),
+            ClientStream = (_, _) => EndAsync(),
+        };
+        var inspector = new RecordingInspector();
+        RigOptions options = Options(change: options => options.MessageInspectors.Add(inspector));
+        ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        byte[] head = Head(isStream ? Script.ClientStreamMethod : Script.UnaryMethod);
+        for (int i = 0; i < Calls; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"), head);
+        }
+
+        await Timeouts.Eventually(() => served.Running.Count == Calls);
+        mayEnd.SetResult();
+        await Timeouts.Eventually(
+            () => Volatile.Read(ref ended) == Calls && served.Queue.Late == Calls - CountAnswers());
+        int before = CountAnswers();
+        peer.Dispose();
+        await Timeouts.Eventually(() => served.Running.Count == 0, "all methods have returned");
+
+        Assert.That(before, Is.InRange(1, Calls - 1));
+        Assert.That(CountAnswers(), Is.EqualTo(before));
+        await AssertNothingKeptAsync(rig, budget);
+
+        int CountAnswers() => inspector.All.Count(seen => !seen.IsRequest);
+
+        async Task<Payload> EndAsync()
+        {
+            await mayEnd.Task;
+            Interlocked.Increment(ref ended);
+            return Payloads.OfSize(AnswerBytes);
+        }
+    }
+}
