@@ -17,8 +17,15 @@ public sealed class ShmCallbackOptions
     /// Gets or sets the maximum number of methods that run at a time for one connection; 1 to 65,536.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Excess calls wait in the order of their arrival; see <see cref="MaxQueuedCalls"/>. 1 runs
+    /// <para>
+    /// Defaults to 16. Excess calls wait in the order of their arrival; see <see cref="MaxQueuedCalls"/>. 1 runs
     /// callbacks one after the other, as WCF does by default.
+    /// </para>
+    /// <para>
+    /// A method that blocks keeps a thread of the pool, to which .NET adds about two in a second. What this process
+    /// awaits itself, also before it exits, waits behind the methods that have no thread yet. So the default is low.
+    /// Raise it for methods that await for long, such as streams.
+    /// </para>
     /// </remarks>
     public int MaxConcurrentCallsPerConnection { get; set; } = ShmDefaults.MaxConcurrentCallbacks;
 
@@ -26,9 +33,9 @@ public sealed class ShmCallbackOptions
     /// Gets or sets the maximum number of calls of one connection that wait for their turn; 0 or more.
     /// </summary>
     /// <remarks>
-    /// Defaults to 1,000. Further calls fail with <see cref="StatusCode.ResourceExhausted"/>.
+    /// Defaults to 2,000. Further calls fail with <see cref="StatusCode.ResourceExhausted"/>.
     /// </remarks>
-    public int MaxQueuedCalls { get; set; } = ShmDefaults.MaxConcurrentCallbacks;
+    public int MaxQueuedCalls { get; set; } = ShmDefaults.MaxQueuedCallbacks;
 
     /// <summary>
     /// Gets or sets the maximum number of bytes of requests and answers that a server can make one connection of this

@@ -8,7 +8,8 @@ internal static class ShmDefaults
     public const int RingCapacity = 1 << 20;
     public const int MaxConcurrentCallsPerConnection = 10_000;
     public const int MaxQueuedCalls = 10_000;
-    public const int MaxConcurrentCallbacks = 1_000;
+    public const int MaxConcurrentCallbacks = 16;
+    public const int MaxQueuedCallbacks = 2_000;
     public const int MaxQueuedCallsPerInstance = 1_000;
     public const int MaxCallbackDepth = 16;
     public const long MaxConnectionBufferSize = 128 << 20;

@@ -104,6 +104,38 @@ internal sealed class CallbackProcessTests : PeerFixture
         Assert.That(callbacks.Where(code => code != StatusCode.OK), Is.All.EqualTo(StatusCode.Cancelled));
     }
 
+    // The pool of the client gets a thread for each of them sooner or later, but not soon.
+    [Test]
+    public async Task Callbacks_ThatBlockForEver_KeepTheClientNeitherFromItsAnswerNorFromItsExit()
+    {
+        const int DefaultLimit = 16;
+        var made = new TaskCompletionSource<Task>();
+        await ServeAsync(
+            new Script
+            {
+                Unary = (request, context) =>
+                {
+                    var back = new ScriptClient(context.GetShmSession().CreateCallInvoker());
+                    int count = int.Parse(request.Text(), CultureInfo.InvariantCulture);
+                    made.SetResult(Task.WhenAll(
+                        Enumerable.Range(0, count).Select(_ => back.UnaryAsync(Payloads.Empty).ResponseAsync)));
+                    return Task.FromResult(request);
+                },
+            },
+            options => options.Scheduling = RigOptions.Mode);
+        PeerProcess peer = await StartPeerAsync();
+        await peer.DoAsync($"blocking-callback-channel {Address} {Directory.Path} {RigOptions.Mode}");
+
+        int begun = int.Parse(await peer.DoAsync("flood 1500"), CultureInfo.InvariantCulture);
+        peer.EndInput();
+        await peer.Exited.Bounded();
+        RpcException failure = await CallFailure.OfAsync((await made.Task).Bounded());
+
+        Assert.That(begun, Is.InRange(1, DefaultLimit));
+        Assert.That(peer.ExitCode, Is.Zero);
+        Assert.That(failure.StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
     [Test]
     public async Task Callback_ToAClientThatDies_IsUnavailable_AndItsSessionEnds()
     {
