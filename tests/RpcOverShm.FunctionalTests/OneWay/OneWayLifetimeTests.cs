@@ -66,6 +66,34 @@ internal sealed class OneWayLifetimeTests : OneWayFixture
         Assert.That(failure.Status.Detail, Does.Contain("MaxConnectionsPerProcess"));
     }
 
+    // When this passes, Connection_KeepsItsPlace_UntilItsCallsHaveEnded is wrong.
+    [Test]
+    [Explicit("Places of connections are all that bounds the one-way calls which clients leave behind, so a closed "
+        + "connection keeps its place. It can give it back at once when such calls have a budget of their user.")]
+    public async Task Newcomer_WhileCallsOfClientsThatHaveLeftRun_IsServed()
+    {
+        const int Places = 3;
+        ShmRig rig = await StartOneWayAsync(options => options.MaxConnections = Places);
+        await rig.ShmChannel.DisposeAsync();
+        for (int i = 0; i < Places; i++)
+        {
+            await using ShmChannel leaving = rig.OpenChannel();
+            var client = new ScriptClient(leaving.CreateOneWayInvoker());
+            await client.UnaryAsync(Payloads.Of("hold")).ResponseAsync.Bounded();
+        }
+
+        await Timeouts.Eventually(
+            () => Begun.Length == Places && rig.Served.All(one => one.Connection.CloseReason is not null));
+        var newcomer = new ScriptClient(rig.OpenChannel().CreateCallInvoker());
+
+        Payload answer = await newcomer.UnaryAsync(Payloads.Of("x")).ResponseAsync.Bounded();
+
+        Assert.That(answer.Text(), Is.EqualTo("x"));
+        Assert.That(Ended, Is.EqualTo(1), "the calls that were left behind still run");
+        Release();
+        await Timeouts.Eventually(() => Ended == Places + 1);
+    }
+
     [Test]
     public async Task ServerThatStops_WaitsForCalls_AlsoForThoseThatWait([Values] bool hasClientLeft)
     {
