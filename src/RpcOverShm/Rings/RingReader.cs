@@ -264,9 +264,12 @@ internal sealed unsafe class RingReader
     // looks meanwhile may take the data of one ring with the capacity of the other; that too is inside of the segment.
     private void Move(in RecordHeader header)
     {
-        if (!_canMove || header.PayloadLength != 0)
+        bool isBare = header is { PayloadLength: 0, Flags: 0, HeadLength: 0, StreamId: 0, Argument: 0 };
+        if (!_canMove || !isBare)
         {
-            throw Corrupted(_canMove ? "a move has a payload" : "its writer moves, but there is no ring to move to");
+            throw Corrupted(_canMove
+                ? "a move has other fields than its kind"
+                : "its writer moves, but there is no ring to move to");
         }
 
         try

@@ -40,6 +40,7 @@ internal static unsafe partial class LinuxNative
     public const int MapPopulate = 0x8000;
     public const int MadvDontfork = 10;
     public const int MadvDontdump = 16;
+    public const int MadvPopulateRead = 22;
     public const int MadvPopulateWrite = 23;
 
     public const int LockExclusiveNonBlocking = 2 | 4;
@@ -64,6 +65,10 @@ internal static unsafe partial class LinuxNative
     [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
     public static partial nint Statx(
         nint number, SafeFileHandle directory, byte* path, int flags, uint mask, StatxBuffer* buffer);
+
+    [LibraryImport("libc", EntryPoint = "syscall", SetLastError = true)]
+    public static partial nint CacheStat(
+        nint number, SafeFileHandle descriptor, CacheRange* range, CacheFacts* facts, uint flags);
 
     [LibraryImport("libc", EntryPoint = "ftruncate", SetLastError = true)]
     public static partial int FTruncate(SafeFileHandle descriptor, long length);
@@ -252,6 +257,25 @@ internal static unsafe partial class LinuxNative
         public int Descriptor;
         public short Events;
         public short Received;
+    }
+
+    /// <summary>The struct cachestat_range: a length of 0 reaches to the end of the file.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public struct CacheRange
+    {
+        public ulong Start;
+        public ulong Length;
+    }
+
+    /// <summary>The part of struct cachestat that is used, in pages.</summary>
+    [StructLayout(LayoutKind.Explicit, Size = 40)]
+    public struct CacheFacts
+    {
+        [FieldOffset(0)]
+        public ulong Cached;
+
+        [FieldOffset(24)]
+        public ulong Evicted;
     }
 
     /// <summary>The part of struct statx that is used. The layout is the same on every processor.</summary>

@@ -107,16 +107,15 @@ internal static unsafe class SegmentMemory
 
     /// <summary>
     /// Checks a descriptor that the peer passed and maps it read-only. The descriptor is not trusted: it must be a
-    /// memory file, sealed against size changes and, if this kernel has that seal, against future writers; it must be
-    /// exactly as large as the peer announced, and have as much memory as it needs from the beginning.
+    /// memory file, sealed against size changes and, if this kernel has that seal, against future writers; and it must
+    /// be exactly as large as the peer announced. No page may be touched before <see cref="PeerPages.Take"/>.
     /// </summary>
-    public static nint CheckAndMapReadOnly(
-        SafeFileHandle descriptor, long announcedSizeBytes, long allocatedBytes) =>
-        CheckAndMapReadOnly(descriptor, announcedSizeBytes, allocatedBytes, s_hasFutureWriteSeal.Value);
+    public static nint CheckAndMapReadOnly(SafeFileHandle descriptor, long announcedSizeBytes) =>
+        CheckAndMapReadOnly(descriptor, announcedSizeBytes, s_hasFutureWriteSeal.Value);
 
     /// <summary>Does the same on a kernel with or without the seal against future writers.</summary>
     public static nint CheckAndMapReadOnly(
-        SafeFileHandle descriptor, long announcedSizeBytes, long allocatedBytes, bool isFutureWriteRequired)
+        SafeFileHandle descriptor, long announcedSizeBytes, bool isFutureWriteRequired)
     {
         // The seals come first: a file of FUSE has none, and a query of its facts may last as long as its owner likes.
         int required = RequiredSeals | (isFutureWriteRequired ? SealFutureWrite : 0);
@@ -134,34 +133,16 @@ internal static unsafe class SegmentMemory
         }
 
         FileFacts facts = FileFacts.OfDescriptor(descriptor);
-        if (facts.SizeBytes != announcedSizeBytes)
-        {
-            throw new SegmentException(
+        return facts.SizeBytes == announcedSizeBytes
+            ? Map(descriptor, facts.SizeBytes, LinuxNative.ProtRead, isPopulated: false)
+            : throw new SegmentException(
                 $"The peer's memory file has {facts.SizeBytes} bytes; it announced {announcedSizeBytes}.");
-        }
-
-        CheckAllocated(facts, allocatedBytes);
-        return Map(descriptor, facts.SizeBytes, LinuxNative.ProtRead, isPopulated: false);
-    }
-
-    /// <summary>Checks that all pages of the peer's memory file are allocated.</summary>
-    /// <exception cref="SegmentException">The file has holes, or the system does not say.</exception>
-    public static void CheckAllAllocated(SafeFileHandle descriptor)
-    {
-        try
-        {
-            FileFacts facts = FileFacts.OfDescriptor(descriptor);
-            CheckAllocated(facts, facts.SizeBytes);
-        }
-        catch (IOException exception)
-        {
-            throw new SegmentException(exception.Message, exception);
-        }
     }
 
     public static void Unmap(nint address, long sizeBytes) => _ = LinuxNative.MUnmap(address, (nuint)sizeBytes);
 
-    private static SafeFileHandle CreateEmpty()
+    /// <summary>Creates a memory file without pages.</summary>
+    public static SafeFileHandle CreateEmpty()
     {
         ReadOnlySpan<byte> name = "rpcovershm\0"u8;
         fixed (byte* namePointer = name)
@@ -192,17 +173,6 @@ internal static unsafe class SegmentMemory
     {
         // An older kernel does not know the advice and refuses it, whatever the range.
         return OperatingSystem.IsLinux() && LinuxNative.MAdvise(0, 0, LinuxNative.MadvPopulateWrite) == 0;
-    }
-
-    // The process that first touches a missing page pays for it, even through a read-only mapping.
-    private static void CheckAllocated(in FileFacts facts, long neededBytes)
-    {
-        if (facts.AllocatedBytes < neededBytes)
-        {
-            throw new SegmentException(
-                $"The peer's memory file has holes: {facts.AllocatedBytes} of its {facts.SizeBytes} bytes are "
-                + $"allocated, and {neededBytes} are needed. Its owner must allocate them (fallocate).");
-        }
     }
 
     private static nint Map(SafeFileHandle descriptor, long sizeBytes, int protection, bool isPopulated)

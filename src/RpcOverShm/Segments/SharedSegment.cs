@@ -13,6 +13,7 @@ internal sealed unsafe class SharedSegment : IDisposable
 {
     private readonly long _sizeBytes;
     private SafeFileHandle? _descriptor; // the owner's until it is passed, the peer's until the second ring is checked
+    private long? _allocatedForMove; // memory that the file must have before its owner moves, if no page can be counted
     private nint _address;
 
     private SharedSegment(nint address, long ringCapacity, SafeFileHandle? descriptor)
@@ -103,26 +104,33 @@ internal sealed unsafe class SharedSegment : IDisposable
     }
 
     /// <summary>
-    /// Checks a descriptor of the peer and maps its segment read-only. Closes the descriptor, unless the segment has a
-    /// second ring: then it is needed for <see cref="CheckSecond"/>.
+    /// Checks a descriptor of the peer and maps its segment read-only, with the pages of its first ring. Closes the
+    /// descriptor, unless the segment has a second ring: then it is needed for <see cref="CheckSecond"/>.
     /// </summary>
     /// <exception cref="SegmentException">The descriptor failed a check, or the mapping failed.</exception>
-    public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity)
+    public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity) =>
+        Open(descriptor, ringCapacity, PeerPages.CanCount);
+
+    /// <summary>Does the same on a kernel that can, or cannot, count the pages of a part of a file.</summary>
+    public static SharedSegment Open(SafeFileHandle descriptor, long ringCapacity, bool canCount)
     {
-        nint address;
+        SharedSegment? segment = null;
         try
         {
-            address = SegmentMemory.CheckAndMapReadOnly(
-                descriptor, SegmentLayout.SizeBytes(ringCapacity), SegmentLayout.FirstSizeBytes(ringCapacity));
+            nint address = SegmentMemory.CheckAndMapReadOnly(descriptor, SegmentLayout.SizeBytes(ringCapacity));
+            segment = new SharedSegment(address, ringCapacity, descriptor: null);
+            segment.TakeFirst(descriptor, canCount);
         }
         catch
         {
+            segment?.Dispose();
+
             // It may be a file of any kind, also one whose close waits for the peer. That of a memory file never waits.
             ForeignHandles.Shared.Close(descriptor);
             throw;
         }
 
-        var segment = new SharedSegment(address, ringCapacity, descriptor);
+        segment._descriptor = descriptor;
         if (segment.SecondCapacity == 0)
         {
             segment.ReleaseDescriptor();
@@ -133,19 +141,19 @@ internal sealed unsafe class SharedSegment : IDisposable
 
     /// <summary>Gives this process's second ring its memory. Returns null on success, else the reason.</summary>
     public string? TryAllocateSecond() => SegmentMemory.CanAllocateMapped
-        ? SegmentMemory.TryAllocate((nint)SecondData, SecondCapacity)
+        ? SegmentMemory.TryAllocate(_address, _sizeBytes) // From the start: the second ring may begin within a page.
         : null;
 
     /// <summary>
-    /// Checks that the peer has given its second ring memory, before that is read. Closes the descriptor after the
-    /// first check: memory that is there stays.
+    /// Checks that the peer has given its second ring memory, before that is read, and maps it. Closes the descriptor
+    /// after the first check: memory that is there stays.
     /// </summary>
     /// <exception cref="SegmentException">The segment has holes, or the system does not say.</exception>
     public void CheckSecond()
     {
         if (_descriptor is not null)
         {
-            SegmentMemory.CheckAllAllocated(_descriptor);
+            PeerPages.Take(_descriptor, _address, _sizeBytes, _allocatedForMove, mayWait: true);
             ReleaseDescriptor();
         }
     }
@@ -171,5 +179,21 @@ internal sealed unsafe class SharedSegment : IDisposable
         {
             SegmentMemory.Unmap(address, _sizeBytes);
         }
+    }
+
+    private void TakeFirst(SafeFileHandle descriptor, bool canCount)
+    {
+        long first = SegmentLayout.FirstSizeBytes(RingCapacity);
+        PeerPages.Take(descriptor, _address, first, canCount ? null : first, mayWait: false);
+        if (canCount)
+        {
+            return;
+        }
+
+        // A sealed file gets no more pages behind its end, so only its rings can grow from now on. An owner that cannot
+        // give its second ring memory later has done so already.
+        _allocatedForMove = SegmentMemory.CanAllocateMapped
+            ? FileFacts.OfDescriptor(descriptor).AllocatedBytes + SecondCapacity
+            : _sizeBytes;
     }
 }

@@ -19,6 +19,9 @@ internal static class SystemCallNumbers
     /// <summary>futex_waitv (Linux 5.16). Recent system calls have the same number on every processor.</summary>
     public static nint FutexWaitv => 449;
 
+    /// <summary>cachestat (Linux 6.5).</summary>
+    public static nint CacheStat => 451;
+
     /// <summary>Whether the numbers are known for this processor.</summary>
     public static bool AreKnown =>
         RuntimeInformation.ProcessArchitecture is Architecture.X64 or Architecture.Arm64;

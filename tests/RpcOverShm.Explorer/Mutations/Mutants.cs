@@ -184,8 +184,8 @@ internal static class Mutants
             "",
             "hostile move"),
         new("a writer without a second ring does not move", Reader,
-            "!_canMove || header",
-            "header",
+            "!_canMove || !isBare",
+            "!isBare",
             "hostile tail and records"),
         new("the tail is a multiple of 16", Reader, " || (tail & 15) != 0", "", "hostile tail and records"),
         new(

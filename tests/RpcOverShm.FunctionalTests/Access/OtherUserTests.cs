@@ -1,3 +1,8 @@
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.FunctionalTests.Hostile;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Access;
@@ -106,6 +111,29 @@ internal sealed class OtherUserTests : OtherUserFixture
         Assert.That(answer, Does.StartWith(Refused).And.Contain(
             "user 12340, and this client trusts servers of user 12350, of the users 12399 and of root only: run client "
             + "and server as the same user, or name the server's user in TrustedServerUsers."));
+    }
+
+    // The kernel tells a user which pages a file has only if that user may write to the file. This client is root.
+    [Test]
+    public async Task Client_WhoseFileHidesItsPages_IsRefused_AndTheServerAddsNone()
+    {
+        const int Ring = 1 << 20;
+        MakeRunDirectory(ForOwner);
+        await ServeAsync("-", "-");
+        using var hollow = HollowSegment.WithPagesBehindTheEnd(Ring, hasFirstRing: false);
+        using SafeFileHandle readOnly = hollow.OpenReadOnly();
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(new UnixDomainSocketEndPoint(SocketPath));
+        Hello hello = RawPeer.MakeHello(
+            HelloType.Client, Guid.NewGuid(), RawPeer.Generous with { RingCapacity = Ring });
+        DescriptorPassing.Send(socket, hello.Encode(), readOnly);
+
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+
+        // Early kernels with the call (6.5) tell it everybody.
+        Assert.That(
+            answer!.Hello.RefusalText, Does.Contain("Operation not permitted (errno 1)").Or.Contain("has holes"));
+        Assert.That(hollow.Pages, Is.Zero);
     }
 
     [Test]

@@ -14,8 +14,8 @@ internal sealed class PeerRingTests : VictimFixture
     private const long DefaultLimit = 16 << 20;
 
     // A hole that is read becomes a page, which is charged to the process that reads it.
-    [TestCase(64 << 10, "has holes: 0 of its 69632 bytes")]
-    [TestCase(DefaultLimit, "has holes: 0 of its 16846848 bytes")]
+    [TestCase(64 << 10, "has holes: of 17 pages from byte 0 on, 0 are there")]
+    [TestCase(DefaultLimit, "has holes: of 17 pages from byte 0 on, 0 are there")]
     [TestCase(2 * DefaultLimit, "MaxPeerRingCapacity of the server allows")]
     [TestCase(1L << 30, "MaxPeerRingCapacity of the server allows")]
     public async Task ThreeHellosOfHoles_CostTheServerNothing(long ring, string complaint)

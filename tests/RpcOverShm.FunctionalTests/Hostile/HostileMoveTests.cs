@@ -15,6 +15,8 @@ internal sealed class HostileMoveTests : VictimFixture
     private static readonly PeerLimits s_limits = RawPeer.Generous with { RingCapacity = Large };
     private static readonly RecordHeader s_move = new(0, RecordHeader.MovedKind, 0, 0, 0, 0);
 
+    private static long FirstPages => SegmentLayout.FirstSizeBytes(Large) / Environment.SystemPageSize;
+
     private static TestCaseData[] Violations =>
     [
         Violation("to a ring with holes", hasSecondRing: false, "has holes", peer =>
@@ -22,10 +24,15 @@ internal sealed class HostileMoveTests : VictimFixture
             peer.Plant(0, s_move);
             peer.SetTail(48);
         }),
-        Violation("with a payload", hasSecondRing: true, "has a payload", peer =>
+        Violation("with a payload", hasSecondRing: true, "has other fields than its kind", peer =>
         {
             peer.Plant(0, new RecordHeader(16, RecordHeader.MovedKind, 0, 0, 0, 0));
             peer.SetTail(64);
+        }),
+        Violation("with a flag", hasSecondRing: true, "has other fields than its kind", peer =>
+        {
+            peer.Plant(0, new RecordHeader(0, RecordHeader.MovedKind, 1, 0, 0, 0));
+            peer.SetTail(48);
         }),
         Violation("a second time", hasSecondRing: true, "no ring to move to", peer =>
         {
@@ -51,6 +58,74 @@ internal sealed class HostileMoveTests : VictimFixture
         ((Action<RawPeer>)act)(peer);
 
         Assert.That(await peer.ClosedAsync(), Does.Contain(complaint));
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    // A change of the size to what it is frees the pages behind the end. A server that took them for those of the ring
+    // would then pay for each page that it reads.
+    [Test]
+    public async Task PagesBehindTheEnd_AreNoneOfTheRing([Values] bool hasFirstRing)
+    {
+        Victim victim = await StartVictimAsync();
+        using var hollow = HollowSegment.WithPagesBehindTheEnd(Large, hasFirstRing);
+        Task<RawPeer> connecting = RawPeer.ConnectAsync(
+            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+        if (hasFirstRing)
+        {
+            using RawPeer peer = await connecting;
+            peer.StartStream(RawFrames.First);
+            await peer.ReadByVictimAsync();
+            peer.MoveTo(RawFrames.LargestMessage(Large));
+            hollow.FreeBehindTheEnd();
+
+            Assert.That(await peer.ClosedAsync(), Does.Contain("has holes"));
+            Assert.That(hollow.Pages, Is.EqualTo(FirstPages + 1), "the first ring, and the record that was written");
+        }
+        else
+        {
+            Assert.That(() => connecting, Throws.InvalidOperationException.With.Message.Contains("has holes"));
+            Assert.That(hollow.Pages, Is.Zero);
+        }
+
+        await victim.AssertUnharmedAndRidOfAsync();
+    }
+
+    // The kernel drops such pages when their owner asks, and the server would pay for those that it reads then.
+    [Test]
+    public async Task PagesThatWereOnlyRead_StayOnceTheServerHasTakenThem()
+    {
+        Victim victim = await StartVictimAsync();
+        using var hollow = HollowSegment.WithPagesThatWereRead(Large);
+        long all = hollow.Pages;
+        using RawPeer peer = await RawPeer.ConnectAsync(
+            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+        hollow.PageOut();
+        long firstPages = hollow.Pages;
+        hollow.ReadAllPages();
+        peer.MoveTo(new RecordHeader(0, (byte)FrameKind.GoAway, 0, 0, 0, 0));
+        await peer.ReadByVictimAsync();
+        hollow.PageOut();
+
+        Assert.That(firstPages, Is.InRange(FirstPages, all - 1), "those that the server had not taken are dropped");
+        Assert.That(hollow.Pages, Is.EqualTo(all));
+        await victim.AssertUnharmedAsync();
+    }
+
+    [Test]
+    public async Task PagesThatAreDroppedBeforeTheMove_AreHoles()
+    {
+        Victim victim = await StartVictimAsync();
+        using var hollow = HollowSegment.WithPagesThatWereRead(Large);
+        using RawPeer peer = await RawPeer.ConnectAsync(
+            victim.SocketPath, s_limits, hasSecondRing: false, hollow.Segment);
+        peer.StartStream(RawFrames.First);
+        await peer.ReadByVictimAsync();
+        hollow.PageOut();
+        long left = hollow.Pages;
+        peer.MoveTo(RawFrames.LargestMessage(Large));
+
+        Assert.That(await peer.ClosedAsync(), Does.Contain("has holes"));
+        Assert.That(hollow.Pages, Is.LessThanOrEqualTo(left + 1));
         await victim.AssertUnharmedAndRidOfAsync();
     }
 

@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using RpcOverShm.Buffers;
 using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -17,6 +18,15 @@ internal static class RawFrames
 
     public static byte[] ServerStreamHead { get; } = Head(Script.ServerStreamMethod);
 
+    /// <summary>A hello of 64 bytes, without the last field.</summary>
+    public static byte[] Shortened(Hello hello)
+    {
+        const byte Length = 64;
+        byte[] bytes = hello.Encode()[..Length];
+        bytes[16] = Length;
+        return bytes;
+    }
+
     /// <summary>The trailer of a call that a stopping server has refused.</summary>
     public static byte[] Refusal { get; } = Trailer(StatusCode.Unavailable, "leaving", isNotProcessed: true);
 
@@ -32,6 +42,13 @@ internal static class RawFrames
             Timeout = timeout,
         }.Encode(bytes);
         return bytes.WrittenSpan.ToArray();
+    }
+
+    /// <summary>The header of a message of the first call that is as large as a record of this ring can be.</summary>
+    public static RecordHeader LargestMessage(long capacity)
+    {
+        uint length = (uint)RingLimits.MaxPayloadBytes(capacity);
+        return new RecordHeader(length, (byte)FrameKind.Message, 0, 0, First.Value, length);
     }
 
     public static byte[] Message(string text) => Payloads.Of(text).ToByteArray();

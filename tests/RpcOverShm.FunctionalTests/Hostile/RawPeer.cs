@@ -61,16 +61,17 @@ internal sealed class RawPeer : IDisposable
     /// <param name="path">The server's socket.</param>
     /// <param name="limits">The limits in the hello; null for generous ones.</param>
     /// <param name="hasSecondRing">Whether a large ring gets its memory, and is used from the first record on.</param>
-    public static async Task<RawPeer> ConnectAsync(string path, PeerLimits? limits = null, bool hasSecondRing = true)
+    /// <param name="own">This side's segment, which the peer disposes of; null for an honest one.</param>
+    public static async Task<RawPeer> ConnectAsync(
+        string path, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
     {
         PeerLimits mine = limits ?? Generous;
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        SharedSegment? own = null;
         try
         {
             await socket.ConnectAsync(new UnixDomainSocketEndPoint(path));
             var id = Guid.NewGuid();
-            own = SharedSegment.Create(mine.RingCapacity, id);
+            own ??= SharedSegment.Create(mine.RingCapacity, id);
             Handshake.Send(socket, MakeHello(HelloType.Client, id, mine), own);
             own.ReleaseDescriptor();
             using Handshake.ReceivedHello answer =
@@ -89,17 +90,18 @@ internal sealed class RawPeer : IDisposable
 
     /// <summary>Answers a client's hello as a server does. If this fails, the caller still owns the socket.</summary>
     /// <exception cref="IOException">The client closed its socket first.</exception>
-    public static async Task<RawPeer> AcceptAsync(Socket socket, PeerLimits? limits = null)
+    public static async Task<RawPeer> AcceptAsync(
+        Socket socket, PeerLimits? limits = null, bool hasSecondRing = true, SharedSegment? own = null)
     {
         PeerLimits mine = limits ?? Generous;
         using Handshake.ReceivedHello hello = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded()
             ?? throw new IOException("The client has gone before its hello.");
-        var own = SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
+        own ??= SharedSegment.Create(mine.RingCapacity, hello.Hello.ConnectionId);
         try
         {
             Handshake.Send(socket, MakeHello(HelloType.Server, hello.Hello.ConnectionId, mine), own);
             own.ReleaseDescriptor();
-            return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits);
+            return new RawPeer(socket, own, hello.OpenSegment(), hello.Hello.Limits, hasSecondRing);
         }
         catch
         {
@@ -202,6 +204,17 @@ internal sealed class RawPeer : IDisposable
     /// <summary>Writes a header, true or not, at any position of the second ring without publishing it.</summary>
     public unsafe void PlantInSecond(long position, RecordHeader header) =>
         *(RecordHeader*)(Own.SecondData + (position & (Own.SecondCapacity - 1))) = header;
+
+    /// <summary>
+    /// Publishes a move to the second ring and the header of a record there. Of its payload nothing is written.
+    /// </summary>
+    public void MoveTo(RecordHeader next)
+    {
+        long move = Own.Tail;
+        Plant(move, new RecordHeader(0, RecordHeader.MovedKind, 0, 0, 0, 0));
+        PlantInSecond(move + RecordHeader.SizeBytes, next);
+        SetTail(move + RecordHeader.SizeBytes + RecordHeader.RecordLength(next.PayloadLength));
+    }
 
     /// <summary>Publishes a tail, true or not, and wakes the victim.</summary>
     public void SetTail(long tail)

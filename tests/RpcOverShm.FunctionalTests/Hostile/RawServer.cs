@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using RpcOverShm.Protocol;
+using RpcOverShm.Segments;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
@@ -20,14 +21,16 @@ internal sealed class RawServer : IDisposable
     public Task<Socket> AcceptSocketAsync() => _socket.AcceptAsync().Bounded();
 
     /// <summary>Accepts the next client and completes an honest handshake.</summary>
-    public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null)
+    /// <param name="limits">The limits in the hello; null for generous ones.</param>
+    /// <param name="own">The server's segment, of which the second ring is not used; null for an honest one.</param>
+    public async Task<RawPeer> AcceptAsync(PeerLimits? limits = null, SharedSegment? own = null)
     {
         while (true)
         {
             Socket client = await AcceptSocketAsync();
             try
             {
-                return await RawPeer.AcceptAsync(client, limits).Bounded();
+                return await RawPeer.AcceptAsync(client, limits, hasSecondRing: own is null, own).Bounded();
             }
             catch (IOException)
             {

@@ -15,6 +15,7 @@ internal sealed class PythonConnectionTests : PythonFixture
     [TestCase("purpose=2", "error Refused 2 ", "byte stream")]
     [TestCase("seals=0", "error Refused 3 ", "seals")]
     [TestCase("cut=4096", "error Refused 3 ", "bytes; it announced")]
+    [TestCase("holes=1", "error Refused 3 ", "has holes")]
     [TestCase("window=0", "error Refused 3 ", "a call window of 0 bytes")]
     public async Task Hello_ThatIsWrong_IsRefusedWithTheReason(string options, string start, string text)
     {

@@ -12,6 +12,7 @@ One thread may use a connection, and what it waits for has a time limit.
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import hashlib
 import mmap
@@ -62,9 +63,10 @@ SEAL_FUTURE_WRITE = 0x10
 SEALS_OF_PEERS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 ALL_SEALS = SEALS_OF_PEERS | SEAL_FUTURE_WRITE
 SYS_FUTEX = {"x86_64": 202}
+SYS_CACHESTAT = 451  # on all machines, since Linux 6.5
 FUTEX_WAKE = 1
 MOST_SLEEPERS = 4  # of one side on one word (section 5)
-MADV_POPULATE_WRITE = 23
+MADV_POPULATE_READ, MADV_POPULATE_WRITE = 22, 23
 
 MAX_PATH = 107  # bytes of a socket's path (section 1)
 
@@ -208,6 +210,18 @@ def sizes(capacity: int) -> tuple[int, int]:
     return first + (capacity if capacity > FIRST_RING else 0), first
 
 
+def has_pages(fd: int, length: int) -> bool:
+    """Whether the first bytes of a file have all their pages, in memory or in swap."""
+    found = (ctypes.c_uint64 * 5)()  # cached, dirty, under writeback, evicted, recently evicted
+    if ctypes.CDLL(None, use_errno=True).syscall(
+            ctypes.c_long(SYS_CACHESTAT), ctypes.c_long(fd), (ctypes.c_uint64 * 2)(0, length), found,
+            ctypes.c_long(0)) != 0:
+        if ctypes.get_errno() != errno.ENOSYS:
+            return False
+        return os.fstat(fd).st_blocks * 512 >= length
+    return found[0] + found[3] >= -(-length // mmap.PAGESIZE)
+
+
 class Segment:
     """One side's shared memory: four words, and the data of the ring that is in use."""
 
@@ -235,10 +249,12 @@ class Segment:
         self.memory.madvise(MADV_POPULATE_WRITE, first, self._full_capacity)
 
     def check_second(self) -> None:
-        """Checks that all of the peer's segment has memory (section 2)."""
+        """Checks that all of the peer's segment has memory, and maps it (section 2)."""
         assert self._fd is not None
-        if os.fstat(self._fd).st_blocks * 512 < sizes(self._full_capacity)[0]:
+        size = sizes(self._full_capacity)[0]
+        if not has_pages(self._fd, size):
             raise Violation("a move to a ring with holes")
+        self.memory.madvise(MADV_POPULATE_READ, 0, size)
 
     def use_second(self) -> None:
         first = sizes(self._full_capacity)[1]
@@ -255,9 +271,9 @@ class Segment:
         size, first = sizes(capacity)
         size -= missing
         os.ftruncate(fd, size)
-        if not has_holes:
-            os.posix_fallocate(fd, 0, min(first, size))
         memory = mmap.mmap(fd, size)
+        if not has_holes:
+            memory.madvise(MADV_POPULATE_WRITE, 0, min(first, size))
         memory.madvise(mmap.MADV_DONTFORK)  # A forked child must not use its parent's connections.
         struct.pack_into("<8sI4xQ16s", memory, 0, MAGIC[:7] + b"\x01", VERSION, capacity, connection_id)
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
@@ -269,12 +285,12 @@ class Segment:
         if fcntl.fcntl(fd, fcntl.F_GET_SEALS) & SEALS_OF_PEERS != SEALS_OF_PEERS:
             raise Violation("the peer's segment lacks seals")
         size, first = sizes(capacity)
-        facts = os.fstat(fd)
-        if facts.st_size != size:
+        if os.fstat(fd).st_size != size:
             raise Violation("the peer's segment has another size than announced")
-        if facts.st_blocks * 512 < first:
+        if not has_pages(fd, first):
             raise Violation("the peer's segment has holes")
         memory = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+        memory.madvise(MADV_POPULATE_READ, 0, first)
         memory.madvise(mmap.MADV_DONTFORK)
         return Segment(memory, capacity, os.dup(fd))
 
@@ -452,8 +468,8 @@ class IncomingRing:
                 raise Violation("padding is not between a record and the end of the ring")
             return None
         if kind == MOVED:
-            if not self._peer.has_second or length:
-                raise Violation("a move without a second ring, or with a payload")
+            if not self._peer.has_second or length or flags or head_length or stream_id or argument:
+                raise Violation("a move without a second ring, or with other fields than its kind")
             self._peer.check_second()
             self._peer.use_second()
             if self._tail - self._head > self._peer.most_ahead:

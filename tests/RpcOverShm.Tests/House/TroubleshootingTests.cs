@@ -11,7 +11,7 @@ public class TroubleshootingTests
     private static readonly string[] s_leftOut =
     [
         "Checks.cs", "RendezvousAddress.cs", "SystemAccounts.cs", "Shm", "FrameHeader.cs", "PeerLimits.cs",
-        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "SharedSegment.cs", "BackgroundThread.cs",
+        "RingReader.cs", "RingWriter.cs", "SegmentMemory.cs", "PeerPages.cs", "SharedSegment.cs", "BackgroundThread.cs",
         "LimitEvents.cs", "TypedMethodHandler.cs", "ConnectionCall.cs",
         "OneWayCall.cs", "OneWayFailures.cs", "ProcessCounts.cs", "Telemetry.cs", "Inspectors.cs",
     ];

@@ -61,7 +61,7 @@ public class ServerHandshakeTests
         ["too large"] = (
             "it announced 69632", () => Descriptors.MemoryFile(4096 + (2 * Hellos.Ring), Descriptors.AllRequired)),
         ["holes"] = (
-            "has holes: 4096 of its 69632 bytes",
+            "has holes: of 17 pages from byte 0 on, 1 are there",
             () => Descriptors.MemoryFile(4096 + Hellos.Ring, Descriptors.AllRequired, allocatedBytes: 4096)),
         ["socket"] = ("not a memory file", () => SocketPair.NewSocket().SafeHandle),
     };

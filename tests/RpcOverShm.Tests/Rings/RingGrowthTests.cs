@@ -263,7 +263,44 @@ public unsafe class RingGrowthTests
         *(RecordHeader*)_ring.Producer.Own.Data = new RecordHeader(length, RecordHeader.MovedKind, 0, 0, 0, 0);
         _ring.Tail = 64;
 
-        AssertCorrupted(_ring.Reader, length > 48 ? "does not fit" : "has a payload");
+        AssertCorrupted(_ring.Reader, length > 48 ? "does not fit" : "other fields than its kind");
+    }
+
+    [TestCase(1, 0, 0u, 0u)]
+    [TestCase(0, 1, 0u, 0u)]
+    [TestCase(0, 0, 2u, 0u)]
+    [TestCase(0, 0, 0u, 1u)]
+    public void Reader_OfAMoveWithAnotherField_CallsItCorrupted(byte flags, int head, uint stream, uint argument)
+    {
+        Assert.That(_ring.Producer.Own.TryAllocateSecond(), Is.Null);
+        *(RecordHeader*)_ring.Producer.Own.Data =
+            new RecordHeader(0, RecordHeader.MovedKind, flags, (ushort)head, stream, argument);
+        _ring.Tail = 48;
+
+        AssertCorrupted(_ring.Reader, "a move has other fields than its kind");
+    }
+
+    // They are the writer's to set to 0; a reader has no use for them.
+    [Test]
+    public void Reader_OfPaddingWithOtherFields_IgnoresThem()
+    {
+        using var small = new RingPair(First);
+        while (First - (small.Tail & (First - 1)) > RecordHeader.RecordLength(SmallRecord))
+        {
+            small.Write(new byte[SmallRecord]);
+            small.Drain();
+        }
+
+        long padding = small.Tail;
+        small.Write("x"u8.ToArray());
+        small.Write(new byte[SmallRecord]);
+        Assert.That(small.Read(), Is.EqualTo("x"u8.ToArray()));
+        padding += RecordHeader.RecordLength(1);
+        var place = (RecordHeader*)(small.Producer.Own.Data + (padding & (First - 1)));
+        Assert.That(place->Kind, Is.EqualTo(RecordHeader.PaddingKind));
+        *place = new RecordHeader(place->PayloadLength, RecordHeader.PaddingKind, 0xFF, 0xFFFF, uint.MaxValue, 7);
+
+        Assert.That(small.Read(), Is.EqualTo(new byte[SmallRecord]));
     }
 
     [TestCase(First + Second, "more was written than fits into its second ring")]

@@ -9,7 +9,8 @@ internal static partial class NativeCalls
     public const int ErrnoEPERM = 1;
     public const int ErrnoEACCES = 13;
 
-    public const int PunchHoleKeepSize = 2 | 1;
+    public const int KeepSize = 1;
+    public const int PunchHoleKeepSize = 2 | KeepSize;
 
     [LibraryImport("libc", EntryPoint = "dup", SetLastError = true)]
     public static partial int Duplicate(SafeHandle descriptor);
@@ -21,6 +22,8 @@ internal static partial class NativeCalls
     public static partial nint WriteAt(SafeFileHandle descriptor, ReadOnlySpan<byte> bytes, nint count, long offset);
 
     public const int MadvRemove = 9;
+    public const int MadvHugePage = 14;
+    public const int MadvPageOut = 21;
     public const uint MfdHugetlb = 4;
 
     [LibraryImport("libc", EntryPoint = "umask")]

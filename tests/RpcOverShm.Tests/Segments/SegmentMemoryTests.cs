@@ -77,7 +77,7 @@ public class SegmentMemoryTests
     public void CheckAndMapReadOnly_OfSealedFile_CannotBeMadeWritable()
     {
         using SafeFileHandle file = SealedFile();
-        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes);
+        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
 
         int result = NativeCalls.Protect(address, (nuint)SizeBytes, LinuxNative.ProtRead | LinuxNative.ProtWrite);
 
@@ -119,29 +119,6 @@ public class SegmentMemoryTests
         SegmentMemory.Unmap(address, SizeBytes);
     }
 
-    [TestCase(0)]
-    [TestCase(4096)]
-    [TestCase(SizeBytes - 4096)]
-    public void CheckAndMapReadOnly_OfAFileWithHoles_IsRefused_AndStaysAsSmall(long allocated)
-    {
-        using SafeFileHandle file = Descriptors.MemoryFile(SizeBytes, Descriptors.AllRequired, allocated);
-
-        AssertRefused(file, SizeBytes, $"has holes: {allocated} of its {SizeBytes} bytes are allocated");
-        Assert.That(FileFacts.OfDescriptor(file).AllocatedBytes, Is.EqualTo(allocated));
-    }
-
-    [Test]
-    public void CheckAndMapReadOnly_OfAFileOfHugePages_IsRefused()
-    {
-        // Its pages come from a pool of the system; none is allocated here.
-        const long HugePage = 2 << 20;
-        using SafeFileHandle file = Descriptors.MemoryFile(
-            HugePage, Descriptors.AllRequired, allocatedBytes: 0, NativeCalls.MfdHugetlb);
-
-        AssertRefused(file, HugePage, "has holes: 0 of its 2097152 bytes");
-        AssertRefused(file, SizeBytes, "has 2097152 bytes; it announced 65536");
-    }
-
     [TestCase("/", "not a memory file", Description = "A directory.")]
     [TestCase("/dev/zero", "not a memory file", Description = "A device.")]
     [TestCase("/proc/self/mem", "not a memory file", Description = "The memory of a process.")]
@@ -158,7 +135,7 @@ public class SegmentMemoryTests
         using SafeFileHandle file = SegmentMemory.Create(SizeBytes, SizeBytes);
         nint own = SegmentMemory.MapWritable(file, SizeBytes, SizeBytes);
         SegmentMemory.Seal(file);
-        nint peer = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes);
+        nint peer = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes);
 
         Assert.That(FlagsAt(own), Does.Contain("dd").And.Contain("dc"));
         Assert.That(FlagsAt(peer), Does.Contain("dd").And.Contain("dc"));
@@ -196,7 +173,7 @@ public class SegmentMemoryTests
         using SafeFileHandle file = Descriptors.MemoryFile(
             SizeBytes, Descriptors.AllRequired & ~Descriptors.SealFutureWrite);
 
-        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, SizeBytes, isFutureWriteRequired: false);
+        nint address = SegmentMemory.CheckAndMapReadOnly(file, SizeBytes, isFutureWriteRequired: false);
 
         Assert.That(Marshal.ReadInt64(address), Is.Zero);
         SegmentMemory.Unmap(address, SizeBytes);
@@ -217,7 +194,7 @@ public class SegmentMemoryTests
     private static void AssertRefused(SafeFileHandle file, long announced, string why)
     {
         Assert.That(
-            () => SegmentMemory.CheckAndMapReadOnly(file, announced, announced),
+            () => SegmentMemory.CheckAndMapReadOnly(file, announced),
             Throws.TypeOf<SegmentException>().With.Message.Contains(why));
     }
 }
