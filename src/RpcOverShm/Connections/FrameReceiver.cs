@@ -246,15 +246,26 @@ internal sealed class FrameReceiver
             return;
         }
 
-        call.PartialHead ??= BeginHead(call, frame);
-        if (call.PartialHead.Append(payload) is { } full)
+        HeadAssembly assembly = call.PartialHead ??= BeginHead(call, frame);
+        Append(call, assembly, payload);
+        if (!isContinued)
+        {
+            EndHead(call, assembly);
+        }
+    }
+
+    private static void Append(ConnectionCall call, HeadAssembly head, ReadOnlySpan<byte> part)
+    {
+        bool wasTooLarge = head.IsTooLarge;
+        if (head.Append(part) is { } full)
         {
             call.OnHeadNotKept(full);
         }
-
-        if (!isContinued)
+        else if (head.IsTooLarge && !wasTooLarge && head.Kind != FrameKind.End && head.Drop())
         {
-            EndHead(call, call.PartialHead);
+            // The call fails now, because the rest may never come. An End counts when it is whole: until then its call
+            // keeps its slot.
+            call.OnHeadTooLarge(head.Kind);
         }
     }
 
@@ -268,37 +279,23 @@ internal sealed class FrameReceiver
     private void EndHead(ConnectionCall call, HeadAssembly head)
     {
         call.PartialHead = null;
-        if (!head.TryEnd())
+        bool isDropped = !head.TryEnd();
+        using (isDropped ? null : head)
         {
-            DropHead(call, head.Kind);
-            return;
-        }
-
-        using (head)
-        {
-            if (head.IsTooLarge)
-            {
-                DropHead(call, head.Kind);
-            }
-            else
+            if (!isDropped && !head.IsTooLarge)
             {
                 DeliverHead(call, head.Kind, head.Flags & ~FrameFlags.HeadContinues, head.Bytes, default);
+            }
+            else if (head.Kind == FrameKind.End)
+            {
+                FreeSlot(call);
+                call.OnHeadTooLarge(head.Kind);
             }
         }
     }
 
     /// <summary>Stops the timer of heads, after the connection's calls have ended.</summary>
     public void Close() => _headTimer?.Dispose();
-
-    private void DropHead(ConnectionCall call, FrameKind kind)
-    {
-        if (kind == FrameKind.End)
-        {
-            FreeSlot(call);
-        }
-
-        call.OnHeadTooLarge(kind);
-    }
 
     // The peer has ended the call and sends nothing more for it.
     private void FreeSlot(ConnectionCall call)

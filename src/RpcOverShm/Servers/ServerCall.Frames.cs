@@ -58,11 +58,6 @@ internal sealed partial class ServerCall
 
     public override void OnHeadTooLarge(FrameKind kind)
     {
-        if (IsEnded)
-        {
-            return; // The rest of a head that was dropped before.
-        }
-
         CallAdmission.ReportMetadata(owner);
         Status status = StatusMapping.MetadataTooLarge("The request's metadata", Settings.MaxMetadataBytes);
         RefuseAtStart(new StatusTrailer(status, IsNotProcessed: true));

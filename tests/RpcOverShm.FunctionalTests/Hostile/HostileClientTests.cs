@@ -103,6 +103,31 @@ internal sealed class HostileClientTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
+    // The rest may never come, and nothing of it is kept.
+    [Test]
+    public async Task Head_BeyondTheLimit_FailsItsCallBeforeItsEnd()
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        byte[] part = new byte[8000];
+        await peer.SendWhenThereIsSpaceAsync(FrameKind.CallStart, First, FrameFlags.HeadContinues, part, []);
+        for (int i = 1; i < 50; i++)
+        {
+            await peer.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part, []);
+        }
+
+        RawFrame end = await peer.ReceiveAsync(FrameKind.End);
+        await peer.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
+        peer.StartUnary(new CallId(0, 2, false));
+        RawFrame next = await peer.ReceiveAsync();
+
+        Assert.That(end.Call, Is.EqualTo(First));
+        Assert.That(
+            StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        Assert.That(next.Read().Text(), Is.EqualTo("raw"));
+        await victim.AssertUnharmedAsync();
+    }
+
     [Test]
     public async Task Garbage_OnTheSocketAfterTheHandshake_IsAViolation()
     {

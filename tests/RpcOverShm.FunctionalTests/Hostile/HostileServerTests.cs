@@ -266,6 +266,7 @@ internal sealed class HostileServerTests : IDisposable
     [TestCase("client", "refused:")]
     [TestCase("close", "closed the connection without an answer")]
     [TestCase("half", "closed after 10 bytes")]
+    [TestCase("short", "of type 2 with 64 bytes")]
     public async Task Answer_ThatLies_FailsTheCallAndLeavesNothing(string lie, string complaint)
     {
         ProcessFacts before = ProcessFacts.OfSelf();
@@ -350,6 +351,9 @@ internal sealed class HostileServerTests : IDisposable
                 break;
             case "client":
                 Handshake.Send(socket, answer with { Type = HelloType.Client }, segment);
+                break;
+            case "short":
+                DescriptorPassing.Send(socket, Shortened(answer), segment.Descriptor);
                 break;
             case "half":
                 DescriptorPassing.Send(socket, answer.Encode().AsSpan(0, 10), segment.Descriptor);

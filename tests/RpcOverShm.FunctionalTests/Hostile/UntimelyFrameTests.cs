@@ -59,6 +59,32 @@ internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
         Assert.That(await call.ResponseHeadersAsync.Bounded(), Is.Empty);
     }
 
+    // The rest may never come, and nothing of it is kept.
+    [Test]
+    public async Task Headers_BeyondEveryLimit_FailTheirCallBeforeTheirEnd()
+    {
+        ShmRig rig = await StartWithoutServerAsync();
+        using var listener = new RawServer(rig.SocketPath);
+        Task<RpcException> call = FailureOf(rig.Client.UnaryAsync(Payloads.Empty));
+        using RawPeer server = await listener.AcceptAsync();
+        await server.ReceiveAsync(FrameKind.CallStart);
+        byte[] part = new byte[8000];
+        await server.SendWhenThereIsSpaceAsync(FrameKind.Headers, First, FrameFlags.HeadContinues, part, []);
+        for (int i = 1; i < 50; i++)
+        {
+            await server.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.HeadContinues, part, []);
+        }
+
+        Assert.That((await call.Bounded()).StatusCode, Is.EqualTo(StatusCode.ResourceExhausted));
+        await server.ReceiveAsync(FrameKind.Cancel);
+        await server.SendWhenThereIsSpaceAsync(FrameKind.HeadChunk, First, FrameFlags.None, part, []);
+        server.Send(FrameKind.End, First);
+        Task<Payload> next = rig.Client.UnaryAsync(Payloads.Empty).ResponseAsync;
+        RawFrame start = await server.ReceiveAsync(FrameKind.CallStart);
+        server.Send(FrameKind.End, start.Call, FrameFlags.HasMessage, body: Message("next"));
+        Assert.That((await next.Bounded()).Text(), Is.EqualTo("next"));
+    }
+
     // Unlike over HTTP/2, the end frame is the status, and an empty one means OK; so the status is missing only if the
     // server disconnects before it ends the call.
     [Test]

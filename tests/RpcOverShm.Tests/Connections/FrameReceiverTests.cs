@@ -78,6 +78,35 @@ public class FrameReceiverTests
     }
 
     [Test]
+    public void HeadBeyondTheLimit_FailsItsCallBeforeItsEnd_AndOnce([Values] bool isOfAnAnswer)
+    {
+        FrameKind kind = isOfAnAnswer ? FrameKind.Headers : FrameKind.CallStart;
+        using var serving = new ServingRig();
+        using var calling = new CallingRig();
+        RecordingCall? call = isOfAnAnswer ? calling.Start() : null;
+        RawPeer peer = call is null ? serving.Peer : calling.Peer;
+        CallId id = call?.Id ?? ServingRig.Id(0);
+        SendHead(peer, kind, id, HeadLimit + 1, isWhole: false);
+        call ??= serving.Take();
+        string[] failed = [$"head too large: {kind}"];
+        Assert.That(() => call.Events, Is.EqualTo(failed).After(20_000, 2));
+
+        peer.Send(new RawFrame(FrameKind.HeadChunk, id, FrameFlags.HeadContinues, [1]));
+        peer.Send(new RawFrame(FrameKind.HeadChunk, id, FrameFlags.None, [1]));
+        if (!isOfAnAnswer)
+        {
+            serving.Settle();
+            Assert.That(call.Events, Is.EqualTo(failed));
+            Assert.That(serving.Connection.CloseReason, Is.Null);
+        }
+        else
+        {
+            peer.Send(new RawFrame(FrameKind.End, id));
+            Assert.That(() => call.Events, Is.EqualTo((string[])[.. failed, "end None: 0, 0"]).After(20_000, 2));
+        }
+    }
+
+    [Test]
     public void CallStart_WithAHeadAtTheLimit_IsTaken()
     {
         using var rig = new ServingRig();
@@ -232,14 +261,15 @@ public class FrameReceiverTests
         Assert.That(() => rig.Connection.OutgoingCount, Is.Zero.After(20_000, 2));
     }
 
-    private static void SendHead(RawPeer peer, FrameKind kind, CallId id, int length)
+    private static void SendHead(RawPeer peer, FrameKind kind, CallId id, int length, bool isWhole = true)
     {
         const int Part = 4000;
         while (length > 0)
         {
             int part = Math.Min(length, Part);
             length -= part;
-            var frame = new RawFrame(kind, id, length > 0 ? FrameFlags.HeadContinues : FrameFlags.None, new byte[part]);
+            FrameFlags flags = length > 0 || !isWhole ? FrameFlags.HeadContinues : FrameFlags.None;
+            var frame = new RawFrame(kind, id, flags, new byte[part]);
             while (!peer.Link.Writer.TryClaim(part, isControl: true, out _))
             {
                 Thread.Yield();
