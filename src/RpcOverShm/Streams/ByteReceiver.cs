@@ -218,28 +218,30 @@ internal sealed class ByteReceiver
 
     private bool TryNextRecord()
     {
-        while (!_isEnded
-            && !_link.IsClosed
-            && _link.TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload))
+        if (_isEnded || _link.IsClosed || !_link.TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload))
         {
-            if (frame.Kind is not (FrameKind.Bytes or FrameKind.BytesEnd))
-            {
-                throw new ProtocolException($"The peer sent {frame.Kind} on a byte stream.");
-            }
-
-            _hasRecord = payload.Length > 0;
-            _taken = 0;
-            if (_hasRecord)
-            {
-                return true;
-            }
-
-            _isEnded = frame.Kind == FrameKind.BytesEnd;
-            _link.IsPeerLeaving |= _isEnded;
-            Release();
+            return false;
         }
 
-        return false;
+        if (frame.Kind == FrameKind.BytesEnd)
+        {
+            _isEnded = true;
+            _link.IsPeerLeaving = true;
+            Release();
+            return false;
+        }
+
+        // Empty ones would keep this read busy for as long as they come.
+        if (frame.Kind != FrameKind.Bytes || payload.IsEmpty)
+        {
+            throw new ProtocolException(frame.Kind == FrameKind.Bytes
+                ? "The peer sent Bytes without any byte."
+                : $"The peer sent {frame.Kind} on a byte stream.");
+        }
+
+        _hasRecord = true;
+        _taken = 0;
+        return true;
     }
 
     private void Release()
