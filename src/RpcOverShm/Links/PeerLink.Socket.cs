@@ -120,9 +120,9 @@ internal sealed partial class PeerLink
             return false;
         }
 
+        // Less than what fits is all, but for urgent bytes: a receive stops before them.
         rings += count;
-        _isDrained |= count < DrainBytes;
-        return (hasEnded || count == DrainBytes) && !IsClosed;
+        return (hasEnded || count == DrainBytes || !_isDrained) && !IsClosed;
     }
 
     // Once the kernel refuses descriptors to this socket, and those sent before are read, one system call is enough.

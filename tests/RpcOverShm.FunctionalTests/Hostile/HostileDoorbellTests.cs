@@ -66,6 +66,36 @@ internal sealed class HostileDoorbellTests : VictimFixture
         await victim.AssertUnharmedAndRidOfAsync();
     }
 
+    // Urgent bytes are read in their place, so one may be a doorbell like any other. A kernel may refuse to send one.
+    [TestCase(PeerLink.DoorbellByte)]
+    [TestCase((byte)0x02)]
+    public async Task UrgentByte_IsReadLikeAnyOther(byte urgent)
+    {
+        Victim victim = await StartVictimAsync();
+        using RawPeer peer = await RawPeer.ConnectAsync(victim.SocketPath);
+        Assert.That(peer.TrySendBytes([PeerLink.DoorbellByte]));
+        try
+        {
+            peer.Socket.Send([urgent], SocketFlags.OutOfBand);
+        }
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.OperationNotSupported)
+        {
+            return;
+        }
+
+        if (urgent == PeerLink.DoorbellByte)
+        {
+            peer.StartUnary(First);
+            Assert.That((await peer.ReceiveAsync()).Read().Text(), Is.EqualTo("raw"));
+            await victim.AssertUnharmedAsync();
+        }
+        else
+        {
+            Assert.That(await peer.ClosedAsync(), Does.Contain("wrong magic number"));
+            await victim.AssertUnharmedAndRidOfAsync();
+        }
+    }
+
     // The event loop may find both at once, and is told of them once.
     [Test]
     public async Task DoorbellRightBeforeTheEnd_IsFollowedByTheEnd()

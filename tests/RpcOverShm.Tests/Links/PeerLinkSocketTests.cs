@@ -1,0 +1,143 @@
+using System.Net.Sockets;
+using Microsoft.Win32.SafeHandles;
+using RpcOverShm.Links;
+using RpcOverShm.Protocol;
+using RpcOverShm.Rings;
+using RpcOverShm.Segments;
+using RpcOverShm.Tests.Segments;
+
+namespace RpcOverShm.Tests.Links;
+
+/// <summary>What comes on the socket of a link and goes through it: doorbells, a last word, and what may not come.</summary>
+public class PeerLinkSocketTests
+{
+    private readonly LinkPair _links = new();
+
+    private LogGuard Logger => _links.Logger;
+
+    private PeerLink Link => _links.Client;
+
+    [TearDown]
+    public void Close() => _links.Dispose();
+
+    [Test]
+    public void Socket_WithALastWord_LogsIt()
+    {
+        Start();
+
+        Handshake.TrySendRefusal(_links.Sockets.Server, default, RefusalReason.Violation, "You did this and that.");
+        _links.Sockets.Server.Dispose();
+
+        Assert.That(() => Link.IsPeerGone, Is.True.After(20_000, 5));
+        Assert.That(
+            () => Logger.Entries.Select(message => message.Message),
+            Has.Some.Contains("You did this and that.").After(20_000, 5));
+    }
+
+    [Test]
+    public void Socket_WithASecondHello_IsAViolation()
+    {
+        Start();
+
+        Hellos.Send(_links.Sockets.Server, Hellos.Client.Encode(), Hellos.GoodDescriptor());
+
+        AssertViolation("The peer passed a descriptor after the handshake.");
+    }
+
+    [Test]
+    public void Socket_WithNonsense_IsAViolation()
+    {
+        Start();
+
+        _links.Sockets.Server.Send("nonsense"u8);
+
+        AssertViolation("does not speak");
+    }
+
+    // A receive stops before an urgent byte. What follows it must not be taken for something that came later, when no
+    // descriptor can come any more: a plain receive has the kernel close a descriptor, on this side's event loop.
+    [Test]
+    public void Socket_WithADescriptorBehindAnUrgentByte_IsAViolation()
+    {
+        const int MsgOob = 1;
+        SocketCalls.ReadUrgentInline(_links.Sockets.Client);
+        using SafeFileHandle file = Segments.Descriptors.MemoryFile(4096, 0);
+        byte[] ring = [PeerLink.DoorbellByte];
+        RawDescriptorSender.Send(_links.Sockets.Server, ring);
+        RawDescriptorSender.Send(_links.Sockets.Server, MsgOob, ring);
+        RawDescriptorSender.Send(_links.Sockets.Server, ring, file);
+
+        Start();
+
+        AssertViolation("The peer passed a descriptor after the handshake.");
+    }
+
+    [Test]
+    public void Socket_WithDescriptorsWithoutEnd_IsAViolationAndClosesThem()
+    {
+        int before = ProcessResources.CountDescriptors("memfd:test");
+        Start();
+        Hellos.SendWith(_links.Sockets.Server, Hellos.Client.Encode(), 20);
+
+        AssertViolation("more than 8 descriptors");
+        Assert.That(
+            () => ProcessResources.CountDescriptors("memfd:test"), Is.LessThanOrEqualTo(before).After(20_000, 5));
+    }
+
+    [TestCase(LinuxNative.ErrnoENOBUFS, true)]
+    [TestCase(LinuxNative.ErrnoENOMEM, true)]
+    [TestCase(LinuxNative.ErrnoEAGAIN, false)]
+    public void Doorbell_ThatTheSystemCannotSend_ClosesTheLinkIfThePeerWouldSleepOn(int errno, bool isClosing)
+    {
+        bool hasFilter = false;
+        TestThread.Start("starved", () =>
+        {
+            hasFilter = SystemCallFilter.TryFailSends(errno);
+            Link.WakePeerForData(Doorbell.Socket);
+        }).Join();
+        Assume.That(hasFilter, "The system lets no thread filter its system calls.");
+
+        Assert.That(Link.CloseReason?.Kind, Is.EqualTo(isClosing ? CloseKind.NoResources : null));
+        Assert.That(_links.Sockets.Server.Available, Is.Zero);
+    }
+
+    [Test]
+    public void Doorbells_ThatThePeerDoesNotRead_TakeLittleMemoryOfTheKernel()
+    {
+        for (int i = 0; i < 1000; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Assert.That(_links.Sockets.Server.Available, Is.InRange(2, 50));
+        Assert.That(Link.IsClosed, Is.False, "The peer has doorbells to read.");
+    }
+
+    [Test]
+    public async Task Close_BehindUnreadDoorbells_StillTellsThePeerWhy()
+    {
+        string why = new('y', 4000);
+        for (int i = 0; i < 10; i++)
+        {
+            Link.WakePeerForData(Doorbell.Socket);
+        }
+
+        Link.Close(new CloseReason(CloseKind.PeerViolation, why));
+
+        _links.Sockets.Server.Receive(new byte[10]);
+        using Handshake.ReceivedHello? said = await ReceiveAsync(_links.Sockets.Server);
+        Assert.That(said!.Hello.RefusalText, Is.EqualTo(why));
+    }
+
+    private static Task<Handshake.ReceivedHello?> ReceiveAsync(Socket socket) =>
+        Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+
+    private void Start() => Link.Start(new WatchedLink(Link), () => { });
+
+    private void AssertViolation(string text)
+    {
+        Assert.That(() => Link.IsClosed, Is.True.After(20_000, 5));
+        Assert.That(Link.CloseReason!.Kind, Is.EqualTo(CloseKind.PeerViolation));
+        Assert.That(Link.CloseReason.Text, Does.Contain(text));
+    }
+}
