@@ -170,6 +170,7 @@ internal sealed class FrameReceiver
         }
 
         _incoming.Pass(frame.Call);
+        _incoming.Shut(frame.Call);
         call.Id = frame.Call;
         DispatchToCall(call, frame, payload);
         charge.End();
@@ -179,16 +180,19 @@ internal sealed class FrameReceiver
     /// <summary>Receives a later frame of a one-way call, of which the last makes its id free.</summary>
     private void ReceiveRest(ConnectionCall call, in FrameHeader frame, ReadOnlySpan<byte> payload)
     {
-        if (frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0)
+        bool isSecond = frame.Kind == FrameKind.Message && (frame.Flags & FrameFlags.Single) == 0;
+        if (isSecond || frame.Kind is FrameKind.HalfClose or FrameKind.Credit)
         {
-            throw new ProtocolException($"A message of one-way call {call.Id} that is not its only one.");
+            throw new ProtocolException(
+                $"A {frame.Kind} of one-way call {call.Id}, which has one message, Single and half-closed.");
         }
 
         call.OneWay!.Take(payload.Length);
         DispatchToCall(call, frame, payload);
-        if ((frame.Flags & FrameFlags.HalfClose) != 0 || frame.Kind is FrameKind.HalfClose or FrameKind.Cancel)
+        if ((frame.Flags & FrameFlags.HalfClose) != 0 || frame.Kind == FrameKind.Cancel)
         {
             _sender.OneWay.Forget(call);
+            _incoming.Shut(frame.Call);
             call.OneWay.End();
         }
     }

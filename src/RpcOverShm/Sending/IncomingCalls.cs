@@ -11,6 +11,9 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
 {
     private const int BlockSize = 256;
 
+    // Beside the last generation of a slot: no frame of that call may come any more.
+    private const uint IsShut = 1u << 31;
+
     // Blocks never move after their creation: other threads remove calls while the reader adds blocks.
     private readonly Block?[] _blocks = new Block?[(maxCalls + BlockSize - 1) / BlockSize];
 
@@ -40,7 +43,7 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
 
         Block block = _blocks[id.Slot / BlockSize] ??= new Block();
         int index = id.Slot % BlockSize;
-        if (id.Generation != CallId.NextGeneration(block.Generations[index])
+        if (id.Generation != CallId.NextGeneration(block.Generations[index] & ~IsShut)
             || Volatile.Read(ref block.Calls[index]) is not null)
         {
             throw new ProtocolException($"Call {id} was started twice or out of turn.");
@@ -49,17 +52,26 @@ internal sealed class IncomingCalls(uint maxCalls, bool isFromAcceptor)
         block.Generations[index] = id.Generation;
     }
 
+    /// <summary>
+    /// Lets no more frames of a call come, whose id is the last one that was used of its slot. The peer has sent the
+    /// last one itself, of a one-way call: nothing is under way.
+    /// </summary>
+    public void Shut(CallId id) => _blocks[id.Slot / BlockSize]!.Generations[id.Slot % BlockSize] |= IsShut;
+
     /// <summary>Returns the call, or null if this side has ended it, which the peer may not know yet.</summary>
-    /// <exception cref="ProtocolException">No call with this id was ever started.</exception>
+    /// <exception cref="ProtocolException">No call with this id was ever started, or the peer has ended it.</exception>
     public ConnectionCall? Find(CallId id)
     {
         Block? block = id.IsFromAcceptor == isFromAcceptor && id.Slot < maxCalls ? _blocks[id.Slot / BlockSize] : null;
-        if (block is null || id.Generation == 0 || block.Generations[id.Slot % BlockSize] != id.Generation)
+        uint last = block is null ? 0 : block.Generations[id.Slot % BlockSize];
+        if (id.Generation == 0 || last != id.Generation)
         {
-            throw new ProtocolException($"A frame for call {id}, which was never started.");
+            throw new ProtocolException(last == (id.Generation | IsShut)
+                ? $"A frame for call {id} behind its last one."
+                : $"A frame for call {id}, which was never started.");
         }
 
-        return Volatile.Read(ref block.Calls[id.Slot % BlockSize]);
+        return Volatile.Read(ref block!.Calls[id.Slot % BlockSize]);
     }
 
     /// <summary>Removes the call; returns false if it was removed before. The caller holds the sender's gate.</summary>

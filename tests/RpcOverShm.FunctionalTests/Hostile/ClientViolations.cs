@@ -201,7 +201,45 @@ internal static class ClientViolations
         {
             peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
             peer.Send(FrameKind.Message, First, FrameFlags.HalfClose, body: s_bytes, argument: 100);
-        }, "that is not its only one"),
+        }, "A Message of one-way call 0.1, which has one message"),
+        new("half-close of a one-way call without a message", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(FrameKind.HalfClose, First);
+        }, "A HalfClose of one-way call 0.1, which has one message"),
+        new("half-close of a one-way call behind its message", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(FrameKind.Message, First, FrameFlags.Single, body: s_bytes, argument: 100);
+            peer.Send(FrameKind.HalfClose, First);
+        }, "A HalfClose of one-way call 0.1, which has one message"),
+        new("half-close of a one-way call inside its message", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(
+                FrameKind.Message, First, FrameFlags.Single | FrameFlags.HalfClose, body: s_bytes, argument: 1000);
+        }, "ended after 100"),
+        new("credit of a one-way call", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(FrameKind.Credit, First, argument: 1);
+        }, "A Credit of one-way call 0.1, which has one message"),
+        BehindOneWay("half-close", peer => peer.Send(FrameKind.HalfClose, First)),
+        BehindOneWay("cancel", peer => peer.Send(FrameKind.Cancel, First)),
+        BehindOneWay("message", peer => peer.Send(FrameKind.Message, First, 0, body: s_bytes, argument: 100)),
+        new("frame behind a large one-way call", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(
+                FrameKind.Message, First, FrameFlags.Single | FrameFlags.HalfClose, body: s_bytes, argument: 100);
+            peer.Send(FrameKind.HalfClose, First);
+        }, "A frame for call 0.1 behind its last one"),
+        new("frame behind a one-way call that was cancelled", peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, FrameFlags.OneWay, UnaryHead);
+            peer.Send(FrameKind.Cancel, First);
+            peer.Send(FrameKind.Cancel, First);
+        }, "A frame for call 0.1 behind its last one"),
         new(
             "one-way call under the server's ids",
             peer => peer.Send(FrameKind.CallStart, new CallId(0, 1, true), WholeOneWay, UnaryHead, Message("x")),
@@ -233,6 +271,15 @@ internal static class ClientViolations
             act(peer);
         },
         complaint);
+
+    private static Violation BehindOneWay(string name, Action<RawPeer> act) => new(
+        $"{name} behind a one-way call",
+        peer =>
+        {
+            peer.Send(FrameKind.CallStart, First, WholeOneWay, UnaryHead, Message("x"));
+            act(peer);
+        },
+        "A frame for call 0.1 behind its last one");
 
     private static byte[] MetadataHead(string key, byte[] value, uint valueLength) =>
     [

@@ -102,6 +102,42 @@ public class IncomingCallsTests
     }
 
     [Test]
+    public void Find_OfACallThatIsShut_IsTheProtocolsFault_AndTheNextOneIsTaken([Values] bool wasAdded)
+    {
+        var id = new CallId(3, 1, false);
+        if (wasAdded)
+        {
+            _calls.Remove(Add(id));
+        }
+        else
+        {
+            _calls.Pass(id);
+        }
+
+        _calls.Shut(id);
+
+        Assert.That(
+            () => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("behind its last one"));
+        AssertWrong(id, "out of turn");
+        AssertWrong(new CallId(3, 3, false), "out of turn");
+        RecordingCall next = Add(new CallId(3, 2, false));
+        Assert.That(_calls.Find(next.Id), Is.SameAs(next));
+        Assert.That(() => _calls.Find(id), Throws.TypeOf<ProtocolException>().With.Message.Contains("never started"));
+    }
+
+    [Test]
+    public void Add_AfterTheLastGenerationWasShut_BeginsAnewAtOne()
+    {
+        for (uint generation = 1; generation <= 32767; generation++)
+        {
+            _calls.Pass(new CallId(3, generation, false));
+            _calls.Shut(new CallId(3, generation, false));
+        }
+
+        Add(new CallId(3, 1, false));
+    }
+
+    [Test]
     public void Remove_Twice_CountsOnce()
     {
         RecordingCall call = Add(new CallId(3, 1, false));
