@@ -106,7 +106,9 @@ internal sealed record Hello
         bool isForeign = IsForeign(bytes);
         if (type is not (HelloType.Client or HelloType.Server) || (!isForeign && bytes.Length < SizeBytes))
         {
-            throw new ProtocolException($"A handshake message of type {(byte)type} with {bytes.Length} bytes.");
+            throw new ProtocolException(
+                $"A handshake message of type {(byte)type} with {bytes.Length} bytes; a hello (1 or 2) of this version "
+                + $"has at least {SizeBytes}, and a refusal is of type 3.");
         }
 
         return isForeign

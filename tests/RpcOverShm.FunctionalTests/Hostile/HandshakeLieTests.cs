@@ -63,6 +63,10 @@ internal sealed partial class HandshakeLieTests : VictimFixture
         Message("length below the smallest", Changed(16, 5), "A handshake message of 5 bytes"),
         Message("length beyond the largest", Changed(18, 1), "A handshake message of 65616 bytes"),
         Message("length too short for its type", Changed(16, 30), "of type 1 with 30 bytes"),
+        Message(
+            "64 bytes, without a channel",
+            RawFrames.Shortened(RawPeer.MakeHello(HelloType.Client, Guid.NewGuid(), s_limits)),
+            "of type 1 with 64 bytes"),
         Message("type of a server", Changed(8, 2), "A client's hello was expected"),
         Message("type of nobody", Changed(8, 9), "of type 9"),
         Message("purpose of nobody", Changed(9, 7), "the client wants purpose 7"),
@@ -185,6 +189,26 @@ internal sealed partial class HandshakeLieTests : VictimFixture
 
         using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
         Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
+    }
+
+    // A later version may use the reserved fields and add others, and still speak this one.
+    [Test]
+    public async Task Hello_OfALaterVersionThatSpeaksThisOne_IsTaken()
+    {
+        Victim victim = await StartVictimAsync();
+        using Socket socket = await ConnectAsync(victim);
+        using SafeFileHandle descriptor = Sealed(SegmentBytes);
+        byte[] hello = [.. HelloOf(s_limits), .. Enumerable.Repeat((byte)0xFF, 16)];
+        hello[12] = 2;    // HighestVersion
+        hello[14] = 0xFF; // RefusalReason
+        hello[16] = (byte)hello.Length;
+        hello.AsSpan(20, 4).Fill(0xFF); // Reserved
+        hello.AsSpan(60, 4).Fill(0xFF); // Reserved
+        DescriptorPassing.Send(socket, hello, descriptor);
+
+        using Handshake.ReceivedHello? answer = await Handshake.ReceiveAsync(socket, CancellationToken.None).Bounded();
+        Assert.That(answer!.Hello.Type, Is.EqualTo(HelloType.Server));
+        Assert.That((answer.Hello.LowestVersion, answer.Hello.HighestVersion), Is.EqualTo(((ushort)1, (ushort)1)));
     }
 
     [Test]

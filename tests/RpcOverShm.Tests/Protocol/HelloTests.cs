@@ -123,6 +123,17 @@ public class HelloTests
         Assert.That(Hello.Decode(bytes), Is.EqualTo(s_cases["client-calls"]));
     }
 
+    [TestCase("client-calls")]
+    [TestCase("server-stream")]
+    public void Decode_OfReservedFields_IgnoresThem(string name)
+    {
+        byte[] bytes = s_vectors[name];
+        bytes.AsSpan(20, 4).Fill(0xFF);
+        bytes.AsSpan(60, 4).Fill(0xFF);
+
+        Assert.That(Hello.Decode(bytes), Is.EqualTo(s_cases[name]));
+    }
+
     [TestCase(0)]
     [TestCase(4)]
     [TestCase(255)]
