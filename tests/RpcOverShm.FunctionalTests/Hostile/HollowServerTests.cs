@@ -5,7 +5,7 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 namespace RpcOverShm.FunctionalTests.Hostile;
 
 /// <summary>
-/// Servers that want their clients to pay for the pages of the server's ring: as in <see cref="HostileMoveTests"/>, with
+/// Servers that want their clients to pay for the pages of the server's ring: as <see cref="HostileMoveTests"/>, with
 /// the roles exchanged.
 /// </summary>
 internal sealed class HollowServerTests() : RigFixture(RigKind.Shm)

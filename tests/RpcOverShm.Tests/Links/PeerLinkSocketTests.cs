@@ -8,7 +8,7 @@ using RpcOverShm.Tests.Segments;
 
 namespace RpcOverShm.Tests.Links;
 
-/// <summary>What comes on the socket of a link and goes through it: doorbells, a last word, and what may not come.</summary>
+/// <summary>Doorbells and last words on a link's socket, and bytes and descriptors that may not come there.</summary>
 public class PeerLinkSocketTests
 {
     private readonly LinkPair _links = new();
