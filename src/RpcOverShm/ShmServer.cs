@@ -40,7 +40,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private readonly Interceptor[] _interceptors;
     private readonly Inspectors? _observer;
     private readonly ILogger _logger;
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly CancellationTokenSource _hurry = new();
     private readonly CancellationTokenSource _stopping = new();
     private ServerCore? _running;
@@ -167,7 +167,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _running is not null;
             }
@@ -248,7 +248,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
 
         TimeSpan longest = grace <= s_longestGrace ? grace : Timeout.InfiniteTimeSpan;
         var stop = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_stop is not null)
             {
@@ -300,7 +300,7 @@ public sealed partial class ShmServer : IDisposable, IAsyncDisposable
     private void Start()
     {
         string path;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_stop is not null)
             {

@@ -26,8 +26,8 @@ public sealed class ShmStreamListener : IAsyncDisposable
     private readonly RendezvousAddress _address;
     private readonly ConnectionSettings _settings;
     private readonly ILogger _logger;
-    private readonly Lock _gate = new();
-    private readonly Lock _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
+    private readonly Gate _gate = new();
+    private readonly Gate _arrival = new(); // one client arrives at a time: only accepting makes room meanwhile
     private readonly int _maxWaiting;
     private readonly Channel<ShmStream> _waiting;
     private readonly UserShares _shares; // of the waiting streams; guarded by _arrival
@@ -61,7 +61,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     {
         get
         {
-            lock (_arrival)
+            using (_arrival.Enter())
             {
                 var dead = new List<ShmStream>();
                 TakeDead(dead);
@@ -81,7 +81,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>
     public void Start()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isDisposed)
             {
@@ -115,7 +115,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     public async ValueTask<ShmStream> AcceptAsync(CancellationToken cancellationToken = default)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isDisposed)
             {
@@ -132,7 +132,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         try
         {
             ShmStream stream = await _waiting.Reader.ReadAsync(cancellationToken).ConfigureAwait(false);
-            lock (_arrival)
+            using (_arrival.Enter())
             {
                 _shares.GiveBack(stream.Inside.Peer);
             }
@@ -152,7 +152,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         Listener? listener;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isDisposed)
             {
@@ -185,7 +185,7 @@ public sealed class ShmStreamListener : IAsyncDisposable
         var stream = new ShmStream(link);
         List<ShmStream> dropped = [];
         string? problem;
-        lock (_arrival)
+        using (_arrival.Enter())
         {
             problem = TryLetWait(stream);
             if (problem is not null)
@@ -211,10 +211,9 @@ public sealed class ShmStreamListener : IAsyncDisposable
         }
 
         // Not on the doorman's thread, because a close runs the user's logger.
-        ThreadPool.UnsafeQueueUserWorkItem(
+        PoolWork.Queue(
             static late => late.Stream.Inside.Reject(late.Refusal.Reason, late.Refusal.Text),
-            (Stream: stream, Refusal: refusal),
-            preferLocal: false);
+            (Stream: stream, Refusal: refusal));
     }
 
     // Under the lock. Returns null on success, else what is full, as the beginning of a sentence.

@@ -7,6 +7,9 @@ namespace RpcOverShm.TestPeer;
 /// <summary>The commands of a client whose thread pool is in need. Each has a channel of its own.</summary>
 internal static class ThreadCommands
 {
+    // Lives as long as the process, so that the server learns how the callbacks have ended.
+    private static ShmChannel? s_channelOfCallbacks;
+
     /// <summary>
     /// Makes a blocking call with a deadline, in which the server makes callbacks. The callbacks take all threads of
     /// the pool, and the caller's thread until the deadline. The reply is the status of the call, the number of
@@ -14,7 +17,7 @@ internal static class ThreadCommands
     /// </summary>
     public static async Task<string> DeadlineInCallbacksAsync(string address, string directory, int milliseconds)
     {
-        using var mayEnd = new ManualResetEventSlim();
+        var mayEnd = new ManualResetEventSlim();
         DateTime deadline = DateTime.MaxValue;
         int caller = 0;
         int begun = 0;
@@ -37,9 +40,9 @@ internal static class ThreadCommands
         };
         var options = new ShmChannelOptions { RuntimeDirectory = directory };
         options.CallbackServices.Add(callbacks.Build());
-        using var channel = ShmChannel.ForAddress(address, options);
-        var client = new ScriptClient(channel.CreateCallInvoker());
-        await channel.ConnectAsync();
+        s_channelOfCallbacks = ShmChannel.ForAddress(address, options);
+        var client = new ScriptClient(s_channelOfCallbacks.CreateCallInvoker());
+        await s_channelOfCallbacks.ConnectAsync();
 
         return await Timeouts.OnThread(() =>
         {

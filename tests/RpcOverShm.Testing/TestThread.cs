@@ -14,6 +14,9 @@ public sealed class TestThread
 
     public bool IsAlive => _thread.IsAlive;
 
+    /// <summary>Whether the thread waits for a lock or a signal, or sleeps.</summary>
+    public bool IsWaiting => (_thread.ThreadState & ThreadState.WaitSleepJoin) != 0;
+
     public static TestThread Start(string name, Action body) => new(name, body);
 
     /// <summary>Runs a body on several threads at the same time, with the thread's number, and joins them.</summary>

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Buffers;
 
 /// <summary>
@@ -14,7 +16,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     /// </summary>
     public const long AnswerShareBytes = 1 << 20;
 
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly HashSet<BufferBudget> _held = []; // parts that begin no calls because of this budget
     private volatile bool _hasHeld;
     private long _usedBytes;
@@ -117,7 +119,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
             return false;
         }
 
-        lock (_lock)
+        using (_lock.Enter())
         {
             _held.Add(part);
             _hasHeld = true;
@@ -130,7 +132,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     private void LetGo()
     {
         BufferBudget[] held;
-        lock (_lock)
+        using (_lock.Enter())
         {
             held = [.. _held];
             _held.Clear();

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Numerics;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Buffers;
 
@@ -20,7 +21,7 @@ internal static class ByteArrays
     private const int SizeCount = 10;
 
     // Taken for arrays only whose copy costs a hundred times as much.
-    private static readonly Lock s_lock = new();
+    private static readonly Gate s_lock = new();
     private static readonly Stack<byte[]>[] s_free =
         [.. Enumerable.Range(0, SizeCount).Select(_ => new Stack<byte[]>())];
 
@@ -34,7 +35,7 @@ internal static class ByteArrays
     {
         if (size <= SharedBytes)
         {
-            return ArrayPool<byte>.Shared.Rent(size);
+            return Gate.Uninterrupted(size, static size => ArrayPool<byte>.Shared.Rent(size));
         }
 
         int index = IndexOf(size);
@@ -43,7 +44,7 @@ internal static class ByteArrays
             return GC.AllocateUninitializedArray<byte>(size);
         }
 
-        lock (s_lock)
+        using (s_lock.Enter())
         {
             if (s_free[index].TryPop(out byte[]? free))
             {
@@ -60,7 +61,7 @@ internal static class ByteArrays
     {
         if (array.Length <= SharedBytes)
         {
-            ArrayPool<byte>.Shared.Return(array);
+            ReturnShared(array);
             return;
         }
 
@@ -71,13 +72,26 @@ internal static class ByteArrays
             return;
         }
 
-        lock (s_lock)
+        using (s_lock.Enter())
         {
             if (s_keptBytes + array.Length <= MostKeptBytes)
             {
                 s_keptBytes += array.Length;
                 s_free[index].Push(array);
             }
+        }
+    }
+
+    private static void ReturnShared(byte[] array)
+    {
+        try
+        {
+            ArrayPool<byte>.Shared.Return(array);
+        }
+        catch (ThreadInterruptedException)
+        {
+            // It has kept the array; an older one, for which it took a lock, is left to the garbage collector.
+            Thread.CurrentThread.Interrupt();
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Buffers;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Buffers;
 
@@ -9,7 +10,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
     private const int MostFree = 1024;
 
     // Taken once for each array of a large message, whose copy costs a thousand times as much.
-    private static readonly Lock s_lock = new();
+    private static readonly Gate s_lock = new();
     private static PooledSegment? s_free;
     private static int s_freeCount;
 
@@ -58,7 +59,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
             }
         }
 
-        lock (s_lock)
+        using (s_lock.Enter())
         {
             if (s_freeCount + count <= MostFree)
             {
@@ -71,7 +72,7 @@ internal sealed class PooledSegment : ReadOnlySequenceSegment<byte>
 
     private static PooledSegment? TakeFree()
     {
-        lock (s_lock)
+        using (s_lock.Enter())
         {
             if (s_free is not { } segment)
             {

@@ -15,7 +15,7 @@ internal sealed partial class InboundMessages
     public void CompleteWait()
     {
         CancellationToken cancelledBy;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!_isWakeDue)
             {
@@ -57,7 +57,7 @@ internal sealed partial class InboundMessages
     {
         long credit;
         short version;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_queue.Count > 0 || _isEnded)
             {
@@ -89,7 +89,7 @@ internal sealed partial class InboundMessages
 
     private void CancelWait(CancellationToken cancellationToken)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!RecordWake())
             {

@@ -1,6 +1,7 @@
 using System.Threading.Tasks.Sources;
 using Grpc.Core;
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -31,7 +32,7 @@ internal sealed partial class InboundMessages(
     // The room that an empty queue keeps.
     private const int KeptPlaces = 64;
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly Queue<(ReceivedMessage Bytes, long Cost)> _queue = new();
     private BufferCharge _charge = new(budget);
     private long _queuedBytes;      // of the queued messages and their arrays
@@ -65,7 +66,7 @@ internal sealed partial class InboundMessages(
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _queue.Count == 0;
             }
@@ -79,7 +80,7 @@ internal sealed partial class InboundMessages(
     {
         long credit;
         Status? problem;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isAborted || _isRefusing)
             {
@@ -118,7 +119,7 @@ internal sealed partial class InboundMessages(
     {
         long credit;
         Status? problem;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isAborted || _isRefusing)
             {
@@ -164,7 +165,7 @@ internal sealed partial class InboundMessages(
     /// <summary>Ends the messages of a failed call: complete ones can still be read, and none follows.</summary>
     public void EndAbruptly()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _partial.Release();
             _charge.Shrink(_queuedBytes);
@@ -177,7 +178,7 @@ internal sealed partial class InboundMessages(
     public void Abort()
     {
         bool isWoken;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isAborted = true;
             _isEnded = true;
@@ -202,7 +203,7 @@ internal sealed partial class InboundMessages(
     public bool TryTake(out ReceivedMessage bytes)
     {
         long credit;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!_queue.TryDequeue(out (ReceivedMessage Bytes, long Cost) received))
             {

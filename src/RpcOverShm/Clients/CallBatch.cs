@@ -1,4 +1,5 @@
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
@@ -9,14 +10,14 @@ namespace RpcOverShm.Clients;
 /// </summary>
 internal sealed class CallBatch : IDisposable
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly List<Task> _starting = []; // the starts that wait for a connection
     private List<ClientCall>? _calls = [];      // null once the batch was sent or disposed
 
     /// <summary>Adds a call that is about to start. Returns false if the batch was sent or disposed.</summary>
     public bool TryAdd(ClientCall call, out bool isFirst)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             isFirst = _calls?.Count == 0;
             _calls?.Add(call);
@@ -28,7 +29,7 @@ internal sealed class CallBatch : IDisposable
     public void OnStarted(ClientCall call, Task starting)
     {
         bool isOpen;
-        lock (_gate)
+        using (_gate.Enter())
         {
             isOpen = _calls is not null;
             if (isOpen && !starting.IsCompleted)
@@ -70,7 +71,7 @@ internal sealed class CallBatch : IDisposable
 
     private List<ClientCall>? Close()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             List<ClientCall>? calls = _calls;
             _calls = null;

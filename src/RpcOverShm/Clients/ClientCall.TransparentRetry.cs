@@ -1,5 +1,6 @@
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
@@ -99,7 +100,7 @@ internal abstract partial class ClientCall
     }
 
     private void QueueRetry() =>
-        ThreadPool.UnsafeQueueUserWorkItem(static call => call.Retry(), this, preferLocal: false);
+        PoolWork.Queue(static call => call.Retry(), this);
 
     /// <summary>
     /// Detaches the call from the connection that has refused it, so that it can start on another one. Returns false if

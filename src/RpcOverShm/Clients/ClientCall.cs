@@ -113,7 +113,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
                 return new RpcException(StatusMapping.FromClose(reason));
             }
 
-            spin.SpinOnce();
+            spin.SpinOnce(sleep1Threshold: -1);
         }
     }
 
@@ -136,7 +136,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
                 return null;
             }
 
-            spin.SpinOnce();
+            spin.SpinOnce(sleep1Threshold: -1);
         }
     }
 

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
@@ -20,7 +21,7 @@ internal sealed class ConnectionDemand
     /// <summary>The pause after an attempt that failed: the server may be full for long.</summary>
     public static readonly TimeSpan PauseAfterFailure = TimeSpan.FromMinutes(1);
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private int _waits;
     private long _countedSince;
     private long _pausedUntil;
@@ -36,7 +37,7 @@ internal sealed class ConnectionDemand
             return false;
         }
 
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (Volatile.Read(ref _waits) < WaitsToGrow)
             {
@@ -58,7 +59,7 @@ internal sealed class ConnectionDemand
     /// <summary>Notes at this time stamp that the connection is open: the next one needs new waits.</summary>
     public void OnOpened(long now)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isOpening = false;
             Restart(now);
@@ -68,7 +69,7 @@ internal sealed class ConnectionDemand
     /// <summary>Notes at this time stamp that the connection could not be opened.</summary>
     public void OnFailed(long now)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isOpening = false;
             _pausedUntil = now + Ticks(PauseAfterFailure);

@@ -55,7 +55,7 @@ internal sealed class ConnectionPool(Subchannel subchannel, ConnectionPoolSettin
 
         if (open.Length > 0 && open.Length < settings.MostConnections && _demand.OnWait(Stopwatch.GetTimestamp()))
         {
-            ThreadPool.UnsafeQueueUserWorkItem(static pool => _ = pool.GrowAsync(), this, preferLocal: false);
+            PoolWork.Queue(static pool => _ = pool.GrowAsync(), this);
         }
 
         return last < open.Length && open[last].IsOpenForCalls ? open[last] : null;

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Clients;
 
@@ -26,8 +27,12 @@ internal sealed class LettingGoInvoker(CallInvoker inner) : CallInvoker
         }
         finally
         {
-            // The method has chosen to block its thread.
-            hold.TakeAgainAsync().GetAwaiter().GetResult();
+            // The method has chosen to block its thread. An interrupt must not let it go on without its instance.
+            Gate.Uninterrupted(hold.TakeAgainAsync(), static taken =>
+            {
+                taken.GetAwaiter().GetResult();
+                return true;
+            });
         }
     }
 

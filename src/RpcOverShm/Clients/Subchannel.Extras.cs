@@ -31,7 +31,7 @@ internal sealed partial class Subchannel
             return null;
         }
 
-        lock (_gate)
+        using (_gate.Enter())
         {
             foreach (Connection one in _live)
             {
@@ -76,7 +76,7 @@ internal sealed partial class Subchannel
     /// </summary>
     public async Task RetireExtraAsync(Connection extra)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (Array.IndexOf(_open, extra) <= 0)
             {

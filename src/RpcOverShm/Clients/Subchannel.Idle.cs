@@ -23,7 +23,7 @@ internal sealed partial class Subchannel
     public void LookForIdle()
     {
         Connection[] leaving;
-        lock (_gate)
+        using (_gate.Enter())
         {
             bool isQuiet = _state == ConnectivityState.Ready;
             foreach (Connection one in _open)

@@ -58,7 +58,7 @@ internal sealed partial class Subchannel
 
     private void BeginWait()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_waits++ == 0)
             {
@@ -71,7 +71,7 @@ internal sealed partial class Subchannel
 
     private void EndWait()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (--_waits == 0)
             {
@@ -84,7 +84,7 @@ internal sealed partial class Subchannel
     {
         int waits;
         TimeSpan waited;
-        lock (_gate)
+        using (_gate.Enter())
         {
             (waits, waited) = (_waits, Stopwatch.GetElapsedTime(_waitingSince));
             if (waits == 0)

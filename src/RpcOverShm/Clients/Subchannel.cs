@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Connections;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 
 namespace RpcOverShm.Clients;
@@ -38,7 +39,7 @@ internal sealed partial class Subchannel(
     Func<ConnectException, string, Exception> publisher)
     : ConnectionProvider, IDisposable
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly CancellationTokenSource _shutdown = new();
     private readonly HashSet<Connection> _live = [];
     private volatile ConnectivityState _state = ConnectivityState.Idle;
@@ -60,7 +61,7 @@ internal sealed partial class Subchannel(
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _live.Count > 0
                     || _state is ConnectivityState.Connecting or ConnectivityState.TransientFailure;
@@ -86,7 +87,7 @@ internal sealed partial class Subchannel(
     /// <summary>Completes when the state differs from the given one, even if only briefly.</summary>
     public Task WhenNotAsync(ConnectivityState last, CancellationToken cancellationToken)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_state != last)
             {
@@ -115,7 +116,7 @@ internal sealed partial class Subchannel(
     public Connection[] ShutDown()
     {
         Connection[] live;
-        lock (_gate)
+        using (_gate.Enter())
         {
             Enter(ConnectivityState.Shutdown);
             EndWaits(source => Fail(source, Disposed()));
@@ -130,7 +131,7 @@ internal sealed partial class Subchannel(
 
     private Task<Connection> Connect(bool isWaitForReady)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             SetOpen(Array.FindAll(_open, static one => one.IsOpenForCalls));
             switch (_state)
@@ -146,10 +147,9 @@ internal sealed partial class Subchannel(
 
                     // On the thread pool: without blocking the caller, and without its contexts, which the attempts and
                     // the connection outlive.
-                    ThreadPool.UnsafeQueueUserWorkItem(
+                    PoolWork.Queue(
                         static start => _ = start.Subchannel.TryUntilReadyAsync(start.Shutdown),
-                        (Subchannel: this, Shutdown: _shutdown.Token),
-                        preferLocal: false);
+                        (Subchannel: this, Shutdown: _shutdown.Token));
                     return Join(ref isWaitForReady ? ref _ready : ref _attempt);
 
                 // A missing listener is detected within microseconds, so a call never fails because of an attempt that
@@ -178,7 +178,7 @@ internal sealed partial class Subchannel(
             {
                 TimeSpan length = backoff.After(failures, Random.Shared.NextDouble());
                 await pause.WaitAsync(length, shutdown).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
-                lock (_gate)
+                using (_gate.Enter())
                 {
                     Enter(ConnectivityState.Connecting);
                 }
@@ -209,7 +209,7 @@ internal sealed partial class Subchannel(
         {
             // A retry may not help against an unexpected exception: all waiting calls fail, and the next call retries.
             // After a shutdown no call waits.
-            lock (_gate)
+            using (_gate.Enter())
             {
                 Enter(ConnectivityState.Idle);
                 EndWaits(source => Fail(source, exception));
@@ -223,7 +223,7 @@ internal sealed partial class Subchannel(
     private bool TryAdopt(Connection connection, bool isExtra = false)
     {
         bool isWanted;
-        lock (_gate)
+        using (_gate.Enter())
         {
             isWanted = isExtra ? IsExtraWanted(connection) : _state != ConnectivityState.Shutdown;
             if (isWanted)
@@ -244,7 +244,7 @@ internal sealed partial class Subchannel(
         }
 
         _ = ForgetWhenClosedAsync(connection);
-        lock (_gate)
+        using (_gate.Enter())
         {
             EndWaits(source => source.SetResult(connection));
         }
@@ -258,7 +258,7 @@ internal sealed partial class Subchannel(
     /// </summary>
     private Task? OnConnectFailed(ConnectException failure)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             LastFailure = failure;
             Enter(ConnectivityState.TransientFailure);
@@ -280,7 +280,7 @@ internal sealed partial class Subchannel(
     private void OnGoAway(Connection connection)
     {
         Connection[] others = [];
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_open.Contains(connection))
             {
@@ -300,8 +300,8 @@ internal sealed partial class Subchannel(
     }
 
     // On the thread pool: the reading thread may be one that blocks in a call, whose context is not to be kept.
-    private static void CloseWhenDrained(Connection connection) => ThreadPool.UnsafeQueueUserWorkItem(
-        static leaving => _ = CloseWhenDrainedAsync(leaving), connection, preferLocal: false);
+    private static void CloseWhenDrained(Connection connection) => PoolWork.Queue(
+        static leaving => _ = CloseWhenDrainedAsync(leaving), connection);
 
     private static async Task CloseWhenDrainedAsync(Connection connection)
     {
@@ -317,7 +317,7 @@ internal sealed partial class Subchannel(
     private async Task ForgetWhenClosedAsync(Connection connection)
     {
         await connection.Closed.ConfigureAwait(false);
-        lock (_gate)
+        using (_gate.Enter())
         {
             _live.Remove(connection);
             if (_open.Contains(connection))

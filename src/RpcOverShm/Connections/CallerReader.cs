@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -223,27 +222,16 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
         Interlocked.MemoryBarrier();
         if (!me.HasWork)
         {
-            TimeSpan timeout = WaitBounds.Within(mine.Remaining, patience);
-            long begun = Stopwatch.GetTimestamp();
-            if (!_link.SleepForData(_ring.Position, localEvents, timeout))
-            {
-                OnTimeout(localEvents, begun, timeout);
-            }
-            else if (_ring.HasData)
+            // A time-out is the deadline or the end of the patience. Data that came at that very moment tells nothing
+            // about wake-ups.
+            if (_link.SleepForData(_ring.Position, localEvents, WaitBounds.Within(mine.Remaining, patience))
+                && _ring.HasData)
             {
                 _dataSpin.RecordSleep(since);
             }
         }
 
         me.Alarm = null;
-    }
-
-    private void OnTimeout(uint localEvents, long begun, TimeSpan timeout)
-    {
-        if (_ring.HasData && _link.IsWakeupLost(localEvents, begun, timeout))
-        {
-            _link.OnSafetyTimeout(isLostWakeup: true);
-        }
     }
 
     /// <summary>

@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Connections;
@@ -6,10 +7,11 @@ namespace RpcOverShm.Connections;
 internal sealed class SleepingCallers
 {
     private readonly List<AutoResetLatch> _waiters = [];
+    private readonly Gate _gate = new();
 
     public void Add(AutoResetLatch waiter)
     {
-        lock (_waiters)
+        using (_gate.Enter())
         {
             _waiters.Add(waiter);
         }
@@ -17,7 +19,7 @@ internal sealed class SleepingCallers
 
     public void Remove(AutoResetLatch waiter)
     {
-        lock (_waiters)
+        using (_gate.Enter())
         {
             _waiters.Remove(waiter);
         }
@@ -30,7 +32,7 @@ internal sealed class SleepingCallers
     /// </summary>
     public void SignalOne()
     {
-        lock (_waiters)
+        using (_gate.Enter())
         {
             if (_waiters.Count > 0)
             {
@@ -42,7 +44,7 @@ internal sealed class SleepingCallers
     /// <summary>Signals all callers, after an event that concerns each of them.</summary>
     public void SignalAll()
     {
-        lock (_waiters)
+        using (_gate.Enter())
         {
             foreach (AutoResetLatch waiter in _waiters)
             {

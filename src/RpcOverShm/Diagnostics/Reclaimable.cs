@@ -14,7 +14,7 @@ internal abstract class Reclaimable : IThreadPoolWorkItem
     {
         try
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            PoolWork.Queue(this);
         }
         catch (OutOfMemoryException)
         {

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Links;
@@ -35,7 +36,7 @@ internal sealed class ConnectionPlaces
     private readonly long _most;
     private readonly string _nameOfMost;
     private readonly Func<long> _maxDescriptors;
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly Dictionary<int, int> _byProcess = [];
     private readonly UserShares _byUser;
     private int _count;
@@ -62,7 +63,7 @@ internal sealed class ConnectionPlaces
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _count;
             }
@@ -75,7 +76,7 @@ internal sealed class ConnectionPlaces
     /// </summary>
     public ReachedLimit? TryTake(PeerIdentity client)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             int own = _byProcess.GetValueOrDefault(client.ProcessId);
             if (_count >= _most)
@@ -107,7 +108,7 @@ internal sealed class ConnectionPlaces
 
     public void GiveBack(PeerIdentity client)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byProcess, client.ProcessId);
             if (--own == 0)

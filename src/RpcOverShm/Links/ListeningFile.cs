@@ -17,7 +17,7 @@ internal sealed class ListeningFile
     private const int Backlog = 512;
 
     private readonly ConnectionSettings _settings;
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private volatile RendezvousAddress _address;
     private RendezvousLock _lock; // changed under the gate, by the doorman
     private volatile Socket _socket;
@@ -66,7 +66,7 @@ internal sealed class ListeningFile
     /// <summary>Wakes the doorman and accepts no more clients. The files stay.</summary>
     public void EndListening()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isEnded = true;
             SocketCalls.ShutDown(_socket);
@@ -82,7 +82,7 @@ internal sealed class ListeningFile
 
         // CRASH rendezvous-unbound: a lock file without a socket remains, as after rendezvous-locked.
         CrashPoint.Reach(CrashPoint.RendezvousUnbound);
-        lock (_gate)
+        using (_gate.Enter())
         {
             _lock.Dispose();
         }
@@ -151,7 +151,7 @@ internal sealed class ListeningFile
             }
 
             (Socket next, SocketFile file) = Bind(now, _settings.Access);
-            lock (_gate)
+            using (_gate.Enter())
             {
                 if (_isEnded)
                 {

@@ -55,5 +55,5 @@ internal sealed partial class PeerLink : IThreadPoolWorkItem
     }
 
     // The caller holds the gate of the writing side, so nothing is allocated here.
-    private void BeginGrowth() => ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    private void BeginGrowth() => PoolWork.Queue(this);
 }

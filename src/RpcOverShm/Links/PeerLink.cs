@@ -211,11 +211,10 @@ internal sealed partial class PeerLink
     /// thread runs again, is not seen. Then this returns false.
     /// </summary>
     /// <param name="localEventsSeen">The sample from before the sleep.</param>
-    /// <param name="begun">The time stamp from before the sleep.</param>
-    /// <param name="timeout">The timeout of the sleep.</param>
-    public bool IsWakeupLost(uint localEventsSeen, long begun, TimeSpan timeout)
+    /// <param name="begun">The time stamp from before the sleep, which had the safety timeout.</param>
+    public bool IsWakeupLost(uint localEventsSeen, long begun)
     {
-        if (Stopwatch.GetElapsedTime(begun) > timeout + WaitBounds.OnTime)
+        if (Stopwatch.GetElapsedTime(begun) > WaitBounds.SafetyTimeout + WaitBounds.OnTime)
         {
             return false;
         }

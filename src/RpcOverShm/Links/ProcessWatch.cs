@@ -18,7 +18,7 @@ internal sealed class ProcessWatch(TimeSpan linger)
     // The pause after a wait for which the kernel had no memory.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromSeconds(1);
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly Dictionary<ProcessKey, Watched> _joinable = [];
     private readonly List<Watched> _all = []; // only the thread removes entries and closes their descriptors
     private EventDescriptor? _wakeUp;         // null while no thread runs
@@ -33,7 +33,7 @@ internal sealed class ProcessWatch(TimeSpan linger)
     /// <returns>Null and the reason if there is no thread or no descriptor to be had.</returns>
     public IDisposable? TryWatch(ProcessDescriptor process, Action onExit, out string? problem)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             // Before Linux 6.9 the id is all there is, and it may be that of a new process.
             if (_joinable.TryGetValue(process.Key, out Watched? known) && !known.Process.HasExited)
@@ -81,7 +81,7 @@ internal sealed class ProcessWatch(TimeSpan linger)
 
     private void Unwatch(Watched watched, Action onExit)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (watched.OnExit.Remove(onExit) && watched.OnExit.Count == 0)
             {
@@ -147,7 +147,7 @@ internal sealed class ProcessWatch(TimeSpan linger)
     /// </summary>
     private Watched[]? TryTakeAll(bool hasLingered)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             foreach (Watched unused in _all.Where(watched => watched.OnExit.Count == 0))
             {
@@ -168,7 +168,7 @@ internal sealed class ProcessWatch(TimeSpan linger)
 
     private Action[] TakeActions(Watched watched)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             MakeUnjoinable(watched);
             Action[] actions = [.. watched.OnExit];

@@ -13,7 +13,7 @@ internal sealed class AttemptState<TResponse>(
     AnsweredMethod<TResponse> method, RetryPolicy policy, RetryBuffer requests, AttemptFactory<TResponse> begin)
     where TResponse : class
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly TaskCompletionSource<Attempt<TResponse>> _whenCommitted =
         new(TaskCreationOptions.RunContinuationsAsynchronously);
 
@@ -36,7 +36,7 @@ internal sealed class AttemptState<TResponse>(
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _inFlight;
             }
@@ -52,7 +52,7 @@ internal sealed class AttemptState<TResponse>(
     /// </summary>
     public bool TryBegin(Attempt<TResponse> attempt)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_committed is not null)
             {
@@ -71,7 +71,7 @@ internal sealed class AttemptState<TResponse>(
     /// </summary>
     public bool TryPause(Attempt<TResponse> attempt)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_inFlight != attempt || !requests.TryRestart())
             {
@@ -86,7 +86,7 @@ internal sealed class AttemptState<TResponse>(
     /// <summary>Commits an attempt if it is the one in flight.</summary>
     public void Commit(Attempt<TResponse> attempt, CommitReason reason)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_inFlight != attempt)
             {
@@ -104,7 +104,7 @@ internal sealed class AttemptState<TResponse>(
     {
         Attempt<TResponse> attempt;
         bool isCommit;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isGivenUp = true;
             isCommit = _committed is null;

@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Retries;
 
@@ -13,7 +14,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>The cost of a kept request besides its bytes: its objects and its place in the list.</summary>
     public const int BytesPerRequest = 208;
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly List<Entry> _entries = [];
     private TaskCompletionSource? _more; // wakes an attempt that has sent all entries
     private long _keptBytes;
@@ -31,7 +32,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Charges the single request of a call without a request stream to the budget.</summary>
     public void Keep(SerializedMessage message)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             Charge(message.Length);
         }
@@ -41,7 +42,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public Task<bool> WriteAsync(SerializedMessage message, WriteOptions? options)
     {
         var entry = new Entry(message, options);
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_end is not null)
             {
@@ -59,7 +60,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Marks the end of the requests.</summary>
     public void Complete()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isComplete = true;
             WakeSender();
@@ -72,7 +73,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// </summary>
     public bool TryRestart()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isFinal || _isOverflowing)
             {
@@ -90,7 +91,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     /// <summary>Marks the current attempt as the last one, and drops the requests that it has taken.</summary>
     public void MarkFinal()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isFinal = true;
             budget.GiveBack(_keptBytes);
@@ -103,7 +104,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
     public void End(Exception end)
     {
         Entry[] waiting;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _end ??= end;
             waiting = [.. _entries];
@@ -153,7 +154,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
     private bool IsToBeCompleted(int sender)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             return sender == _sender && _end is null;
         }
@@ -165,7 +166,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
         while (true)
         {
             Task more;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 int place = index - _dropped;
                 if (sender != _sender || _end is not null || (place == _entries.Count && _isComplete))
@@ -188,7 +189,7 @@ internal sealed class RetryBuffer(RetryBudget budget)
 
     private void RecordSent(int sender, int count)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (sender == _sender)
             {

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Retries;
 
 /// <summary>
@@ -6,7 +8,7 @@ namespace RpcOverShm.Retries;
 /// </summary>
 internal sealed class RetryThrottle
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly double _maxTokens;
     private readonly double _tokenRatio;
     private double _tokens;
@@ -21,7 +23,7 @@ internal sealed class RetryThrottle
     /// <summary>Records a call that succeeded.</summary>
     public void RecordSuccess()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _tokens = Math.Min(_maxTokens, _tokens + _tokenRatio);
         }
@@ -30,7 +32,7 @@ internal sealed class RetryThrottle
     /// <summary>Records a retryable failure of an attempt. Returns whether it may be retried.</summary>
     public bool RecordFailure()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _tokens = Math.Max(0, _tokens - 1);
             return _tokens > _maxTokens / 2;

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
@@ -9,7 +11,7 @@ internal sealed class AutoResetLatch
     [ThreadStatic]
     private static AutoResetLatch? s_ofThisThread;
 
-    private readonly object _gate = new();
+    private readonly Gate _gate = new();
     private bool _isSignalled;
     private TaskCompletionSource? _signal; // of a thread in a long wait
     private BlockedThreadQueue? _queue;
@@ -52,10 +54,10 @@ internal sealed class AutoResetLatch
 
     public void Signal()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isSignalled = true;
-            Monitor.Pulse(_gate);
+            _gate.Pulse();
             _signal?.TrySetResult();
         }
     }
@@ -68,9 +70,9 @@ internal sealed class AutoResetLatch
     public void Wait(TimeSpan longest)
     {
         bool isShort = longest <= WaitBounds.Patience;
-        lock (_gate)
+        using (_gate.Enter())
         {
-            if (_isSignalled || Monitor.Wait(_gate, isShort ? longest : WaitBounds.Patience) || isShort)
+            if (_isSignalled || _gate.Wait(isShort ? longest : WaitBounds.Patience) || isShort)
             {
                 _isSignalled = false;
                 return;
@@ -88,7 +90,7 @@ internal sealed class AutoResetLatch
     public void WaitLong(TimeSpan longest)
     {
         Task? signal = null;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!_isSignalled)
             {
@@ -103,7 +105,7 @@ internal sealed class AutoResetLatch
         }
         finally
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 _signal = null;
                 _isSignalled = false;
@@ -116,7 +118,7 @@ internal sealed class AutoResetLatch
     /// </summary>
     public void Clear()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isSignalled = false;
         }

@@ -20,7 +20,8 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     // the pool help, if there are any.
     private static readonly TimeSpan s_patience = TimeSpan.FromMilliseconds(20);
 
-    private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new(); // also the lock
+    private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new();
+    private readonly Gate _gate = new();
     private readonly Timer _timer;
     private volatile bool _hasAny;
     private volatile int _nested; // items that run, each inside of the one before
@@ -37,7 +38,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     /// <summary>Adds work of a call. Returns false if the thread runs too many items inside of each other.</summary>
     public bool TryAdd(object owner, IThreadPoolWorkItem item)
     {
-        lock (_items)
+        using (_gate.Enter())
         {
             if (_nested >= MostNested)
             {
@@ -55,7 +56,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     /// <summary>Takes an item back. Returns false if it was taken before.</summary>
     public bool TryTakeBack(object owner, IThreadPoolWorkItem item)
     {
-        lock (_items)
+        using (_gate.Enter())
         {
             bool isHere = _items.Remove((owner, item));
             _hasAny = _items.Count > 0;
@@ -103,7 +104,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
             return;
         }
 
-        lock (_items)
+        using (_gate.Enter())
         {
             for (LinkedListNode<(object Owner, IThreadPoolWorkItem Item)>? node = _items.First; node is not null;)
             {
@@ -112,7 +113,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
                 if (owner is null || one.Value.Owner == owner)
                 {
                     _items.Remove(one);
-                    ThreadPool.UnsafeQueueUserWorkItem(one.Value.Item, preferLocal: false);
+                    PoolWork.Queue(one.Value.Item);
                 }
             }
 
@@ -124,7 +125,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     void IThreadPoolWorkItem.Execute()
     {
         IThreadPoolWorkItem? item;
-        lock (_items)
+        using (_gate.Enter())
         {
             item = TakeFirst();
         }
@@ -134,7 +135,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
     private IThreadPoolWorkItem? TryTake()
     {
-        lock (_items)
+        using (_gate.Enter())
         {
             if (TakeFirst() is not { } item)
             {
@@ -174,7 +175,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
     private void OnTimer()
     {
-        lock (_items)
+        using (_gate.Enter())
         {
             _isTimed = false;
             if (_runs != _timedRun || _nested == 0)
@@ -185,7 +186,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
             for (int i = 0; i < _items.Count; i++)
             {
-                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+                PoolWork.Queue(this);
             }
         }
     }

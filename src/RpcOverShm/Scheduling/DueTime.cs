@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Scheduling;
 
@@ -98,7 +99,7 @@ internal sealed class DueTime : IDisposable
     {
         private const int MostDisposed = 64;
 
-        private readonly Lock _gate = new();
+        private readonly Gate _gate = new();
         private readonly PriorityQueue<DueTime, long> _queue = new();
         private long _earliest = long.MaxValue; // of the queue; written under the gate
         private int _disposed;                  // due times in the queue that were disposed
@@ -108,7 +109,7 @@ internal sealed class DueTime : IDisposable
         /// <summary>Returns whether no due time of this shard is earlier.</summary>
         public bool Add(DueTime due)
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 _queue.Enqueue(due, due._at);
                 return SetEarliest(due._at);
@@ -117,7 +118,7 @@ internal sealed class DueTime : IDisposable
 
         public void PutBack(DueTime due, Action action)
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 due._onDue = action;
                 long at = Stopwatch.GetTimestamp() + s_pauseAfterFailure;
@@ -128,7 +129,7 @@ internal sealed class DueTime : IDisposable
 
         public void Remove(DueTime due)
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 if (due._onDue is null)
                 {
@@ -146,7 +147,7 @@ internal sealed class DueTime : IDisposable
 
         public (DueTime Due, Action Action)? TakeDue()
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 while (_queue.TryPeek(out DueTime? first, out long at))
                 {

@@ -22,7 +22,7 @@ internal sealed partial class EventLoop
             }
 
             EventSource? source;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 source = _sources.GetValueOrDefault(key);
             }
@@ -198,7 +198,7 @@ internal sealed partial class EventLoop
     {
         Watchdog.EnsureDueTimesRun();
         EventSource[] all;
-        lock (_gate)
+        using (_gate.Enter())
         {
             all = [.. _sources.Values];
         }

@@ -14,7 +14,7 @@ internal sealed partial class EventLoop
     internal void TakeOver(LoopThread thread, long run)
     {
         SpareThreads spares;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_thread != thread || thread.HasLostLoop || !thread.TryWant(run))
             {
@@ -122,7 +122,7 @@ internal sealed partial class EventLoop
 
     private bool TryEnd()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_sources.Count > 0 || _posted is not null)
             {

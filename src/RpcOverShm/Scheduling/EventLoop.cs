@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Runtime.InteropServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Scheduling;
@@ -65,7 +66,7 @@ internal sealed partial class EventLoop
     private int _silences;         // sleeps in a row that ended by their timeout
     private bool _hasDozed;        // to the end, since there was work
 
-    private readonly object _gate = new(); // guards the fields below
+    private readonly Gate _gate = new(); // guards the fields below
     private readonly Dictionary<ulong, EventSource> _sources = [];
     private EventPoll? _poll;
     private volatile EventDescriptor? _wake; // read without the gate
@@ -108,7 +109,7 @@ internal sealed partial class EventLoop
     /// </summary>
     public string? TryAdd(EventSource source, SafeHandle socket)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_poll is null && TryStart() is { } problem)
             {
@@ -146,7 +147,7 @@ internal sealed partial class EventLoop
     /// <summary>Stops watching a source's socket. The socket may be closed afterwards.</summary>
     public void Unwatch(SafeHandle socket)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _poll?.Remove(socket);
         }
@@ -156,7 +157,7 @@ internal sealed partial class EventLoop
     public void Remove(EventSource source)
     {
         bool isListed;
-        lock (_gate)
+        using (_gate.Enter())
         {
             isListed = source.IsActive;
             source.SetRemoved();
@@ -210,7 +211,7 @@ internal sealed partial class EventLoop
             return true;
         }
 
-        lock (_gate)
+        using (_gate.Enter())
         {
             return !me.HasLostLoop;
         }
@@ -286,7 +287,7 @@ internal sealed partial class EventLoop
 
     private void BeginToRun(LoopThread me)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _thread = me;
         }

@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Scheduling;
 
 /// <summary>
@@ -9,7 +11,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
 {
     private const int MostIdle = 1;
 
-    private readonly object _gate = new();
+    private readonly Gate _gate = new();
     private int _idle;    // waiting threads that no request has claimed
     private int _requested;  // requests that a waiting thread will take
     private int _unfilled; // requests that no thread has taken yet
@@ -18,14 +20,14 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// <summary>Requests a thread for the loop: wakes an idle thread, or starts one.</summary>
     public void Bring()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_idle > 0)
             {
                 // Counted here and not at the wake-up: another thread may come to wait before the woken one runs.
                 _idle--;
                 _requested++;
-                Monitor.Pulse(_gate);
+                _gate.Pulse();
                 return;
             }
 
@@ -36,7 +38,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
 
         if (!tryStartThread(this))
         {
-            ThreadPool.UnsafeQueueUserWorkItem(_ => run(this), null);
+            PoolWork.Queue(run, this);
         }
     }
 
@@ -46,7 +48,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// </summary>
     public bool WaitUntilRequested(bool isOfPool)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_unfilled > 0)
             {
@@ -62,7 +64,7 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
             _idle++;
             while (_requested == 0 && !_isClosed)
             {
-                Monitor.Wait(_gate, WaitBounds.SafetyTimeout);
+                _gate.WaitOnOwnThread(WaitBounds.SafetyTimeout);
             }
 
             if (_requested == 0)
@@ -78,11 +80,11 @@ internal sealed class SpareThreads(Func<SpareThreads, bool> tryStartThread, Acti
     /// <summary>Lets idle threads exit. Pending requests are served.</summary>
     public void Close()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isClosed = true;
             _idle = 0;
-            Monitor.PulseAll(_gate);
+            _gate.PulseAll();
         }
     }
 }

@@ -28,7 +28,7 @@ internal static class Watchdog
     // The pause after the system had no thread, because an attempt costs more than a call.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(100);
 
-    private static readonly object s_gate = new();
+    private static readonly Gate s_gate = new();
     private static readonly List<Entry> s_watched = [];
     private static bool s_isRunning;
     private static long s_wakesAt = long.MaxValue; // when the thread's wait ends; the minimum while it does not wait
@@ -47,7 +47,7 @@ internal static class Watchdog
     /// </returns>
     public static bool Watch(Func<WatchdogCheck> check)
     {
-        lock (s_gate)
+        using (s_gate.Enter())
         {
             if (!EnsureThread())
             {
@@ -78,7 +78,7 @@ internal static class Watchdog
         Interlocked.MemoryBarrier();
         if (Volatile.Read(ref s_wakesAt) > at)
         {
-            lock (s_gate)
+            using (s_gate.Enter())
             {
                 if (EnsureThread())
                 {
@@ -102,7 +102,7 @@ internal static class Watchdog
     {
         if (s_wakesAt > at)
         {
-            Monitor.Pulse(s_gate);
+            s_gate.Pulse();
         }
     }
 
@@ -135,7 +135,7 @@ internal static class Watchdog
         TimeSpan period = s_shortPeriod;
         while (true)
         {
-            lock (s_gate)
+            using (s_gate.Enter())
             {
                 s_watched.RemoveAll(static entry => entry.IsDone);
                 Wait(s_watched.Count == 0 ? Timeout.InfiniteTimeSpan : period);
@@ -161,7 +161,8 @@ internal static class Watchdog
         if (time > TimeSpan.Zero)
         {
             // In whole milliseconds, because the rest would be cut off.
-            Monitor.Wait(s_gate, (int)Math.Min(Math.Ceiling(time.TotalMilliseconds), int.MaxValue));
+            double milliseconds = Math.Min(Math.Ceiling(time.TotalMilliseconds), int.MaxValue);
+            s_gate.WaitOnOwnThread(TimeSpan.FromMilliseconds(milliseconds));
         }
 
         Volatile.Write(ref s_wakesAt, long.MinValue);

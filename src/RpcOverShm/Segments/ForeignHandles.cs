@@ -27,7 +27,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     // Closes what cannot hang.
     private static readonly ForeignHandles s_harmless = new();
 
-    private readonly object _gate = new();
+    private readonly Gate _gate = new();
     private readonly Queue<IDisposable> _waiting = new();
     private int _threads;      // all
     private int _closing;      // those with a handle
@@ -44,7 +44,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _waiting.Count;
             }
@@ -56,7 +56,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return _closing;
             }
@@ -79,11 +79,11 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
 
     private void Add(IDisposable handle)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _waiting.Enqueue(handle);
             StartIfNoneIsFree();
-            Monitor.Pulse(_gate);
+            _gate.Pulse();
         }
     }
 
@@ -96,7 +96,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
         {
             Release(handle);
             hasClosed = true;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 _closing--;
             }
@@ -109,14 +109,14 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
     /// </summary>
     private IDisposable? Take(bool hasClosed)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             while (true)
             {
                 if (_waiting.Count == 0)
                 {
                     hasClosed = false;
-                    if (!Monitor.Wait(_gate, s_linger) && _waiting.Count == 0)
+                    if (!_gate.WaitOnOwnThread(s_linger) && _waiting.Count == 0)
                     {
                         _threads--;
                         return null;
@@ -131,7 +131,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
                     break;
                 }
 
-                Monitor.Wait(_gate, (int)patience.TotalMilliseconds + 1);
+                _gate.WaitOnOwnThread(patience + TimeSpan.FromMilliseconds(1));
             }
 
             _closing++;
@@ -160,7 +160,7 @@ internal sealed class ForeignHandles : IThreadPoolWorkItem
             if (BackgroundThread.TryStart(Run, "RpcOverShm closing", StackBytes) is not null)
             {
                 // The pool's threads exist already; without one of its own, a handle would never be closed.
-                ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+                PoolWork.Queue(this);
             }
         }
         catch (OutOfMemoryException)

@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Scheduling;
@@ -157,7 +158,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
         if (Interlocked.Exchange(ref _written, frame) is { } last)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(last, preferLocal: true);
+            PoolWork.Queue(last, preferLocal: true);
         }
 
         AddUserCode(PendingUserCode.WakeWriter);
@@ -173,7 +174,7 @@ internal abstract class ConnectionCall : IThreadPoolWorkItem
     {
         if (Interlocked.Or(ref _work, Queued) < Queued && !TryHandOver())
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            PoolWork.Queue(this);
         }
     }
 

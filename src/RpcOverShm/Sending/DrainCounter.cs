@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Sending;
 
 /// <summary>
@@ -6,7 +8,7 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal sealed class DrainCounter
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private long _added;   // calls added so far
     private long _removed; // calls removed so far
     private TaskCompletionSource? _drained;
@@ -61,7 +63,7 @@ internal sealed class DrainCounter
     /// <summary>Returns a task that completes when the count is 0. Calls that begin meanwhile count too.</summary>
     public Task WhenEmptyAsync()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             // StoreLoad: the task source is stored before the count is read, so a removing thread sees it or this
             // thread sees the removal. The process-wide barrier fences both sides: draining is rare, and removals stay
@@ -80,7 +82,7 @@ internal sealed class DrainCounter
             return;
         }
 
-        lock (_gate)
+        using (_gate.Enter())
         {
             // Counted again: another thread may have completed that task before this one got the lock. The source may
             // then belong to a later WhenEmptyAsync, whose calls are still live.

@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Rings;
 using RpcOverShm.Scheduling;
@@ -16,7 +17,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     // More frames would keep the peer waiting for longer than a wake-up takes.
     private const int MostDeferredFrames = 16;
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private volatile bool _hasDeferred; // the ring contains deferred, unpublished records
     private int _deferredFrames;        // since the last publish; guarded by the gate
     private bool _isClosed;
@@ -28,7 +29,7 @@ internal sealed class FramePublisher(PeerLink link, ReaderRole role, FrameWriter
     /// <summary>Enters the gate. It is never held for serialising, user code or a wake-up of the peer.</summary>
     public Scope Enter()
     {
-        _gate.Enter();
+        _gate.Take();
         return new Scope(this);
     }
 

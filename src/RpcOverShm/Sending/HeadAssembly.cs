@@ -1,4 +1,5 @@
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;
@@ -14,7 +15,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     // The objects of an incomplete head and of its call, besides the bytes.
     private const int OverheadBytes = 1 << 10;
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly PooledBufferWriter _bytes = new();
     private BufferCharge _charge = new(budget);
     private bool _isEnded; // whole or dropped
@@ -38,7 +39,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     public BufferBudget? Append(ReadOnlySpan<byte> bytes)
     {
         BufferBudget? full;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isEnded || IsTooLarge)
             {
@@ -72,7 +73,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// </summary>
     public bool TryEnd()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             return !_isEnded && (_isEnded = true);
         }
@@ -93,7 +94,7 @@ internal sealed class HeadAssembly(FrameKind kind, FrameFlags flags, int limitBy
     /// <summary>Frees the bytes. Only the thread that has ended the assembling calls this.</summary>
     public void Dispose()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isEnded = true;
             Free();

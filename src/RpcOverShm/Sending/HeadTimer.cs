@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Sending;
@@ -9,7 +10,7 @@ namespace RpcOverShm.Sending;
 /// </summary>
 internal sealed class HeadTimer(TimeSpan limit) : IDisposable
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly LinkedList<(ConnectionCall Call, HeadAssembly Head, long Since)> _heads = new();
     private DueTime? _due;
     private bool _isDisposed;
@@ -17,7 +18,7 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
     /// <summary>Starts the time of a head whose first part has come.</summary>
     public void Add(ConnectionCall call, HeadAssembly head)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             LinkedListNode<(ConnectionCall, HeadAssembly, long)> place =
                 _heads.AddLast((call, head, Stopwatch.GetTimestamp()));
@@ -32,7 +33,7 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
     /// <summary>Stops, with the connection.</summary>
     public void Dispose()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isDisposed = true;
             _heads.Clear();
@@ -43,7 +44,7 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
     private void OnDue()
     {
         var late = new List<(ConnectionCall Call, HeadAssembly Head, long)>();
-        lock (_gate)
+        using (_gate.Enter())
         {
             while (_heads.First is { } first)
             {
@@ -71,7 +72,7 @@ internal sealed class HeadTimer(TimeSpan limit) : IDisposable
 
     private void Remove(LinkedListNode<(ConnectionCall, HeadAssembly, long)> place)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             place.List?.Remove(place);
         }

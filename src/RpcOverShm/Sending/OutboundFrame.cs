@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Sending;
@@ -13,7 +14,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     // The objects of a queued frame, besides the bytes of its array.
     private const int OverheadBytes = 192;
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private byte[]? _buffer;
     private TaskCompletionSource<bool>? _finished;
     private BufferBudget? _budget; // that counts the frame; null if none does
@@ -87,7 +88,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     {
         if (FinishQuietly())
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: true);
+            PoolWork.Queue(this, preferLocal: true);
         }
     }
 
@@ -102,7 +103,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
             _buffer = null;
         }
 
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isFinished = true;
             return _finished is not null;
@@ -120,7 +121,7 @@ internal sealed class OutboundFrame : IThreadPoolWorkItem
     /// </summary>
     public Task<bool> WaitUntilFinishedAsync()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isFinished)
             {

@@ -13,7 +13,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class CallPlaces(ServerLimits limits)
 {
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly Dictionary<ServerConnection, LinkedListNode<LinkedList<CallTurn>>> _waiting = [];
     private readonly LinkedList<LinkedList<CallTurn>> _lines = new();    // those of _waiting; the first has its turn
     private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
@@ -36,7 +36,7 @@ internal sealed class CallPlaces(ServerLimits limits)
             return true;
         }
 
-        lock (_lock)
+        using (_lock.Enter())
         {
             return TryTakeLocked(turn);
         }
@@ -50,7 +50,7 @@ internal sealed class CallPlaces(ServerLimits limits)
             return true;
         }
 
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (TryTakeLocked(turn))
             {
@@ -89,7 +89,7 @@ internal sealed class CallPlaces(ServerLimits limits)
             return false;
         }
 
-        lock (_lock)
+        using (_lock.Enter())
         {
             turn.IsNested = TryBorrow(turn);
             return turn.IsNested;
@@ -99,7 +99,7 @@ internal sealed class CallPlaces(ServerLimits limits)
     /// <summary>Removes a waiting call, for one of the threads that try. Returns false to the others.</summary>
     public bool TryLeave(CallTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             bool isWaiting = _waiting.TryGetValue(turn.Call.Owner, out LinkedListNode<LinkedList<CallTurn>>? line)
                 && turn.Node.List == line.Value;
@@ -115,7 +115,7 @@ internal sealed class CallPlaces(ServerLimits limits)
     /// <summary>Removes all waiting calls of a connection but the one-way ones, and returns them.</summary>
     public List<CallTurn> TakeWaiting(ServerConnection owner)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             List<CallTurn> taken = _waiting.TryGetValue(owner, out LinkedListNode<LinkedList<CallTurn>>? line)
                 ? [.. line.Value.Where(static turn => !turn.Call.IsOneWay)]
@@ -145,7 +145,7 @@ internal sealed class CallPlaces(ServerLimits limits)
         }
 
         List<CallTurn> next;
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (turn.Borrower is { } nested)
             {

@@ -33,7 +33,7 @@ internal sealed partial class CallQueue
         while (Budget.IsFullOfAnswers && !ended.IsCancellationRequested)
         {
             var turn = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            lock (_lock)
+            using (_lock.Enter())
             {
                 _answers.Enqueue(turn);
                 _hasAnswers = true;
@@ -83,7 +83,7 @@ internal sealed partial class CallQueue
         CallTurn turn = call.Turn ??= new CallTurn(call);
         _places.OnEnded(turn); // A call of another connection takes its place.
         Status? refusal;
-        lock (_lock)
+        using (_lock.Enter())
         {
             turn.IsUnbegun = true;
             Interlocked.Increment(ref _unbegun);
@@ -109,7 +109,7 @@ internal sealed partial class CallQueue
     /// <summary>Lets a few methods answer. The end of each lets others.</summary>
     private void LetAnswer()
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             int let = 0;
             while (let < MostPerEvent

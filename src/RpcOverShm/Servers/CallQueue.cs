@@ -1,6 +1,7 @@
 using Grpc.Core;
 using RpcOverShm.Buffers;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 using RpcOverShm.Sending;
 
@@ -17,7 +18,7 @@ internal sealed partial class CallQueue
     // their answers count before the next ones begin.
     private const int MostPerEvent = 2;
 
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly LinkedList<CallTurn> _waiting = new();
     private readonly List<CallTurn> _waitingNested = []; // of the waiting calls, those that name a parent
     private readonly ServerConnection _owner;
@@ -70,7 +71,7 @@ internal sealed partial class CallQueue
     public Status? TryCountUnbegun(CallTurn turn)
     {
         turn.IsUnbegun = true;
-        lock (_lock)
+        using (_lock.Enter())
         {
             Interlocked.Increment(ref _unbegun);
         }
@@ -102,7 +103,7 @@ internal sealed partial class CallQueue
         }
 
         CallTurn turn = call.Turn ??= new CallTurn(call);
-        lock (_lock)
+        using (_lock.Enter())
         {
             // A running method waits for a call of its chain.
             if (_isStopping && turn.Caller is null && !call.IsOneWay)
@@ -146,7 +147,7 @@ internal sealed partial class CallQueue
     /// </summary>
     public bool TryLeave(CallTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (turn.Node.List == _waiting)
             {
@@ -215,7 +216,7 @@ internal sealed partial class CallQueue
     public void Stop()
     {
         List<CallTurn> refused;
-        lock (_lock)
+        using (_lock.Enter())
         {
             _isStopping = true;
             refused = [.. _waiting.Where(static turn => !turn.Call.IsOneWay)];
@@ -350,7 +351,7 @@ internal sealed partial class CallQueue
 
     private CallTurn? TakeNext()
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             // A nested call whose parent's place is free need not wait for the calls before it.
             LinkedListNode<CallTurn>? node = HasPlace ? _waiting.First : _waitingNested.Find(TryNest)?.Node;
@@ -381,15 +382,14 @@ internal sealed partial class CallQueue
     {
         if ((_hasWaiting || _hasAnswers) && Interlocked.Exchange(ref _isPumpQueued, 1) == 0)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(
+            PoolWork.Queue(
                 static queue =>
                 {
                     Volatile.Write(ref queue._isPumpQueued, 0);
                     Interlocked.MemoryBarrier();
                     queue.GoOn();
                 },
-                this,
-                preferLocal: false);
+                this);
         }
     }
 }

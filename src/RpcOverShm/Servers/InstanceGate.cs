@@ -1,3 +1,5 @@
+using RpcOverShm.Diagnostics;
+
 namespace RpcOverShm.Servers;
 
 /// <summary>
@@ -7,7 +9,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class InstanceGate(int limit, int maxQueued)
 {
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly LinkedList<InstanceTurn> _waitingBegun = new();
     private readonly LinkedList<InstanceTurn> _waitingNew = new();
     private int _free = limit;
@@ -17,7 +19,7 @@ internal sealed class InstanceGate(int limit, int maxQueued)
     {
         get
         {
-            lock (_lock)
+            using (_lock.Enter())
             {
                 return _waitingNew.Count;
             }
@@ -29,7 +31,7 @@ internal sealed class InstanceGate(int limit, int maxQueued)
     /// </summary>
     public Task? Enter(InstanceTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (TryTake(turn))
             {
@@ -46,7 +48,7 @@ internal sealed class InstanceGate(int limit, int maxQueued)
     /// <summary>Ends a call, whether it waits, runs, or has let go.</summary>
     public void Exit(InstanceTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (turn.State == InstanceTurnState.Waiting)
             {
@@ -66,7 +68,7 @@ internal sealed class InstanceGate(int limit, int maxQueued)
     /// <summary>Lets others run while the method of a running call waits for a callback.</summary>
     public void LetGo(InstanceTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (turn.State == InstanceTurnState.Inside)
             {
@@ -79,7 +81,7 @@ internal sealed class InstanceGate(int limit, int maxQueued)
     /// <summary>Returns a task that completes when a call that has let go may go on.</summary>
     public Task TakeAgainAsync(InstanceTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             return turn.State switch
             {

@@ -1,4 +1,5 @@
 using Grpc.Core;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Protocol;
 
 namespace RpcOverShm.Servers;
@@ -11,7 +12,7 @@ internal sealed class OneWayCalls
 {
     private const int MostKept = 32; // entries of an empty set, which a burst would else leave on each connection
 
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly HashSet<ServerCall> _calls = [];
     private Guid? _name;
     private uint _lastNumber;
@@ -21,7 +22,7 @@ internal sealed class OneWayCalls
     /// <summary>Adds an admitted call. Returns false after <see cref="Stop"/>.</summary>
     public bool TryAdd(ServerCall call)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             return !_isStopped && _calls.Add(call);
         }
@@ -31,7 +32,7 @@ internal sealed class OneWayCalls
     public void Remove(ServerCall call)
     {
         Action? whenEmpty;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _calls.Remove(call);
             if (_calls.Count > 0)
@@ -53,7 +54,7 @@ internal sealed class OneWayCalls
     /// <summary>Runs an action once no call is left: at once, or on the thread that removes the last one.</summary>
     public void RunWhenEmpty(Action action)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_calls.Count > 0)
             {
@@ -77,7 +78,7 @@ internal sealed class OneWayCalls
     public void Stop(in Status status)
     {
         ServerCall[] calls;
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isStopped = true;
             calls = [.. _calls];
@@ -95,7 +96,7 @@ internal sealed class OneWayCalls
     /// </summary>
     public ParentCall NextName()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             return new ParentCall(_name ??= Guid.NewGuid(), new CallId(++_lastNumber));
         }

@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Sending;
 
 namespace RpcOverShm.Servers;
@@ -9,7 +10,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal abstract class OneWayObserver
 {
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly Queue<(OneWayFailure Failure, OneWayCharge Charge)> _pending = new();
     private bool _isRunning;
 
@@ -19,7 +20,7 @@ internal abstract class OneWayObserver
     public void Add(OneWayFailure failure, OneWayCharge charge)
     {
         charge.Hold();
-        lock (_gate)
+        using (_gate.Enter())
         {
             _pending.Enqueue((failure, charge));
             if (_isRunning)
@@ -30,7 +31,7 @@ internal abstract class OneWayObserver
             _isRunning = true;
         }
 
-        ThreadPool.UnsafeQueueUserWorkItem(static observer => observer.RunAll(), this, preferLocal: false);
+        PoolWork.Queue(static observer => observer.RunAll(), this);
     }
 
     /// <summary>Runs the handlers. Does not throw.</summary>
@@ -48,7 +49,7 @@ internal abstract class OneWayObserver
     private bool TryTake(
         [NotNullWhen(true)] out OneWayFailure? failure, [NotNullWhen(true)] out OneWayCharge? charge)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isRunning = _pending.TryDequeue(out (OneWayFailure Failure, OneWayCharge Charge) next);
             (failure, charge) = next;

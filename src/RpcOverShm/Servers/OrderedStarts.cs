@@ -1,3 +1,4 @@
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Servers;
@@ -8,7 +9,7 @@ namespace RpcOverShm.Servers;
 /// </summary>
 internal sealed class OrderedStarts : IThreadPoolWorkItem
 {
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly LinkedList<CallTurn> _waiting = new(); // in the order of arrival
     private CallTurn? _starting; // its method has not come to its first await
     private bool _isBeginning;   // a thread runs the method of that call, and looks for the next one afterwards
@@ -17,7 +18,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
     public void Add(CallTurn turn)
     {
         turn.Order = this;
-        lock (_lock)
+        using (_lock.Enter())
         {
             turn.OrderNode = _waiting.AddLast(turn);
         }
@@ -27,7 +28,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
     public void Remove(CallTurn turn)
     {
         bool isNextReady = false;
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (turn.OrderNode is { List: not null } node)
             {
@@ -38,7 +39,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
 
         if (isNextReady)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+            PoolWork.Queue(this);
         }
     }
 
@@ -48,7 +49,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
     /// </summary>
     public void Start(CallTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             turn.IsReady = true;
         }
@@ -61,7 +62,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
     /// </summary>
     public void OnStarted(CallTurn turn)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             if (_starting != turn)
             {
@@ -75,7 +76,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
             }
         }
 
-        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+        PoolWork.Queue(this);
     }
 
     /// <summary>Starts calls. Only the thread pool calls this.</summary>
@@ -95,7 +96,7 @@ internal sealed class OrderedStarts : IThreadPoolWorkItem
 
     private CallTurn? TakeNext(bool hasBegun)
     {
-        lock (_lock)
+        using (_lock.Enter())
         {
             _isBeginning &= !hasBegun;
             if (_isBeginning || _starting is not null || _waiting.First is not { Value.IsReady: true } first)

@@ -18,7 +18,7 @@ internal sealed class ServerCore
 
     private readonly ServerSettings _settings;
     private readonly CallPlaces _places;
-    private readonly Lock _gate = new();
+    private readonly Gate _gate = new();
     private readonly HashSet<ServerConnection> _connections = [];
     private readonly SessionObserver _observer;
     private readonly SessionTable _sessions;
@@ -48,7 +48,7 @@ internal sealed class ServerCore
     {
         get
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 return [.. _connections];
             }
@@ -68,7 +68,7 @@ internal sealed class ServerCore
     public void LookForIdle()
     {
         ServerSession[] idle;
-        lock (_gate)
+        using (_gate.Enter())
         {
             ServerSession[] sessions = [.. _connections.Select(connection => connection.Session!).Distinct()];
             idle = _isStopping ? [] : [.. sessions.Where(session => session.LookForIdle())];
@@ -181,7 +181,7 @@ internal sealed class ServerCore
 
     private ServerConnection[] BeginStop()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isStopping = true;
             _idleTimer?.Stop();
@@ -194,7 +194,7 @@ internal sealed class ServerCore
         var connection = new ServerConnection(link, _settings, _places);
         bool isRequested;
         bool isFirst = false;
-        lock (_gate)
+        using (_gate.Enter())
         {
             isRequested = !_isStopping;
             if (isRequested)
@@ -210,7 +210,7 @@ internal sealed class ServerCore
             connection.StopAccepting();
             connection.OneWay.Stop(StatusMapping.ServerStopping);
             connection.Connection.Start();
-            ThreadPool.UnsafeQueueUserWorkItem(Reject, connection, preferLocal: false);
+            PoolWork.Queue(Reject, connection);
             return;
         }
 
@@ -236,7 +236,7 @@ internal sealed class ServerCore
         // A stop must still find the methods of one-way calls.
         connection.OneWay.RunWhenEmpty(() => Forget(connection));
         bool hasEnded;
-        lock (_gate)
+        using (_gate.Enter())
         {
             hasEnded = _sessions.Leave(connection);
         }
@@ -250,7 +250,7 @@ internal sealed class ServerCore
 
     private void Forget(ServerConnection connection)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _connections.Remove(connection);
         }

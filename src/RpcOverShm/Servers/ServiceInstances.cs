@@ -13,7 +13,7 @@ namespace RpcOverShm.Servers;
 /// <param name="isStriped">Whether the calls of many connections use the instances.</param>
 internal sealed class ServiceInstances(bool isStriped = false)
 {
-    private readonly Lock _lock = new();
+    private readonly Gate _lock = new();
     private readonly List<ServiceInstance> _created = []; // under the lock until the release
     private readonly ConcurrentDictionary<object, Task<ServiceInstance?>> _instances =
         new(concurrencyLevel: 1, capacity: 1);
@@ -119,7 +119,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         try
         {
             ServiceInstance instance = create();
-            lock (_lock)
+            using (_lock.Enter())
             {
                 _created.Add(instance);
             }
@@ -151,7 +151,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
 
         // On the pool: a release runs the user's code. It belongs to no call, so it has no call's context.
-        ThreadPool.UnsafeQueueUserWorkItem(static mine => _ = mine.ReleaseAllAsync(), this, preferLocal: false);
+        PoolWork.Queue(static mine => _ = mine.ReleaseAllAsync(), this);
     }
 
     private async Task ReleaseAllAsync()

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Segments;
 
 namespace RpcOverShm.Signals;
@@ -14,6 +15,7 @@ internal sealed unsafe class FutexSignal : ISignal
     // Pinned, because the kernel uses its address. An array of its own keeps it away from hot fields.
     private readonly uint[] _localEvents = GC.AllocateArray<uint>(1, pinned: true);
     private readonly List<Sleeper>? _sleepers;
+    private readonly Gate _gate = new();
 
     /// <param name="useWaitv">Whether to use futex_waitv; false for older kernels.</param>
     public FutexSignal(bool useWaitv) => _sleepers = useWaitv ? null : [];
@@ -69,17 +71,17 @@ internal sealed unsafe class FutexSignal : ISignal
     private bool WaitOnWord(SharedWord word, uint expected, uint localEventsSeen, TimeSpan timeout)
     {
         var me = new Sleeper(word, localEventsSeen);
-        lock (_sleepers!)
+        using (_gate.Enter())
         {
-            _sleepers.Add(me);
+            _sleepers!.Add(me);
         }
 
         // If the event was raised before the list had this sleeper, the counter shows it here. A later event finds the
         // sleeper in the list.
         bool isWoken = LocalEvents != localEventsSeen || FutexNative.Wait(word.Address, expected, timeout);
-        lock (_sleepers)
+        using (_gate.Enter())
         {
-            _sleepers.Remove(me);
+            _sleepers!.Remove(me);
         }
 
         return isWoken;
@@ -88,9 +90,9 @@ internal sealed unsafe class FutexSignal : ISignal
     private bool WakeThoseBefore(uint localEvents)
     {
         bool isAnyLeft = false;
-        lock (_sleepers!)
+        using (_gate.Enter())
         {
-            foreach (Sleeper sleeper in _sleepers)
+            foreach (Sleeper sleeper in _sleepers!)
             {
                 if (unchecked((int)(localEvents - sleeper.LocalEventsSeen)) > 0)
                 {

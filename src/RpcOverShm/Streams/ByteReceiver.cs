@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 using RpcOverShm.Rings;
@@ -17,7 +18,7 @@ internal sealed class ByteReceiver
     private readonly RingReader _ring;
     private readonly PendingRead _pending;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // guards the ring: held by a read, also while it blocks
+    private readonly Gate _gate = new(); // guards the ring: held by a read, also while it blocks
     private bool _hasRecord;               // the current record has unread bytes
     private int _taken;                    // bytes of the current record already read
     private bool _isEnded;                 // the peer has ended its bytes
@@ -45,7 +46,7 @@ internal sealed class ByteReceiver
     {
         while (true)
         {
-            lock (_gate)
+            using (_gate.Enter())
             {
                 if (TryRead(buffer, out int count))
                 {
@@ -61,7 +62,7 @@ internal sealed class ByteReceiver
     /// <exception cref="IOException">The peer is gone before its last byte, or violated the protocol.</exception>
     public ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (TryRead(buffer.Span, out int count))
             {
@@ -76,7 +77,7 @@ internal sealed class ByteReceiver
     public void Leave()
     {
         _pending.Close();
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isLeft = true;
         }
@@ -89,7 +90,7 @@ internal sealed class ByteReceiver
         while (true)
         {
             await _pending.WaitAsync(cancellationToken).ConfigureAwait(false);
-            lock (_gate)
+            using (_gate.Enter())
             {
                 if (TryRead(buffer.Span, out int count))
                 {
@@ -115,7 +116,7 @@ internal sealed class ByteReceiver
     public bool TryPark()
     {
         // While a read waits here, none blocks with the gate; one that has just been cancelled may be followed by one.
-        if (!_pending.IsWaiting || !Monitor.TryEnter(_gate))
+        if (!_pending.IsWaiting || !_gate.TryTake())
         {
             return true;
         }
@@ -126,7 +127,7 @@ internal sealed class ByteReceiver
         }
         finally
         {
-            Monitor.Exit(_gate);
+            _gate.Exit();
         }
     }
 
@@ -146,7 +147,7 @@ internal sealed class ByteReceiver
             if (!_link.SleepForData(_ring.Position, localEvents))
             {
                 _link.OnSafetyTimeout(
-                    isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun, WaitBounds.SafetyTimeout));
+                    isLostWakeup: _ring.HasData && _link.IsWakeupLost(localEvents, begun));
             }
         }
     }

@@ -26,7 +26,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     private readonly RingWriter _ring;
     private readonly Action _request;
     private readonly SpinBudget _spin = new();
-    private readonly object _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
+    private readonly Gate _gate = new(); // guards the ring: a write holds it for as long as its peer makes room
 
     // Whether the event loop has written the rest of a write. If it was told to stop, the waiting write finds out why.
     private ManualResetValueTaskSourceCore<bool> _written = new() { RunContinuationsAsynchronously = true };
@@ -59,7 +59,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
         {
             uint localEvents = _link.LocalEvents;
             long? head;
-            lock (_gate)
+            using (_gate.Enter())
             {
                 bytes = bytes[WriteNow(bytes, maySpin: true)..];
                 if (bytes.IsEmpty)
@@ -84,7 +84,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     /// <exception cref="IOException">The peer is gone, has closed, or violated the protocol.</exception>
     public ValueTask WriteAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             int written = WriteNow(bytes.Span, maySpin: true);
             if (written == bytes.Length)
@@ -109,7 +109,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     public bool WriteRest()
     {
         // A thread that has the gate now either leaves no waiting write or requests the loop after it.
-        if (!_hasRest || !Monitor.TryEnter(_gate))
+        if (!_hasRest || !_gate.TryTake())
         {
             return false;
         }
@@ -158,7 +158,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
         }
         finally
         {
-            Monitor.Exit(_gate);
+            _gate.Exit();
         }
     }
 
@@ -166,7 +166,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     public void End()
     {
         var doorbell = Doorbell.None;
-        lock (_gate)
+        using (_gate.Enter())
         {
             try
             {
@@ -193,7 +193,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     /// </summary>
     public void Leave()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             CompleteRest(isWritten: false);
             _isLeft = true;
@@ -236,7 +236,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
     // Bytes in the ring stay there: as with any stream, a cancelled write may have written a part.
     private void GiveUpRest()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             CompleteRest(isWritten: false);
         }
@@ -316,7 +316,7 @@ internal sealed class ByteSender : IValueTaskSource<bool>
 
     private void Unpark()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (!_isLeft)
             {

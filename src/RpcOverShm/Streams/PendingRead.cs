@@ -1,4 +1,5 @@
 using System.Threading.Tasks.Sources;
+using RpcOverShm.Diagnostics;
 
 namespace RpcOverShm.Streams;
 
@@ -9,7 +10,7 @@ namespace RpcOverShm.Streams;
 /// <param name="request">Requests the event loop, which then completes the wait as soon as there is something.</param>
 internal sealed class PendingRead(Action request) : IValueTaskSource
 {
-    private readonly object _gate = new();
+    private readonly Gate _gate = new();
     private ManualResetValueTaskSourceCore<bool> _source = new() { RunContinuationsAsynchronously = true };
     private volatile bool _isWaiting;
     private bool _isClosed;
@@ -22,7 +23,7 @@ internal sealed class PendingRead(Action request) : IValueTaskSource
     public async ValueTask WaitAsync(CancellationToken cancellationToken)
     {
         ValueTask read;
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isClosed)
             {
@@ -47,7 +48,7 @@ internal sealed class PendingRead(Action request) : IValueTaskSource
     /// <summary>Completes the wait, if a read waits.</summary>
     public void Complete()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             if (_isWaiting)
             {
@@ -60,7 +61,7 @@ internal sealed class PendingRead(Action request) : IValueTaskSource
     /// <summary>Completes the wait and lets no other begin.</summary>
     public void Close()
     {
-        lock (_gate)
+        using (_gate.Enter())
         {
             _isClosed = true;
         }

@@ -101,8 +101,8 @@ internal sealed class PeerLink
     public void OnSafetyTimeout(bool isLostWakeup) =>
         RoleContext.Fail($"A sleep timed out in the model (lost: {isLostWakeup}).");
 
-    public bool IsWakeupLost(uint localEventsSeen, long begun, TimeSpan timeout) =>
-        throw new ModelViolationException($"A sleep of {timeout} from {begun} timed out ({localEventsSeen}).");
+    public bool IsWakeupLost(uint localEventsSeen, long begun) =>
+        throw new ModelViolationException($"A sleep from {begun} timed out ({localEventsSeen}).");
 
     public bool TryReadFrame(out FrameHeader frame, out ReadOnlySpan<byte> payload)
     {

@@ -10,6 +10,39 @@ namespace RpcOverShm.FunctionalTests.Callbacks;
 [FixtureLifeCycle(LifeCycle.InstancePerTestCase)]
 internal sealed class SessionTests : CallbackFixture
 {
+    [Test]
+    public async Task Callback_AfterTheEndOfItsSession_IsUnavailable_AndARunningOneToo()
+    {
+        ScriptClient? back = null;
+        var isRunning = new TaskCompletionSource();
+        (_, ShmChannel channel) = await StartAsync(
+            new Script
+            {
+                Unary = (request, context) =>
+                {
+                    back = Back(context);
+                    return Task.FromResult(request);
+                },
+            },
+            new Script
+            {
+                Unary = async (request, context) =>
+                {
+                    isRunning.SetResult();
+                    await Task.Delay(Timeout.Infinite, context.CancellationToken);
+                    return request;
+                },
+            });
+        To(channel).Unary(Payloads.Empty);
+        AsyncUnaryCall<Payload> running = back!.UnaryAsync(Payloads.Empty);
+        await isRunning.Task.Bounded();
+
+        await channel.ShutdownAsync().Bounded();
+
+        Assert.That((await FailureOf(running)).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+        Assert.That((await FailureOf(back.UnaryAsync(Payloads.Empty))).StatusCode, Is.EqualTo(StatusCode.Unavailable));
+    }
+
     private const int SessionHandlerThrew = 307;
     private const int PeerLost = 102;
 

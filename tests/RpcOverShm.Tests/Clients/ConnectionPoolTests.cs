@@ -20,6 +20,7 @@ internal sealed class ConnectionPoolTests
 
     private readonly LogGuard _log = new();
     private readonly List<(TestThread Thread, RecordingCall Call, RawPeer Server)> _busy = [];
+    private TaskCompletionSource _mayRead = new();
 
     [TestCase(1, 2)]
     [TestCase(8, 2)]
@@ -306,26 +307,59 @@ internal sealed class ConnectionPoolTests
     private ConnectionPool PoolOf(SubchannelRig rig) =>
         new(rig.Subchannel, ConnectionPoolSettings.For(Processors), _log);
 
-    /// <summary>Blocks a thread in a call on the connection; it then has the reader role.</summary>
+    /// <summary>
+    /// Blocks a thread in a call on the connection. It keeps the reader role, because it is still at the headers of the
+    /// answer. If it was so late that the event loop had to read them, another thread tries.
+    /// </summary>
     private void Occupy(Connection connection, RawPeer server)
     {
-        var call = new RecordingCall(waiter: new AutoResetLatch());
-        TestThread thread = TestThread.Start(
-            "reader", () => connection.RunCall(call, FrameFlags.None, "head"u8, default, null));
-        Assert.That(server.Receive().Call, Is.EqualTo(call.Id));
-        Assert.That(() => connection.IsReaderFree, Is.False.After(20_000, 1));
-        _busy.Add((thread, call, server));
+        int reader = 0;
+        bool isOccupied;
+        do
+        {
+            var isReadByCaller = new TaskCompletionSource<bool>();
+            var call = new RecordingCall(waiter: new AutoResetLatch());
+            call.OnEvent = (_, what) =>
+            {
+                bool isCaller = Environment.CurrentManagedThreadId == Volatile.Read(ref reader);
+                if (what.StartsWith("headers", StringComparison.Ordinal) && isReadByCaller.TrySetResult(isCaller)
+                    && isCaller)
+                {
+                    _mayRead.Task.Wait();
+                }
+            };
+            TestThread thread = TestThread.Start("reader", () =>
+            {
+                Volatile.Write(ref reader, Environment.CurrentManagedThreadId);
+                connection.RunCall(call, FrameFlags.None, "head"u8, default, null);
+            });
+            Assert.That(server.Receive().Call, Is.EqualTo(call.Id));
+            server.Send(new RawFrame(FrameKind.Headers, call.Id));
+            isOccupied = isReadByCaller.Task.Bounded().GetAwaiter().GetResult();
+            if (isOccupied)
+            {
+                _busy.Add((thread, call, server));
+            }
+            else
+            {
+                server.Send(new RawFrame(FrameKind.End, call.Id));
+                thread.Join();
+            }
+        }
+        while (!isOccupied);
     }
 
     /// <summary>Answers the calls of the blocked threads.</summary>
     private void End()
     {
+        _mayRead.SetResult();
         foreach ((TestThread thread, RecordingCall call, RawPeer server) in _busy)
         {
             server.Send(new RawFrame(FrameKind.End, call.Id));
             thread.Join();
         }
 
+        _mayRead = new TaskCompletionSource();
         _busy.Clear();
     }
 }

@@ -101,6 +101,13 @@ public class TidyRuleTests
         WordRules.ForbiddenCalls(new SourceFile("src/A/Signals/B.cs", "class B { void M() => Thread.Sleep(1); }")),
         Is.Empty);
 
+    [TestCase("lock (a) { }", true)]
+    [TestCase("Monitor.Enter(a);", true)]
+    [TestCase("ThreadPool.UnsafeQueueUserWorkItem(a, false);", true)]
+    [TestCase("using (a.Enter()) { PoolWork.Queue(a); }", false)]
+    public void InterruptibleLocks_AreFound(string statement, bool isFound) => Assert.That(
+        WordRules.InterruptibleLocks(File($"class A {{ void M() {{ {statement} }} }}")).Any(), Is.EqualTo(isFound));
+
     [TestCase("/// <summary>" + "What a ring holds.</summary>", true)]
     [TestCase("/// <summary>\n" + "/// Whose ring it is.\n/// </summary>", true)]
     [TestCase("/// <summary>Whether a ring holds records.</summary>", false)]

@@ -47,6 +47,13 @@ public class TidyTests
     public void Contexts_OfCallers_AreKeptByNothingThatShips() =>
         Findings.AssertNone(Shipped.SelectMany(WordRules.KeptContexts));
 
+    // The other libraries run their locks in calls of the thread that may be interrupted, and for those alone.
+    [Test]
+    public void Locks_OnThreadsOfUsers_AreNotLeftByAnInterrupt() => Findings.AssertNone(
+        Shipped.Where(file => file.Path.StartsWith("src/RpcOverShm/", StringComparison.Ordinal)
+                && file.Name is not ("Gate.cs" or "PoolWork.cs"))
+            .SelectMany(WordRules.InterruptibleLocks));
+
     [Test]
     public void Names_OfWhatShips_SaySomething() => Findings.AssertNone(Shipped.SelectMany(WordRules.EmptyNames));
 

@@ -6,8 +6,8 @@ using Microsoft.CodeAnalysis.CSharp.Syntax;
 namespace RpcOverShm.Tests.House;
 
 /// <summary>
-/// Forbidden calls and words. In the product: sleeping, printing, the wall clock, and keeping the contexts of callers.
-/// Everywhere: regions, promises and riddles.
+/// Forbidden calls and words. In the product: sleeping, printing, the wall clock, keeping the contexts of callers,
+/// and locks that an interrupt leaves. Everywhere: regions, promises and riddles.
 /// </summary>
 internal static partial class WordRules
 {
@@ -57,6 +57,15 @@ internal static partial class WordRules
             node,
             $"{what} keeps the context of its caller: use BackgroundTimer, BackgroundThread, a method named Unsafe..., "
             + "or suppress the flow.");
+
+    /// <summary>Locks of .NET, in code that runs on the threads of users: an interrupt would leave it half done.</summary>
+    public static IEnumerable<string> InterruptibleLocks(SourceFile file) =>
+        from node in file.Root.DescendantNodes()
+        where node is LockStatementSyntax || (node is MemberAccessExpressionSyntax access
+            && access.ToString() is var call
+            && (call.StartsWith("Monitor.", StringComparison.Ordinal)
+                || call == "ThreadPool.UnsafeQueueUserWorkItem"))
+        select file.At(node, "An interrupt of the thread ends this: use Gate or PoolWork.");
 
     public static IEnumerable<string> Regions(SourceFile file) =>
         from trivia in file.Root.DescendantTrivia()
