@@ -29,6 +29,8 @@ internal sealed class CallsArm(string name, CallsTransport transport, CallsServi
 
         public IEcho OpenBlocking() => service.OpenBlocking(channel);
 
+        public Action<int> OpenDelay() => service.OpenDelay(channel);
+
         public Task<IPump> OpenPumpAsync(CallerKind caller) => Task.FromResult(service.OpenPump(channel));
 
         public Task<IDrain> OpenDrainAsync(CallerKind caller) => Task.FromResult(service.OpenDrain(channel));

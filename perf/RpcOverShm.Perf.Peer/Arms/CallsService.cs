@@ -22,6 +22,9 @@ internal abstract class CallsService
     /// <inheritdoc cref="IArmClient.OpenBlocking"/>
     public virtual IEcho OpenBlocking(ChannelBase channel) => throw new NotSupportedException();
 
+    /// <inheritdoc cref="IArmClient.OpenDelay"/>
+    public virtual Action<int> OpenDelay(ChannelBase channel) => throw new NotSupportedException();
+
     public virtual IPump OpenPump(ChannelBase channel) => throw new NotSupportedException();
 
     public virtual IDrain OpenDrain(ChannelBase channel) => throw new NotSupportedException();

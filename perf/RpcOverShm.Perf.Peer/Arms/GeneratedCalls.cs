@@ -22,6 +22,12 @@ internal sealed class GeneratedCalls(bool callsBack = false) : CallsService
             request => new(client.EchoAsync(request).ResponseAsync));
     }
 
+    public override Action<int> OpenDelay(ChannelBase channel)
+    {
+        var client = new Conformance.ConformanceClient(channel);
+        return milliseconds => client.Delay(new DelayRequest { Milliseconds = milliseconds });
+    }
+
     public override IPump OpenPump(ChannelBase channel) =>
         new CallsPump<Payload>(CheckedService.Form, order => new Conformance.ConformanceClient(channel).Pump(order));
 
@@ -36,6 +42,12 @@ internal class CheckedService : Conformance.ConformanceBase
 
     public override Task<Payload> Echo(Payload request, ServerCallContext context) => Form.EchoAsync(request);
 
+    public override async Task<Payload> Delay(DelayRequest request, ServerCallContext context)
+    {
+        await Task.Delay(request.Milliseconds, context.CancellationToken);
+        return new Payload();
+    }
+
     public override Task Pump(
         PumpRequest request, IServerStreamWriter<Payload> responseStream, ServerCallContext context) =>
         Form.PumpAsync(request, responseStream);
@@ -44,14 +56,23 @@ internal class CheckedService : Conformance.ConformanceBase
         Form.DrainAsync(requestStream);
 }
 
-/// <summary>The generated service, whose echo makes a blocking callback to the client first.</summary>
+/// <summary>The generated service, whose unary methods make a blocking callback to the client first.</summary>
 internal sealed class CallingBackService : CheckedService
 {
     public override Task<Payload> Echo(Payload request, ServerCallContext context)
     {
-        var client = new Conformance.ConformanceClient(context.GetShmSession().CreateCallInvoker());
-        return base.Echo(client.Echo(request), context);
+        Payload answer = Back(context).Echo(request);
+        return base.Echo(answer, context);
     }
+
+    public override Task<Payload> Delay(DelayRequest request, ServerCallContext context)
+    {
+        Back(context).Echo(new Payload());
+        return base.Delay(request, context);
+    }
+
+    private static Conformance.ConformanceClient Back(ServerCallContext context) =>
+        new(context.GetShmSession().CreateCallInvoker());
 }
 
 /// <summary>The service that a client offers for callbacks.</summary>

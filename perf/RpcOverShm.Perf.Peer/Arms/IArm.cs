@@ -44,6 +44,9 @@ internal interface IArmClient
     /// </summary>
     IEcho OpenBlocking() => throw new NotSupportedException();
 
+    /// <summary>Returns a blocking call of a method that answers after so many milliseconds.</summary>
+    Action<int> OpenDelay() => throw new NotSupportedException();
+
     Task<IPump> OpenPumpAsync(CallerKind caller) => throw new NotSupportedException();
 
     Task<IDrain> OpenDrainAsync(CallerKind caller) => throw new NotSupportedException();

@@ -53,6 +53,15 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
                 IArm called = find(request.NextText());
                 Call(called.MakeClient(request.NextText()), request.NextNumber(), answer);
                 break;
+            case PeerVerbs.Spin:
+                new Thread(Spin) { IsBackground = true, Name = "spinning" }.Start();
+                break;
+            case PeerVerbs.Block:
+                IArm blocking = find(request.NextText());
+                Action<int> call = blocking.MakeClient(request.NextText()).OpenDelay();
+                PoolResult found = PoolLoad.Run(call, (int)request.NextNumber(), (int)request.NextNumber());
+                answer.Add(found.LatestTicks).Add(found.ElapsedTicks);
+                break;
             case PeerVerbs.Widen when _loads is not null:
                 answer.Add(_loads.Widen(request.NextNumber(), request.NextNumber()));
                 break;
@@ -70,6 +79,14 @@ internal sealed class ControlLoop(Stream requests, Stream replies, Func<string, 
                 break;
             default:
                 throw new InvalidOperationException($"The peer cannot '{verb}' now.");
+        }
+    }
+
+    private static void Spin()
+    {
+        while (true)
+        {
+            // To the system, a program that computes.
         }
     }
 

@@ -27,6 +27,15 @@ internal static class PeerVerbs
     /// </summary>
     public const string Widen = "widen";
 
+    /// <summary>Keep a processor busy until the process ends: "spin".</summary>
+    public const string Spin = "spin";
+
+    /// <summary>
+    /// Be the client of an arm's server and block threads of the pool in calls: "block ARM PLACE TASKS MILLISECONDS".
+    /// The answer is that of <see cref="PoolLoad"/>, in ticks.
+    /// </summary>
+    public const string Block = "block";
+
     /// <summary>Report the memory and the threads of this process.</summary>
     public const string Footprint = "footprint";
 

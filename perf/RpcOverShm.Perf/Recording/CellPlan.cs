@@ -21,6 +21,9 @@ internal sealed record CellPlan(string Scenario, LoadOrder Order)
     /// <summary>Client processes that load one server at the same time.</summary>
     public int Clients { get; init; } = 1;
 
+    /// <summary>Processes beside those of the arms that keep a processor busy while the cell is measured.</summary>
+    public int Spinning { get; init; }
+
     /// <summary>Above 0: calls on a schedule, at this share of the arm's rate in a closed loop.</summary>
     public double OfferedShare { get; init; }
 

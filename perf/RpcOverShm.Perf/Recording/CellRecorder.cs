@@ -13,6 +13,7 @@ internal sealed class CellRecorder
     private static readonly TimeSpan s_firstSlice = TimeSpan.FromMilliseconds(80);
     private static readonly TimeSpan s_warmSlice = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan s_capacitySlice = TimeSpan.FromMilliseconds(300);
+    private static readonly TimeSpan s_spinDeadline = TimeSpan.FromSeconds(30);
     private const int QuietSlices = 3;
     private const int FewestFirstSlices = 8;
     private const int MostWarmSlices = 15;
@@ -66,6 +67,29 @@ internal sealed class CellRecorder
     public async Task MeasureAsync()
     {
         await ReviveAsync();
+        var spinning = new List<PeerProcess>();
+        try
+        {
+            for (int i = 0; i < Plan.Spinning; i++)
+            {
+                PeerProcess process = await PeerProcess.StartAsync("spinning");
+                spinning.Add(process);
+                await process.AskAsync(new LineWriter(PeerVerbs.Spin), s_spinDeadline);
+            }
+
+            await MeasureRoundsAsync();
+        }
+        finally
+        {
+            foreach (PeerProcess process in spinning)
+            {
+                await process.DisposeAsync();
+            }
+        }
+    }
+
+    private async Task MeasureRoundsAsync()
+    {
         await CalibrateAsync();
         for (int round = 0; round < _settings.Rounds; round++)
         {
