@@ -87,7 +87,9 @@ public static class ShmHealthChecksBuilderExtensions
         TimeSpan limit = Checked(timeout);
         return builder.Add(new HealthCheckRegistration(
             name ?? channelKey.ToString() ?? nameof(ShmChannel),
-            provider => new ChannelHealthCheck(provider.GetRequiredKeyedService<ShmChannel>(channelKey), limit),
+            provider => provider.GetKeyedService<ShmChannel>(channelKey) is { } channel
+                ? new ChannelHealthCheck(channel, limit)
+                : new MissingChannelHealthCheck(channelKey),
             failureStatus,
             tags));
     }

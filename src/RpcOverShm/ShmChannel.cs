@@ -62,7 +62,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             ConnectionsOf(scheduling, callbacks, new WeakReference<ShmChannel>(this)),
             OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff),
             static (failure, message) => new ShmTransportException(failure, message));
-        _handle = new ChannelHandle(_connections, callbacks, address.Text, logger);
+        _handle = new ChannelHandle(_connections, callbacks, address.Text, logger) { Channel = this };
         _settings = new ClientSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),

@@ -9,7 +9,9 @@ namespace RpcOverShm;
 /// Inline code leaves its thread as it found it: what it changes of the name, the priority, <c>IsBackground</c>, the
 /// culture, the <see cref="ExecutionContext"/> and the <see cref="SynchronizationContext"/> is restored when it returns
 /// or first awaits something. So it is with a callback that runs on a thread which waits in a blocking call. A lock
-/// that code leaves entered stays with the thread, as on the thread pool; .NET does not tell of it.
+/// that code leaves entered stays with the thread, as on the thread pool; .NET does not tell of it. So does an
+/// interrupt (<see cref="System.Threading.Thread.Interrupt"/>) that no wait of that code has received: the next one
+/// gets it.
 /// </para>
 /// </remarks>
 public enum ShmSchedulingMode

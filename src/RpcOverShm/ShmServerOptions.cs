@@ -171,7 +171,7 @@ public sealed class ShmServerOptions
     /// <summary>
     /// Gets or sets the maximum number of bytes that one connection can make the server keep: incomplete and unread
     /// requests, incomplete heads, waiting calls and answers that the client does not read; 1 or more, and at least
-    /// <see cref="MaxReceiveMessageSize"/>.
+    /// <see cref="MaxReceiveMessageSize"/>. With twice that, and 1 KiB for the call, the largest message fits for sure.
     /// <para>
     /// Null means 128 MiB, or twice <see cref="MaxReceiveMessageSize"/> if that is more; no limit of its own if that is
     /// null.

@@ -17,6 +17,10 @@ namespace RpcOverShm;
 /// other buffer, so <see cref="Flush"/> does nothing.
 /// </para>
 /// <para>
+/// A synchronous read or write blocks its thread in a system call, as one on a socket does: the thread pool does not
+/// learn of it, and <see cref="Thread.Interrupt"/> does not end it. Disposing the stream does.
+/// </para>
+/// <para>
 /// One read and one write may run at the same time, on any threads; a second one of either throws
 /// <see cref="InvalidOperationException"/>. The code that connects or accepts a stream disposes it; the peer can still
 /// read what was written. A stream that was dropped instead is closed after a garbage collection, and logs a warning

@@ -194,7 +194,7 @@ public class HealthTests
     public async Task ChannelCheck_WithAndWithoutAServer_FollowsIt()
     {
         _host.Services.AddKeyedShmChannel("key", _host.Address);
-        _host.Services.AddHealthChecks().AddShmChannel("key", timeout: TimeSpan.FromMilliseconds(50));
+        _host.Services.AddHealthChecks().AddShmChannel("key", timeout: TimeSpan.FromSeconds(2));
 
         HealthReportEntry without = await RunCheckAsync("key");
         await using var server = new ShmServer(_host.Address);
@@ -202,7 +202,21 @@ public class HealthTests
         await Timeouts.Eventually(() => RunCheckAsync("key").GetAwaiter().GetResult().Status == HealthStatus.Healthy);
 
         Assert.That(without.Status, Is.EqualTo(HealthStatus.Unhealthy));
-        Assert.That(without.Description, Does.Contain(_host.Address));
+        Assert.That(without.Description, Does.Contain(_host.Address).And.Contains("No server"));
+    }
+
+    [Test]
+    public async Task ChannelCheck_WithAKeyThatNobodyHas_FailsAlone()
+    {
+        _host.Services.AddHealthChecks()
+            .AddShmChannel("keey", "wrong")
+            .AddCheck("right", () => HealthCheckResult.Healthy());
+
+        HealthReportEntry wrong = await RunCheckAsync("wrong");
+
+        Assert.That(wrong.Status, Is.EqualTo(HealthStatus.Unhealthy));
+        Assert.That(wrong.Description, Does.Contain("no channel with the key 'keey'"));
+        Assert.That((await RunCheckAsync("right")).Status, Is.EqualTo(HealthStatus.Healthy));
     }
 
     private static TestHost NewHost()

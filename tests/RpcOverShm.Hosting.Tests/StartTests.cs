@@ -72,6 +72,8 @@ public class StartTests
     [TestCase("MaxConcurentCalls", "3", "MaxConcurentCalls", Description = "A misspelt name")]
     [TestCase("MaxQueuedCalls", "many", "MaxQueuedCalls")]
     [TestCase("Codecs:0", "json", "Codecs")]
+    [TestCase("AllowedUsers", "alice", "'AllowedUsers' is a list: write [\"alice\"], or AllowedUsers__0=alice")]
+    [TestCase("RequestHeadTimeout", " 30", "30 days")]
     public void Bind_OfABadSection_FailsTheStartAndNamesTheKey(string key, string value, string named)
     {
         _host.Log.Expect(HostFailed);

@@ -52,7 +52,7 @@ internal static class PoolLoad
     }
 }
 
-/// <summary>How the pool fared.</summary>
+/// <summary>The result of a load that blocks threads of the pool.</summary>
 /// <param name="LatestTicks">The longest time from an item's queueing until it ran.</param>
 /// <param name="ElapsedTicks">The time until all calls were answered.</param>
 internal readonly record struct PoolResult(long LatestTicks, long ElapsedTicks);

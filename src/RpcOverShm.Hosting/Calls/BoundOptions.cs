@@ -92,6 +92,11 @@ internal static class BoundOptions
     // The types of options with a form of their own; all others are left to the binder.
     private static void CheckValue(IConfigurationSection value, Type type)
     {
+        if (value.Value?.Trim().Length > 0 && !value.GetChildren().Any())
+        {
+            CheckText(value, type);
+        }
+
         if (type == typeof(TimeSpan) || type == typeof(TimeSpan?))
         {
             CheckTime(value);
@@ -128,10 +133,28 @@ internal static class BoundOptions
         }
     }
 
+    // The binder passes over a text for a list or a group.
+    private static void CheckText(IConfigurationSection value, Type type)
+    {
+        if (type.IsGenericType && type.GetGenericTypeDefinition() == typeof(IList<>))
+        {
+            throw new InvalidOperationException(
+                $"'{value.Key}' is a list: write [\"{value.Value}\"], or {value.Key}__0={value.Value} in an "
+                + "environment variable.");
+        }
+
+        if (type.Assembly == typeof(ShmServerOptions).Assembly && type.IsClass)
+        {
+            throw new InvalidOperationException(
+                $"'{value.Key}' is a group of options, and no text like '{value.Value}': name them below it.");
+        }
+    }
+
     // .NET reads a number alone as days, which nobody means.
     private static void CheckTime(IConfigurationSection value)
     {
-        if (int.TryParse(value.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int number))
+        string? text = value.Value?.Trim();
+        if (int.TryParse(text, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out int number))
         {
             throw new InvalidOperationException(
                 $"'{value.Key}' is {number}, which .NET reads as {number} days. "

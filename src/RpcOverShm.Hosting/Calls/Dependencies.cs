@@ -79,10 +79,20 @@ internal sealed class Dependencies
         .MinBy(problems => problems.Length)
         ?.FirstOrDefault();
 
+    // The container would not take the default, but ask what stands for the clients with names.
+    private bool IsNamedClient(Type needed) =>
+        _registered.TryGetValue(needed, out ServiceDescriptor? registered)
+        && NamedClient.Problem(registered) is not null;
+
     private string? ProblemOf(Type type, ParameterInfo parameter)
     {
         Type needed = parameter.ParameterType;
-        if (parameter.HasDefaultValue || parameter.IsDefined(typeof(ServiceKeyAttribute), inherit: false))
+        if (parameter.HasDefaultValue && !IsNamedClient(needed))
+        {
+            return null;
+        }
+
+        if (parameter.IsDefined(typeof(ServiceKeyAttribute), inherit: false))
         {
             return null;
         }

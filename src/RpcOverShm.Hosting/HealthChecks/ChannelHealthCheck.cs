@@ -16,9 +16,11 @@ internal sealed class ChannelHealthCheck(ShmChannel channel, TimeSpan timeout) :
             await channel.ConnectAsync(limit.Token).ConfigureAwait(false);
             return HealthCheckResult.Healthy();
         }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        catch (OperationCanceledException exception) when (!cancellationToken.IsCancellationRequested)
         {
-            return Failed($"it did not connect within {timeout.TotalSeconds} s and is {channel.State}.", null);
+            return Failed(
+                $"it did not connect within {timeout.TotalSeconds} s and is {channel.State}. {exception.Message}",
+                exception.InnerException);
         }
         catch (RpcException exception)
         {

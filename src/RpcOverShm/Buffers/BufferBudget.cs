@@ -19,6 +19,7 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
     private readonly Gate _lock = new();
     private readonly HashSet<BufferBudget> _held = []; // parts that begin no calls because of this budget
     private volatile bool _hasHeld;
+    private volatile bool _isOver; // the connection has closed
     private long _usedBytes;
     private long _answerBytes; // of the used bytes, those of queued answers
 
@@ -100,6 +101,13 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
         }
     }
 
+    /// <summary>Notes that the connection of this part has closed, so that nothing keeps it.</summary>
+    public void End()
+    {
+        _isOver = true;
+        whole?.Forget(this);
+    }
+
     private void Count(long bytes)
     {
         Interlocked.Add(ref _usedBytes, bytes); // StoreLoad: counts before it looks for held parts.
@@ -121,12 +129,23 @@ internal sealed class BufferBudget(string option, long limitBytes, BufferBudget?
 
         using (_lock.Enter())
         {
-            _held.Add(part);
-            _hasHeld = true;
+            if (!part._isOver)
+            {
+                _held.Add(part);
+                _hasHeld = true;
+            }
         }
 
         Interlocked.MemoryBarrier(); // StoreLoad: noted before it looks again; Count does both in the other order.
         return IsHalfUsed;
+    }
+
+    private void Forget(BufferBudget part)
+    {
+        using (_lock.Enter())
+        {
+            _held.Remove(part);
+        }
     }
 
     private void LetGo()

@@ -18,4 +18,20 @@ internal static class ObservedTask
 
         return task;
     }
+
+    /// <summary>
+    /// Cancels a source. Its callbacks run on the thread pool, and nobody receives their exceptions. An interrupt of
+    /// this thread waits for its next sleep.
+    /// </summary>
+    public static void CancelObserved(this CancellationTokenSource source)
+    {
+        try
+        {
+            _ = source.CancelAsync().Observed();
+        }
+        catch (ThreadInterruptedException)
+        {
+            Thread.CurrentThread.Interrupt();
+        }
+    }
 }

@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using Grpc.Core;
 using RpcOverShm.Buffers;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Links;
 using RpcOverShm.Protocol;
 
@@ -8,7 +9,7 @@ namespace RpcOverShm.Calls;
 
 /// <summary>
 /// Maps every failure of transport, protocol and handlers to an RPC status; there is no other such table. Programs may
-/// compare some details as text; these are the same as in grpc-dotnet.
+/// compare some details as text; these begin as in grpc-dotnet.
 /// </summary>
 internal static class StatusMapping
 {
@@ -159,7 +160,7 @@ internal static class StatusMapping
     /// <summary>Returns the status for an encoding that the peer uses and this side does not support.</summary>
     public static Status EncodingUnknown(string encoding) => new(
         StatusCode.Unimplemented,
-        $"Unsupported grpc-encoding value '{encoding}'. Supported encodings: {MessageEncoding.Supported}");
+        $"Unsupported grpc-encoding value '{Name(encoding)}'. Supported encodings: {MessageEncoding.Supported}");
 
     /// <summary>Returns the status for an encoding that the local caller requests and the library lacks.</summary>
     public static Status EncodingNotFound(string encoding) => new(
@@ -247,8 +248,11 @@ internal static class StatusMapping
     /// <summary>Returns the status for a codec that the server does not offer.</summary>
     public static Status CodecUnknown(string asked, IEnumerable<string> offered) => new(
         StatusCode.Unimplemented,
-        $"The client uses the codec '{asked}'; "
+        $"The client uses the codec '{Name(asked)}'; "
         + $"the server offers {string.Join(", ", offered.Select(name => $"'{name}'"))}.");
+
+    // A peer that reads nothing makes this process keep the text, for each of its calls.
+    private static string Name(string ofPeer) => PeerText.Escape(ofPeer, PeerText.LongestName);
 
     // What programs compare comes first. The rest goes over the wire, but not the exception, which the log needs.
     private static Status TooLarge(string detail, MessageTooLargeException exception, string side) =>

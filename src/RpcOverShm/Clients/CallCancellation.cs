@@ -1,5 +1,6 @@
 using Grpc.Core;
 using RpcOverShm.Calls;
+using RpcOverShm.Diagnostics;
 using RpcOverShm.Scheduling;
 
 namespace RpcOverShm.Clients;
@@ -83,7 +84,7 @@ internal sealed class CallCancellation(ClientCall call)
     public void Release()
     {
         _deadline?.Dispose();
-        _cancellation.Unregister();
+        Gate.Uninterrupted(_cancellation, static registration => registration.Unregister());
         if (Volatile.Read(ref _ended) is { } ended)
         {
             Fire(ended);
@@ -110,5 +111,5 @@ internal sealed class CallCancellation(ClientCall call)
 
     // The callbacks include user code, which must not run on the thread that ends the call. Nobody is left to receive
     // an exception of theirs.
-    private static void Fire(CancellationTokenSource ended) => _ = ended.CancelAsync().Observed();
+    private static void Fire(CancellationTokenSource ended) => ended.CancelObserved();
 }

@@ -100,7 +100,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     public Exception ToException()
     {
         // A write may be refused while the reading thread is still about to store the end or to close the link.
-        var spin = default(SpinWait);
         while (true)
         {
             if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
@@ -113,7 +112,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
                 return new RpcException(StatusMapping.FromClose(reason));
             }
 
-            spin.SpinOnce(sleep1Threshold: -1);
+            Thread.Yield();
         }
     }
 
@@ -123,7 +122,6 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
     /// </summary>
     public CallOutcome? WaitForEnd()
     {
-        var spin = default(SpinWait);
         while (true)
         {
             if ((Volatile.Read(ref _outcome) ?? _serverOutcome) is { } end)
@@ -136,7 +134,7 @@ internal abstract partial class ClientCall : ConnectionCall, IPresentedCall
                 return null;
             }
 
-            spin.SpinOnce(sleep1Threshold: -1);
+            Thread.Yield();
         }
     }
 

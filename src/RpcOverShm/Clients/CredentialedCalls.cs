@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using Grpc.Core;
 using RpcOverShm.Calls;
 using RpcOverShm.Connections;
@@ -22,8 +23,22 @@ internal sealed class CredentialedCalls(ClientSettings settings, CancellationTok
 
         // The user's credentials may continue on this thread's context. That would deadlock while the thread blocks.
         bool hasContext = SynchronizationContext.Current is not null || TaskScheduler.Current != TaskScheduler.Default;
-        using AsyncUnaryCall<TResponse> call = hasContext ? Task.Run(Make).GetAwaiter().GetResult() : Make();
+        using AsyncUnaryCall<TResponse> call = hasContext ? WaitFor(Task.Run(Make).GetAwaiter()) : Make();
         return call.ResponseAsync.GetAwaiter().GetResult();
+    }
+
+    private static AsyncUnaryCall<TResponse> WaitFor<TResponse>(TaskAwaiter<AsyncUnaryCall<TResponse>> making)
+    {
+        try
+        {
+            return making.GetResult();
+        }
+        catch (ThreadInterruptedException)
+        {
+            // Nobody waits for the call that is being made. Making it does not throw.
+            making.UnsafeOnCompleted(() => making.GetResult().Dispose());
+            throw;
+        }
     }
 
     /// <summary>

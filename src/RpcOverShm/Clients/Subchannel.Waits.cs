@@ -13,7 +13,7 @@ internal sealed partial class Subchannel
 {
     private static readonly TimeSpan s_firstReport = TimeSpan.FromSeconds(1);
 
-    private Timer? _reportTimer; // guarded by the gate, as are the next fields
+    private BackgroundTimer? _reportTimer; // guarded by the gate, as are the next fields
     private int _waits;          // in progress
     private long _waitingSince;  // the time stamp of the first of those
     private TimeSpan _reportAt;  // when the wait is reported next, from its beginning
@@ -62,7 +62,7 @@ internal sealed partial class Subchannel
         {
             if (_waits++ == 0)
             {
-                _reportTimer ??= BackgroundTimer.Create(static mine => ((Subchannel)mine!).ReportWaits(), this);
+                _reportTimer ??= new BackgroundTimer(static mine => ((Subchannel)mine!).ReportWaits(), this);
                 _waitingSince = Stopwatch.GetTimestamp();
                 SetReport(s_firstReport);
             }
@@ -110,7 +110,8 @@ internal sealed partial class Subchannel
     {
         _reportAt = at;
         double left = (at - Stopwatch.GetElapsedTime(_waitingSince)).TotalMilliseconds;
-        _reportTimer!.Change((long)Math.Ceiling(Math.Clamp(left, 0, int.MaxValue)), Timeout.Infinite);
+        _reportTimer!.Change(
+            TimeSpan.FromMilliseconds(Math.Ceiling(Math.Clamp(left, 0, int.MaxValue))), Timeout.InfiniteTimeSpan);
     }
 
     private string Explain(ConnectException? failure) =>

@@ -123,7 +123,11 @@ internal sealed partial class Subchannel(
             live = [.. _live];
         }
 
-        _shutdown.Cancel();
+        Gate.Uninterrupted(_shutdown, static shutdown =>
+        {
+            shutdown.Cancel();
+            return true;
+        });
         return live;
     }
 

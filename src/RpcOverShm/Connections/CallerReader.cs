@@ -93,7 +93,7 @@ internal sealed class CallerReader(ReaderCoordinator coordinator)
     {
         call.WatchDeadline();
         Leave(ref lease);
-        lease = default;
+        lease.HasLeft();
         if (LoopThread.Current is { } loop)
         {
             // The answer of a callback must not wait for the end of the code that is blocked.

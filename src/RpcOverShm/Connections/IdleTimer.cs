@@ -15,17 +15,17 @@ internal sealed class IdleTimer
     public const int QuietLooks = 2;
 
     private readonly TimeSpan _pause;
-    private readonly Timer _timer;
+    private readonly BackgroundTimer _timer;
 
     /// <summary>Begins to look after <see cref="Start"/>, on the thread pool.</summary>
     public IdleTimer(TimeSpan timeout, Action look)
     {
         _pause = timeout / QuietLooks;
-        _timer = BackgroundTimer.Create(static state => ((Action)state!).Invoke(), look);
+        _timer = new BackgroundTimer(static state => ((Action)state!).Invoke(), look);
     }
 
     public void Start() => _timer.Change(_pause, _pause);
 
     /// <summary>Stops looking, until the next start. A look that is under way may still end.</summary>
-    public void Stop() => _timer.Change(Timeout.Infinite, Timeout.Infinite);
+    public void Stop() => _timer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
 }

@@ -1,17 +1,29 @@
 namespace RpcOverShm.Diagnostics;
 
 /// <summary>
-/// Creates the timers of the library, without the context of the thread that asks for them: a timer would keep all that
-/// the AsyncLocals of its creator refer to.
+/// A timer that is not due at first. It has no context of the thread that makes it: it would keep all that the
+/// AsyncLocals of that thread refer to. Its callback runs on the thread pool. The lock that all timers of .NET share
+/// does not end a change by an interrupt (<see cref="Gate"/>). Thread-safe.
 /// </summary>
-internal static class BackgroundTimer
+internal sealed class BackgroundTimer : IDisposable
 {
-    /// <summary>Creates a timer that is not due. Its callback runs on the thread pool.</summary>
-    public static Timer Create(TimerCallback callback, object state)
+    private readonly Timer _timer;
+
+    public BackgroundTimer(TimerCallback callback, object state)
     {
         using (ExecutionContext.SuppressFlow())
         {
-            return new Timer(callback, state, Timeout.Infinite, Timeout.Infinite);
+            _timer = new Timer(callback, state, Timeout.Infinite, Timeout.Infinite);
         }
     }
+
+    /// <summary>Makes the timer due after a time, once or in periods; an infinite one stops it.</summary>
+    public void Change(TimeSpan time, TimeSpan period) =>
+        Gate.Uninterrupted((_timer, time, period), static timer => timer._timer.Change(timer.time, timer.period));
+
+    public void Dispose() => Gate.Uninterrupted(_timer, static timer =>
+    {
+        timer.Dispose();
+        return true;
+    });
 }

@@ -123,11 +123,17 @@ internal sealed class ConnectionPlaces
 
     /// <summary>
     /// Returns the limit that is reached if too few descriptors are free beyond this accepted socket; else null.
+    /// Without an option for them, other users leave half to the own user's clients.
     /// </summary>
-    public ReachedLimit? CheckDescriptors(Socket accepted)
+    public ReachedLimit? CheckDescriptors(Socket accepted, PeerIdentity client)
     {
         long all = _maxDescriptors();
         long most = all - ReservedDescriptors - ((long)Count * ReservedPerConnection);
+        if (_limits.MaxConnectionsPerUser is null && !client.IsOwnUser)
+        {
+            most = UserShares.HalfOf(most);
+        }
+
         int number = SocketCalls.NumberOf(accepted);
         return number < most
             ? null

@@ -38,6 +38,12 @@ internal sealed record DefaultDirectory
     /// <summary>Whether XDG_RUNTIME_DIR is set and is not used.</summary>
     public bool IsInsteadOfVariable { get; }
 
+    // TMPDIR may be any text. A relative path would be another directory for each process.
+    private static string Temporary =>
+        Path.GetTempPath() is var path && (Path.IsPathFullyQualified(path) || !OperatingSystem.IsLinux())
+            ? path
+            : "/tmp";
+
     // Addresses can be parsed also on systems without a transport, which lack geteuid.
     private static string User =>
         OperatingSystem.IsLinux() ? $"{LinuxNative.GetEffectiveUserId()}" : Environment.UserName;
@@ -47,7 +53,7 @@ internal sealed record DefaultDirectory
     /// nobody else decides about, else a directory of the user's own under the directory for temporary files.
     /// </summary>
     public static DefaultDirectory Choose() => new(
-        Environment.GetEnvironmentVariable(Variable) ?? "", Path.Combine(Path.GetTempPath(), $"rpcovershm-{User}"));
+        Environment.GetEnvironmentVariable(Variable) ?? "", Path.Combine(Temporary, $"rpcovershm-{User}"));
 
     /// <summary>
     /// Chooses once more with the same values of the variables: the directory that the variable names may have been

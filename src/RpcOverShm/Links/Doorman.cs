@@ -254,7 +254,7 @@ internal sealed class Doorman
             return;
         }
 
-        if (_places.CheckDescriptors(socket) is { } reached)
+        if (_places.CheckDescriptors(socket, identity) is { } reached)
         {
             RefuseFull(socket, reached);
             return;

@@ -15,8 +15,8 @@ internal static class NamesInDirectory
     private const int MaxFilesSeen = 2000;
 
     /// <summary>
-    /// Returns a sentence with the first few names of living servers in a directory. A directory that belongs or is
-    /// open to another user is not listed, because the names could be that user's.
+    /// Returns a sentence with the first few names of living servers in a directory. A directory that belongs to
+    /// another user, or in which one may write, is not listed: the names could be that user's.
     /// </summary>
     public static string Describe(string directory)
     {
@@ -24,9 +24,11 @@ internal static class NamesInDirectory
         {
             // Root may list every directory; for other users the same conditions hold as in RuntimeDirectory.Ensure.
             uint me = LinuxNative.GetEffectiveUserId();
-            if (FileFacts.OfPath(directory) is { } facts && me != 0 && (facts.UserId != me || facts.IsOpenToOthers))
+            if (FileFacts.OfPath(directory) is { } facts
+                && me != 0
+                && (facts.UserId != me || facts.IsWritableByGroupOrOthers))
             {
-                return "This directory belongs to or is open to another user.";
+                return "This directory belongs to another user, or others may write in it.";
             }
 
             string[] names =

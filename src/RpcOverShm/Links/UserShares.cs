@@ -1,3 +1,4 @@
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace RpcOverShm.Links;
@@ -39,13 +40,9 @@ internal sealed class UserShares(long most)
     /// <summary>Counts one less, which the same client has taken.</summary>
     public void GiveBack(PeerIdentity client)
     {
-        if (client.IsOwnUser)
-        {
-            return;
-        }
-
+        // Looked for also if it is the own user's now: this process may have changed its user.
         ref int own = ref CollectionsMarshal.GetValueRefOrNullRef(_byUser, client.UserId);
-        if (--own == 0)
+        if (!Unsafe.IsNullRef(ref own) && --own == 0)
         {
             _byUser.Remove(client.UserId);
         }

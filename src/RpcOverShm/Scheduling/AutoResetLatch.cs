@@ -58,7 +58,7 @@ internal sealed class AutoResetLatch
         {
             _isSignalled = true;
             _gate.Pulse();
-            _signal?.TrySetResult();
+            CompleteLongWait();
         }
     }
 
@@ -110,6 +110,20 @@ internal sealed class AutoResetLatch
                 _signal = null;
                 _isSignalled = false;
             }
+        }
+    }
+
+    // Under the gate.
+    private void CompleteLongWait()
+    {
+        try
+        {
+            _signal?.TrySetResult();
+        }
+        catch (ThreadInterruptedException)
+        {
+            // It is set, but its lock was taken, and this thread interrupted: the waiter sees it at its timeout.
+            Thread.CurrentThread.Interrupt();
         }
     }
 

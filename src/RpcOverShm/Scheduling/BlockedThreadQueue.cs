@@ -22,7 +22,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
 
     private readonly LinkedList<(object Owner, IThreadPoolWorkItem Item)> _items = new();
     private readonly Gate _gate = new();
-    private readonly Timer _timer;
+    private readonly BackgroundTimer _timer;
     private volatile bool _hasAny;
     private volatile int _nested; // items that run, each inside of the one before
     private long _runs;           // items so far
@@ -30,7 +30,7 @@ internal sealed class BlockedThreadQueue : IThreadPoolWorkItem
     private bool _isTimed;
 
     public BlockedThreadQueue() =>
-        _timer = BackgroundTimer.Create(static queue => ((BlockedThreadQueue)queue!).OnTimer(), this);
+        _timer = new BackgroundTimer(static queue => ((BlockedThreadQueue)queue!).OnTimer(), this);
 
     /// <summary>Whether there is work that the blocked thread may take.</summary>
     public bool HasAny => _hasAny && _nested < MostNested;

@@ -14,6 +14,9 @@ internal sealed class DueTime : IDisposable
     // Threads that begin calls at once rarely meet at the same lock.
     private static readonly Shard[] s_shards = CreateShards();
 
+    // Of each shard, before those of the others and the checks of the watchdog have their turn. A peer can have many.
+    private const int MostInARow = 32;
+
     private static readonly long s_pauseAfterFailure = Stopwatch.Frequency / 10;
 
     private readonly Shard _shard = s_shards[Environment.CurrentManagedThreadId % s_shards.Length];
@@ -56,14 +59,20 @@ internal sealed class DueTime : IDisposable
     /// <summary>Returns the time from now to a time stamp; zero or less once it has passed.</summary>
     public static TimeSpan Until(long at) => Stopwatch.GetElapsedTime(Stopwatch.GetTimestamp(), at);
 
-    /// <summary>Runs the actions that are due. Called by the watchdog.</summary>
+    /// <summary>
+    /// Runs actions that are due, but not very many: others may be due afterwards, as <see cref="Earliest"/> then says.
+    /// Called by the watchdog.
+    /// </summary>
     public static void RunDue()
     {
         foreach (Shard shard in s_shards)
         {
-            while (shard.Earliest <= Stopwatch.GetTimestamp() && shard.TakeDue() is var (due, action))
+            for (int run = 0; run < MostInARow && shard.Earliest <= Stopwatch.GetTimestamp(); run++)
             {
-                due.Run(action);
+                if (shard.TakeDue() is var (due, action))
+                {
+                    due.Run(action);
+                }
             }
         }
     }

@@ -173,9 +173,8 @@ internal sealed partial class EventLoop
     }
 
     /// <summary>
-    /// Adds a source that was requested to the loop's list. Without a lock, as the wake is: the thread may be a user's,
-    /// and <see cref="Thread.Interrupt"/> would end its wait for one. Without an allocation, for which there may be no
-    /// memory. The source would then be requested for ever.
+    /// Adds a source that was requested to the loop's list. Without an allocation, for which there may be no memory:
+    /// the source would then be requested for ever.
     /// </summary>
     internal void Post(EventSource source)
     {

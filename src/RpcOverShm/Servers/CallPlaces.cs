@@ -78,7 +78,7 @@ internal sealed class CallPlaces(ServerLimits limits)
     public void AddName(CallTurn turn, ParentCall name)
     {
         turn.Name = name;
-        _named[name] = turn;
+        Gate.Uninterrupted((_named, name, turn), static add => add._named[add.name] = add.turn);
     }
 
     /// <summary>Lets a nested call run in its parent's place, one at a time. Returns whether it may begin.</summary>
@@ -132,7 +132,7 @@ internal sealed class CallPlaces(ServerLimits limits)
     {
         if (turn.Name is not null)
         {
-            _named.TryRemove(turn.Name, out _);
+            Gate.Uninterrupted((_named, turn.Name), static end => end._named.TryRemove(end.Name, out _));
 
             // StoreLoad: the name is gone before this thread looks for a borrower. One that borrows the place says so
             // before it looks for the name once more.

@@ -49,9 +49,9 @@ internal static class MethodInvoker
     private static void Begin(ServerCall call, MethodHandler handler, CallObservation? observation)
     {
         var context = new ShmServerCallContext(call);
-        call.OnMethodBegins();
         try
         {
+            call.OnMethodBegins();
             Task running = call.IsEnded ? Task.CompletedTask : handler.InvokeAsync(call, context);
             if (!running.IsCompletedSuccessfully)
             {

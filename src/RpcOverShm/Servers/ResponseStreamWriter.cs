@@ -6,7 +6,8 @@ namespace RpcOverShm.Servers;
 
 /// <summary>
 /// Writes the response stream of a call, one write at a time. A write completes when the message is in the ring, so a
-/// client that does not read slows down the method.
+/// client that does not read slows down the method. While the client leaves too many answers of its connection unread,
+/// messages are not even serialised.
 /// </summary>
 internal sealed class ResponseStreamWriter<TResponse>(
     ServerCall call, ServerCallContext context, Marshaller<TResponse> marshaller)
@@ -49,7 +50,8 @@ internal sealed class ResponseStreamWriter<TResponse>(
             return Task.FromException(new InvalidOperationException(IsCompleteText));
         }
 
-        Task<bool> write = StartWrite(message);
+        Task<bool> write =
+            call.Owner.Queue.Budget.IsFullOfAnswers ? WriteLaterAsync(message) : StartWrite(message);
         if (write.IsCompletedSuccessfully && write.Result)
         {
             Volatile.Write(ref _isWriting, 0);
@@ -74,6 +76,24 @@ internal sealed class ResponseStreamWriter<TResponse>(
         int sent = call.SendPart(FrameFlags.None, part, wholeLength);
         _hasSentPart |= sent > 0;
         return sent;
+    }
+
+    // The client does not read what it has been sent, so the message waits as the answer of a unary method does.
+    private async Task<bool> WriteLaterAsync(TResponse message)
+    {
+        CallQueue queue = call.Owner.Queue;
+        await queue.WaitToAnswerAsync(call.CancellationToken).ConfigureAwait(false);
+        Task<bool> write;
+        try
+        {
+            write = call.IsOver ? Task.FromResult(false) : StartWrite(message);
+        }
+        finally
+        {
+            queue.OnAnswered();
+        }
+
+        return await write.ConfigureAwait(false);
     }
 
     private Task<bool> StartWrite(TResponse message)

@@ -32,7 +32,7 @@ internal static class ServerCallCancellation
         if (Interlocked.CompareExchange(ref field, s_fired, null) is { } source && source != s_fired)
         {
             // Nobody can receive the exception of a method's callback.
-            _ = source.CancelAsync().Observed();
+            source.CancelObserved();
         }
     }
 

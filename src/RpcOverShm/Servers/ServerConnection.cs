@@ -24,10 +24,15 @@ internal sealed class ServerConnection
         Settings = settings;
         IsOfThisProcess = link.Identity.ProcessId == Environment.ProcessId;
         Queue = new CallQueue(this, places);
-        if (link.OnUnmapped is { } giveBack)
+        Action? giveBack = link.OnUnmapped;
+        link.OnUnmapped = () =>
         {
-            link.OnUnmapped = () => OneWay.RunWhenEmpty(giveBack);
-        }
+            Queue.Budget.End();
+            if (giveBack is not null)
+            {
+                OneWay.RunWhenEmpty(giveBack);
+            }
+        };
 
         Connection = new Connection(
             link,

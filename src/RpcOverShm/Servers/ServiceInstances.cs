@@ -129,7 +129,7 @@ internal sealed class ServiceInstances(bool isStriped = false)
         }
         catch (Exception)
         {
-            _instances.TryRemove(service, out _);
+            Gate.Uninterrupted((_instances, service), static end => end._instances.TryRemove(end.service, out _));
             result.SetResult(null);
             throw;
         }

@@ -32,7 +32,8 @@ internal static class RawFrames
 
     public static byte[] Head(IMethod method) => Head(method.FullName);
 
-    public static byte[] Head(string method, string? encoding = null, TimeSpan? timeout = null)
+    public static byte[] Head(
+        string method, string? encoding = null, TimeSpan? timeout = null, string? codec = null)
     {
         using var bytes = new PooledBufferWriter();
         new RequestHead
@@ -40,6 +41,7 @@ internal static class RawFrames
             Method = System.Text.Encoding.UTF8.GetBytes(method),
             Encoding = encoding,
             Timeout = timeout,
+            Codec = codec,
         }.Encode(bytes);
         return bytes.WrittenSpan.ToArray();
     }

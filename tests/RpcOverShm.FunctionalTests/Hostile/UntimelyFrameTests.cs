@@ -4,10 +4,28 @@ using static RpcOverShm.FunctionalTests.Hostile.RawFrames;
 
 namespace RpcOverShm.FunctionalTests.Hostile;
 
-/// <summary>Frames of a server that come too early, too late or not at all.</summary>
+/// <summary>Frames that come too early, too late or not at all, and calls that are refused at once.</summary>
 internal sealed class UntimelyFrameTests() : RigFixture(RigKind.Shm)
 {
     private const int PeerViolation = 103;
+
+    // A peer that reads nothing makes the server keep the text of each refusal.
+    [Test]
+    public async Task RefusalOfALongName_IsShort([Values] bool isCodec)
+    {
+        const int MostBytes = 1024;
+        string name = new('\u0085', 16_000);
+        ShmRig rig = await StartShmAsync(new Script());
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, RawPeer.Generous);
+
+        peer.Start(First, Head(
+            Script.UnaryMethod.FullName, isCodec ? null : name, codec: isCodec ? name : null), Message("x"));
+        RawFrame end = await peer.ReceiveAsync(FrameKind.End);
+
+        Assert.That(StatusTrailer.Decode(end.Head).Status.StatusCode, Is.EqualTo(StatusCode.Unimplemented));
+        Assert.That(end.Head, Has.Length.LessThan(2 * MostBytes));
+        Assert.That(StatusTrailer.Decode(end.Head).Status.Detail, Does.Contain("\\u0085").And.Contains("..."));
+    }
 
     // Call ids are assigned in order, so a server can guess those of calls that it has not received.
     [Test]

@@ -60,7 +60,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
         WeakReference value = await UnderAValueAsync(() => use(rig));
 
         await IsGarbageAsync(value);
-        Assert.That(rig.Served, Has.Count.EqualTo(1), "The connection has stayed.");
+        await Timeouts.Eventually(() => rig.Served.Count == 1, "The connection has stayed.");
     }
 
     [TestCaseSource(nameof(FirstUses))]

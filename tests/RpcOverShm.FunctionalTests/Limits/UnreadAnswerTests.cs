@@ -110,6 +110,51 @@ internal sealed class UnreadAnswerTests : BufferFixture
         await AssertNothingKeptAsync(rig, budget);
     }
 
+    [Test]
+    public async Task MessagesOfManyStreams_WaitAsAnswersDo()
+    {
+        const int Calls = 50;
+        int begun = 0;
+        var mayWrite = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        var inspector = new RecordingInspector();
+        var script = new Script
+        {
+            ServerStream = async (_, responses, _) =>
+            {
+                Interlocked.Increment(ref begun);
+                await mayWrite.Task;
+                await responses.WriteAsync(Payloads.OfSize(AnswerBytes));
+            },
+        };
+        RigOptions options = Options(change: options => options.MessageInspectors.Add(inspector));
+        ShmRig rig = await StartShmAsync(script, options with { RingCapacity = 64 << 10 });
+        using RawPeer peer = await RawPeer.ConnectAsync(rig.SocketPath, PeerRing);
+        BufferBudget budget = await BudgetAsync(rig);
+        ServerConnection served = rig.Served.Single(one => one.Queue.Budget == budget);
+        for (int i = 0; i < Calls; i++)
+        {
+            await StartWholeAsync(peer, i, Message("x"), ServerStreamHead);
+        }
+
+        await Timeouts.Eventually(() => Volatile.Read(ref begun) == Calls);
+        mayWrite.SetResult();
+        await Timeouts.Eventually(() => served.Queue.Late == Calls - CountMessages());
+        int serialised = CountMessages();
+        long bytes = budget.AnswerBytes;
+        int ended = 0;
+        while (ended < Calls)
+        {
+            ended += (await peer.ReceiveAsync()).Kind == FrameKind.End ? 1 : 0;
+        }
+
+        Assert.That(serialised, Is.InRange(1, Calls / 2));
+        Assert.That(bytes, Is.InRange((LimitBytes / 2) + 1, LimitBytes * 3 / 2));
+        Assert.That(CountMessages(), Is.EqualTo(Calls));
+        await AssertNothingKeptAsync(rig, budget);
+
+        int CountMessages() => inspector.All.Count(seen => !seen.IsRequest);
+    }
+
     // All calls are let begin, and wait in the thread pool or for each other, before the first answer is there.
     [Test]
     public async Task MethodsThatWereLetBegin_WaitAgainBehindUnreadAnswers([Values] bool isOrdered)

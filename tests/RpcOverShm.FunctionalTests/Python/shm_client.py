@@ -83,7 +83,8 @@ def runtime_directory() -> str:
     if facts is not None and facts.st_uid == os.geteuid() and (
             not facts.st_mode & stat.S_IWOTH or facts.st_mode & stat.S_ISVTX):
         return os.path.join(given, "rpcovershm")
-    return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"rpcovershm-{os.geteuid()}")
+    temporary = os.environ.get("TMPDIR", "")
+    return os.path.join(temporary if os.path.isabs(temporary) else "/tmp", f"rpcovershm-{os.geteuid()}")
 
 
 def socket_path(address: str) -> str:

@@ -72,6 +72,25 @@ internal sealed class BufferBudgetTests
         _budget.GiveAnswer(BufferBudget.AnswerShareBytes + 1);
     }
 
+    [TestCase(true)]
+    [TestCase(false)]
+    public void End_OfAPartThatBeginsNoCalls_KeepsNothingOfIt(bool isHeldBefore)
+    {
+        int sunk = 0;
+        var other = new BufferBudget("other", 8 * MiB, _server);
+        other.TakeAnswer(6 * MiB);
+        _budget.TakeAnswer(BufferBudget.AnswerShareBytes + 1);
+        _budget.OnAnswersSank = () => sunk++;
+        bool isHeld = isHeldBefore && _budget.IsFullOfAnswers;
+        _budget.End();
+        isHeld |= _budget.IsFullOfAnswers;
+
+        other.GiveAnswer(6 * MiB);
+
+        Assert.That((isHeld, sunk), Is.EqualTo((true, 0)));
+        _budget.GiveAnswer(BufferBudget.AnswerShareBytes + 1);
+    }
+
     [Test]
     public void Charge_OfSmallChanges_GoesInSteps()
     {

@@ -165,8 +165,7 @@ public class CallerReaderTests
         Assert.That(() => rig.Reader.Loop!.StuckThreads, Is.Zero.After(20_000, 1));
     }
 
-    // A thread that is interrupted does not wait for the sender's gate, which it enters with the role taken: to publish
-    // what was deferred.
+    // The thread waits for the sender's gate with the role taken, to publish what was deferred.
     [Test]
     public void RunCall_OfAnInterruptedThread_LeavesTheRoleFree()
     {
@@ -176,18 +175,21 @@ public class CallerReaderTests
             rig.Connection.StartCall(deferred, FrameFlags.None, default, default, isDeferred: true),
             Is.EqualTo(StartResult.Started));
 
+        TestThread interrupted;
         using (PublisherOf(SenderOf(rig.Connection)).Enter())
         {
-            TestThread.Start("interrupted", () =>
+            interrupted = TestThread.Start("interrupted", () =>
             {
                 var call = new RecordingCall(waiter: AutoResetLatch.OfThisThread);
-                Thread.CurrentThread.Interrupt();
                 Assert.That(
                     () => rig.Connection.RunCall(call, FrameFlags.None, default, default, null),
                     Throws.TypeOf<ThreadInterruptedException>());
-            }).Join();
+            });
+            Assert.That(() => interrupted.IsWaiting, Is.True.After(20_000, 1));
+            interrupted.Interrupt();
         }
 
+        interrupted.Join();
         Assert.That(() => rig.Connection.IsReaderFree, Is.True.After(20_000, 1));
     }
 

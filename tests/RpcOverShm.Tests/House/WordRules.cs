@@ -58,7 +58,7 @@ internal static partial class WordRules
             $"{what} keeps the context of its caller: use BackgroundTimer, BackgroundThread, a method named Unsafe..., "
             + "or suppress the flow.");
 
-    /// <summary>Locks of .NET, in code that runs on the threads of users: an interrupt would leave it half done.</summary>
+    /// <summary>Locks of .NET. An interrupt would leave code half done that runs on threads of users.</summary>
     public static IEnumerable<string> InterruptibleLocks(SourceFile file) =>
         from node in file.Root.DescendantNodes()
         where node is LockStatementSyntax || (node is MemberAccessExpressionSyntax access

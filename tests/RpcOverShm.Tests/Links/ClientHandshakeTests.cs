@@ -213,7 +213,12 @@ public partial class ClientHandshakeTests
 
         Assert.That(exception.Failure, Is.EqualTo(ConnectFailure.NotListening));
         Assert.That(
-            exception.Message, Does.EndWith(" both sides. This directory belongs to or is open to another user."));
+            exception.Message,
+            Does.EndWith(" both sides. This directory belongs to another user, or others may write in it."));
+        Assert.That(NativeCalls.ChangeOwner(directory.Path, 65534, 65534), Is.Zero);
+        File.SetUnixFileMode(directory.Path, (UnixFileMode)0x1ED);
+        exception = FailAs(65534, RendezvousAddress.Parse("shm://nobody", directory.Path));
+        Assert.That(exception.Message, Does.EndWith("No server runs in this directory."), "Others may search it.");
     }
 
     [Test]

@@ -94,9 +94,22 @@ public class ConnectionPlacesTests
             Assert.That(places.TryTake(Client(i)), Is.Null);
         }
 
-        Assert.That(places.CheckDescriptors(sockets.Server), Is.Null);
+        Assert.That(places.CheckDescriptors(sockets.Server, Client(1)), Is.Null);
         limit = most;
-        Assert.That(places.CheckDescriptors(sockets.Server)?.Option, Is.EqualTo("RLIMIT_NOFILE"));
+        Assert.That(places.CheckDescriptors(sockets.Server, Client(1))?.Option, Is.EqualTo("RLIMIT_NOFILE"));
+    }
+
+    [TestCase(null, 2, false)]
+    [TestCase(null, 3, true)]
+    [TestCase(1, 2, true)]
+    public void CheckDescriptors_OfOtherUsers_LeavesHalfToTheOwnUser(int? perUser, int times, bool isFree)
+    {
+        using var sockets = new SocketPair();
+        long limit = ConnectionPlaces.ReservedDescriptors + (times * SocketCalls.NumberOf(sockets.Server));
+        var places = new ConnectionPlaces(new DoorLimits(1, null, null, perUser), ManyMappings, () => limit);
+
+        Assert.That(places.CheckDescriptors(sockets.Server, Other(1)) is null, Is.EqualTo(isFree));
+        Assert.That(places.CheckDescriptors(sockets.Server, Client(1)), Is.Null);
     }
 
     private static PeerIdentity Client(int process) => new(process, LinuxNative.GetEffectiveUserId(), 0);

@@ -60,6 +60,27 @@ public class DefaultDirectoryTests
         AssertUsed(Temporary, "XDG_RUNTIME_DIR is not set here");
     }
 
+    // A relative one would be another directory for each process.
+    [TestCase("relative")]
+    [TestCase("./relative")]
+    public void Choose_WithoutAnAbsolutePathOfTemporaryFiles_IsUnderTmp(string path)
+    {
+        string? before = Environment.GetEnvironmentVariable("TMPDIR");
+        Environment.SetEnvironmentVariable(Variable, null);
+        try
+        {
+            Environment.SetEnvironmentVariable("TMPDIR", path);
+
+            Assert.That(
+                DefaultDirectory.Choose().Directory,
+                Is.EqualTo($"/tmp/rpcovershm-{LinuxNative.GetEffectiveUserId()}"));
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable("TMPDIR", before);
+        }
+    }
+
     // What WSL sets up without systemd: all users may write to it, and so may put another server in a server's place.
     [Test]
     public void Choose_WithADirectoryThatAllMayWrite_IsTheOtherAndSaysItsOwnerAndMode()

@@ -50,6 +50,43 @@ public class DueTimeTests
         Array.ForEach(deadlines, deadline => deadline.Dispose());
     }
 
+    [Test]
+    public async Task ActionThatIsAlwaysDueAgain_KeepsNeitherOthersNorChecksFromRunning()
+    {
+        bool mayEnd = false;
+        var others = new CountdownEvent(2 * Environment.ProcessorCount);
+        var isChecked = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+        Again();
+        try
+        {
+            // Of several threads: each has its part of the due times.
+            TestThread.RunAll("other", others.InitialCount, number =>
+            {
+                _ = new DueTime(TimeSpan.FromMilliseconds(5 + number), () => others.Signal());
+            });
+            Assert.That(Watchdog.Watch(() =>
+            {
+                isChecked.TrySetResult();
+                return WatchdogCheck.Done;
+            }));
+
+            Assert.That(others.Wait(Timeouts.Wait));
+            await isChecked.Task.Bounded();
+        }
+        finally
+        {
+            Volatile.Write(ref mayEnd, true);
+        }
+
+        void Again()
+        {
+            if (!Volatile.Read(ref mayEnd))
+            {
+                _ = new DueTime(TimeSpan.Zero, Again);
+            }
+        }
+    }
+
     [TestCase(41 * TimeSpan.TicksPerDay)]
     [TestCase(498 * TimeSpan.TicksPerDay / 10)]
     [TestCase(3650 * TimeSpan.TicksPerDay)]

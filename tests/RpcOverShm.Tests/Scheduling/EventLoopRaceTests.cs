@@ -72,7 +72,7 @@ public class EventLoopRaceTests
         FakeSource source = Add();
         Eventually(() => !_loop.IsAwake && !source.IsActive);
 
-        lock (GateOf(_loop))
+        using (GateOf(_loop).Enter())
         {
             TestThread.Start("interrupted", () =>
             {
@@ -143,7 +143,7 @@ public class EventLoopRaceTests
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_gate")]
-    private static extern ref object GateOf(EventLoop loop);
+    private static extern ref Gate GateOf(EventLoop loop);
 
     private static void Eventually(Func<bool> condition, string? message = null) =>
         Assert.That(condition, Is.True.After(WaitMilliseconds, 1), message ?? "");
