@@ -22,9 +22,6 @@ internal sealed class ChannelHandle(
 {
     private Task? _shutdown;
 
-    /// <summary>The channel, whose handlers of events serve for as long as one of its clients lives.</summary>
-    public object? Channel { get; init; }
-
     public bool IsShutDown => Volatile.Read(ref _shutdown) is not null;
 
     /// <summary>Cancels the running calls and closes the connections. Each caller gets the same task.</summary>

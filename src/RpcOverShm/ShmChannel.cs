@@ -62,7 +62,7 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
             ConnectionsOf(scheduling, callbacks, new WeakReference<ShmChannel>(this)),
             OptionChecks.Backoff(options.InitialReconnectBackoff, options.MaxReconnectBackoff),
             static (failure, message) => new ShmTransportException(failure, message));
-        _handle = new ChannelHandle(_connections, callbacks, address.Text, logger) { Channel = this };
+        _handle = new ChannelHandle(_connections, callbacks, address.Text, logger);
         _settings = new ClientSettings
         {
             MaxReceiveMessageBytes = OptionChecks.MessageSize(options.MaxReceiveMessageSize),
@@ -179,7 +179,8 @@ public sealed class ShmChannel : ChannelBase, IDisposable, IAsyncDisposable
     /// <summary>Occurs when a one-way callback of the server has failed or was refused by this channel.</summary>
     /// <remarks>
     /// As <see cref="ShmServer.OneWayCallFailed"/>, for calls of <see cref="ShmSession.CreateOneWayInvoker"/> to the
-    /// services that this channel offers. It has nothing to do with the calls that the channel makes.
+    /// services that this channel offers. It has nothing to do with the calls that the channel makes. Keep the channel
+    /// while its handlers are wanted: a client keeps the connections, and not the handlers of later ones.
     /// </remarks>
     public event EventHandler<ShmOneWayCallFailure>? OneWayCallFailed;
 

@@ -28,7 +28,9 @@ internal static class ThreadCommands
                 Interlocked.Increment(ref begun);
                 if (Environment.CurrentManagedThreadId == caller)
                 {
-                    mayEnd.Wait(Math.Max(0, (int)(deadline - DateTime.UtcNow).TotalMilliseconds));
+                    // Not before the deadline, or this thread would run the next ones.
+                    double left = (deadline - DateTime.UtcNow).TotalMilliseconds;
+                    mayEnd.Wait(Math.Max(0, (int)Math.Ceiling(left) + 20));
                 }
                 else
                 {

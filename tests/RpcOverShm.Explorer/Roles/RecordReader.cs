@@ -94,8 +94,8 @@ internal sealed class RecordReader
         _context.RequireInside(payload);
         RoleContext.Require(
             header.Kind == RecordRoles.RecordKind
-                && header.StreamId == (uint)Read
-                && header.Argument == ~(uint)Read
+                && header.StreamId == (payload.IsEmpty ? 0 : (uint)Read)
+                && header.Argument == (payload.IsEmpty ? 0 : ~(uint)Read)
                 && payload.Length == header.PayloadLength,
             $"Record {Read} has kind {header.Kind}, id {header.StreamId}, {payload.Length} bytes.");
         for (int at = 0; at < payload.Length; at += sizeof(long))

@@ -67,6 +67,7 @@ internal sealed class RecordWriter
         }
     }
 
+    // A record without payload has no other field than its kind, so that a lie of one word makes a move of it.
     private bool TryWrite(int units)
     {
         if (!_ring.TryClaim(units * sizeof(long), isControl: false, out RingClaim claim))
@@ -78,7 +79,12 @@ internal sealed class RecordWriter
         _ring.Commit(
             claim,
             new RecordHeader(
-                (uint)claim.Payload.Length, RecordRoles.RecordKind, 0, 0, (uint)Written, ~(uint)Written));
+                (uint)claim.Payload.Length,
+                RecordRoles.RecordKind,
+                0,
+                0,
+                units == 0 ? 0 : (uint)Written,
+                units == 0 ? 0 : ~(uint)Written));
         return true;
     }
 
