@@ -100,7 +100,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
             () => rig.Client.UnaryAsync(Payloads.Empty, Waiting).ResponseAsync);
 
         await IsGarbageAsync(value);
-        Assert.That(rig.Served, Has.Count.EqualTo(1));
+        await Timeouts.Eventually(() => rig.Served.Count == 1);
     }
 
     [Test]
@@ -172,7 +172,7 @@ internal sealed class CapturedContextTests() : RigFixture(RigKind.Shm)
         rig.Client.Unary(Payloads.Empty, Waiting);
 
         await IsGarbageAsync(value);
-        Assert.That(rig.Served, Has.Count.EqualTo(1));
+        await Timeouts.Eventually(() => rig.Served.Count == 1);
     }
 
     [Test]

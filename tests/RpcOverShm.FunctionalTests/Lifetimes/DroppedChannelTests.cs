@@ -45,7 +45,7 @@ internal sealed class DroppedChannelTests() : RigFixture(RigKind.Shm)
             new Script(), new RigOptions { Server = static options => options.MaxConnectionsPerProcess = Channels });
 
         await DropAsync(rig, Channels, use);
-        Assert.That(rig.Served, Has.Count.EqualTo(Channels));
+        await Timeouts.Eventually(() => rig.Served.Count == Channels);
         await CollectUntilAsync(() => rig.Served.Count == 0);
         rig.Client.Unary(Payloads.Empty);
 
