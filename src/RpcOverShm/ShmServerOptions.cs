@@ -249,7 +249,7 @@ public sealed class ShmServerOptions
     /// <summary>
     /// Gets or sets the maximum number of connections of one user other than the server's own; 1 or more, and at most
     /// <see cref="MaxConnections"/>.
-    /// <para>Null means half of all connections, rounded up.</para>
+    /// <para>Null means half of all connections, rounded up, and of the descriptors that the process may have.</para>
     /// </summary>
     /// <remarks>
     /// Defaults to null: a user who is let in cannot shut out the server's own. Root counts like any other. The kernel
